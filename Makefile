@@ -1,0 +1,43 @@
+# Two commands do everything: `make demo` shows it at work, `make test` runs every test.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := demo
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYTHONWARNINGS := ignore
+
+.PHONY: demo test check clean
+
+demo: .venv/ready
+	@echo "── This machine's isolation for learner code"
+	@tensorgrade doctor || true
+	@echo; echo "── Building stubs, references and notebooks from solutions/"
+	@tensorgrade build
+	@echo; echo "── A made-up class: 30 learners put together from the solutions and known mistakes"
+	@rm -rf $(DEMO)
+	@tensorgrade sample $(DEMO)/submitted --learners 30
+	@echo; echo "── Grading it with the hidden tests"
+	@tensorgrade grade $(DEMO)/submitted --out $(DEMO)/out || { test $$? = 2 && \
+	    echo "The made-up learners are ours, so the demo goes on without a sandbox:" && \
+	    tensorgrade grade $(DEMO)/submitted --out $(DEMO)/out --isolation none; }
+	@tensorgrade bundle --out $(DEMO)/attention-kit.zip
+	@echo; echo "Where to look:"
+	@echo "  $(DEMO)/submitted/                what the made-up learners handed in"
+	@echo "  $(DEMO)/out/results.jsonl         a row for every exercise of every learner"
+	@echo "  $(DEMO)/out/report.html           the class on one page, for a browser"
+	@echo "  $(DEMO)/attention-kit.zip         what learners get"
+	@echo "  exercises/                   where you can try it yourself: pytest exercises/"
+
+test: .venv/ready
+	@pytest tests -m "" -p no:cacheprovider
+
+check: .venv/ready
+	@tensorgrade build --check
+
+.venv/ready: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+clean:
+	rm -rf .venv $(DEMO)

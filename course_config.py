@@ -1,0 +1,113 @@
+"""The course: chapters, exercises, points, seeds, tolerances, limits; and nbgrader's settings.
+
+Everything that an instructor decides stands here and nowhere else. `tensorgrade build` carries
+it into every derived file. nbgrader reads the same file through `nbgrader_config.py`.
+"""
+
+from tensorgrade.course import Chapter, Course, Exercise, Limits, Tolerance
+
+FLOATS = {
+    # Right answers differ: a sqrt taken in float32, a 1e-6 added to a row sum. Known mistakes
+    # move a value of these cases by far more (tests/test_tolerances.py measures both).
+    "float64": Tolerance(relative=1e-5, absolute=1e-5),
+    "float32": Tolerance(relative=1e-4, absolute=1e-4),
+}
+
+COURSE = Course(
+    title="Attention, from a dot product to many heads",
+    # Hidden cases are drawn from this number. A new term: change it, run `tensorgrade build`.
+    seed=20261101,
+    chapters=(
+        Chapter(
+            "ch1_simplified_attention",
+            "Attention without weights",
+            (
+                Exercise("attention_scores", 5),
+                Exercise("softmax_naive", 5),
+                Exercise("softmax", 10),
+                Exercise("context_vector", 5),
+                Exercise("simplified_self_attention", 10),
+            ),
+        ),
+        Chapter(
+            "ch2_self_attention",
+            "Self-attention with trainable weights",
+            (
+                Exercise("project_qkv", 5),
+                Exercise("attention_weights", 10),
+                Exercise("scaled_dot_product_attention", 10),
+                Exercise("SelfAttention_v1", 10),
+                Exercise("SelfAttention_v2", 10),
+                Exercise("copy_v2_into_v1", 5),
+            ),
+        ),
+        Chapter(
+            "ch3_causal_attention",
+            "Causal attention",
+            (
+                Exercise("causal_mask", 5),
+                Exercise("mask_and_renormalize", 10),
+                Exercise("causal_attention_weights", 10),
+                Exercise("inverted_dropout", 10),
+                Exercise("CausalAttention", 20),
+            ),
+        ),
+        Chapter(
+            "ch4_multi_head_attention",
+            "Multi-head attention",
+            (
+                Exercise("MultiHeadAttentionWrapper", 15),
+                Exercise("split_heads", 5),
+                Exercise("merge_heads", 5),
+                Exercise("trace_shapes", 5),
+                Exercise("MultiHeadAttention", 30),
+            ),
+        ),
+    ),
+    tolerances={"cpu": FLOATS, "cuda": FLOATS},
+    # What one learner's file may use, in seconds, bytes and pieces.
+    limits=Limits(
+        load_seconds=15,
+        case_seconds=5,
+        processor_seconds=60,
+        memory_bytes=1 << 30,
+        processes=64,
+        open_files=256,
+        file_bytes=16 << 20,
+        folder_bytes=16 << 20,
+        folder_files=256,
+        reply_bytes=8 << 20,
+        source_bytes=1 << 20,
+    ),
+    # Grading refuses on a machine that gives less: full, namespaces, landlock or none
+    # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
+    isolation="namespaces",
+)
+
+if "get_config" in globals():  # nbgrader reads this file through nbgrader_config.py
+    c = get_config()  # noqa: F821
+    c.CourseDirectory.course_id = "attention"
+    # The gradebook: a file beside this one, or, for several instructors at once, a server:
+    # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/attention"
+    c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+    # Points come from the hidden graders, in a sandbox; no submitted notebook is ever executed.
+    c.Autograde.autograde_preprocessors = [
+        "tensorgrade.nbgrader_plugin.autograding.HiddenGraders",
+        "nbgrader.preprocessors.LimitOutput",
+        "nbgrader.preprocessors.SaveAutoGrades",
+        "nbgrader.preprocessors.AssignLatePenalties",
+    ]
+    c.Autograde.sanitize_preprocessors = [
+        "nbgrader.preprocessors.ClearOutput",
+        "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
+        "nbgrader.preprocessors.DeduplicateIds",
+        "nbgrader.preprocessors.OverwriteKernelspec",
+        "nbgrader.preprocessors.OverwriteCells",
+        "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    # When chapters are due, such as {"ch1_simplified_attention": "2027-01-15 23:59 UTC"}; a
+    # chapter that is not named keeps the date that it has in the formgrader.
+    c.HiddenGraders.deadlines = {}
+    # Learners may hand in `.py` files too; where there are both, see docs/notebooks.md.
+    c.ExchangeFactory.collect = "tensorgrade.nbgrader_plugin.collecting.CollectScriptsToo"
