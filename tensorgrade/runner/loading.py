@@ -1,0 +1,128 @@
+"""Turns a learner's file into a module, keeping whatever in it works.
+
+A file is run statement by statement. A statement that fails is noted and the rest goes on, so
+that one broken definition costs only itself. A file that does not parse is cut at its top-level
+blocks, and the blocks that parse are kept.
+"""
+
+import __future__
+import ast
+import linecache
+import re
+import sys
+import types
+from dataclasses import asdict, dataclass
+
+from .errors import OutOfTime, describe_error
+
+FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
+KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass
+class Problem:
+    """Why one statement of the file could not be used: its names and the error."""
+
+    names: list[str]
+    error: dict
+
+
+def load_module(name: str, source: str, filename: str, definitions_only: bool = False):
+    """A module made from the learner's source, and the problems met on the way.
+
+    `definitions_only` keeps imports, functions, classes and literal assignments: the second try
+    for a file whose other code hangs or ends the process.
+
+    >>> module, problems = load_module("a", "x = 1\\ny = 1 / 0\\ndef f(): return x", "a.py")
+    >>> module.f(), problems[0]["error"]["type"]
+    (1, 'ZeroDivisionError')
+    """
+    module = types.ModuleType(name)
+    module.__file__ = filename
+    sys.modules[name] = module
+    # Errors quote the learner's line even where the file itself is not to be seen.
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    problems, flags = [], 0
+    for statement in statements(source, filename, problems):
+        flags |= future_flags(statement)
+        if not definitions_only or is_definition(statement):
+            run(statement, module, filename, flags, problems)
+    return module, [asdict(problem) for problem in problems]
+
+
+def run(statement: ast.stmt, module, filename: str, flags: int, problems: list[Problem]) -> None:
+    """Run one top-level statement; a failure takes away the names it would have bound."""
+    try:
+        tree = ast.Module([statement], [])
+        exec(compile(tree, filename, "exec", flags, dont_inherit=True), module.__dict__)
+    except OutOfTime:
+        raise
+    except BaseException as error:  # exit(), KeyboardInterrupt and the like end no grading
+        names = bound_names(statement)
+        problems.append(Problem(names, describe_error(error, filename)))
+        for name in names:
+            module.__dict__.pop(name, None)
+
+
+def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.stmt]:
+    """The file's top-level statements; of a file that does not parse, those blocks that do."""
+    try:
+        return ast.parse(source, filename).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        kept = []
+        for first_line, block in top_level_blocks(source):
+            try:
+                kept += ast.parse("\n" * first_line + block, filename).body
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+                names = re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", block, re.M)
+                problems.append(Problem(names, describe_error(error, filename)))
+        lost = {name for problem in problems for name in problem.names}
+        return [statement for statement in kept if not lost & set(bound_names(statement))]
+
+
+def top_level_blocks(source: str) -> list[tuple[int, str]]:
+    """(first line, text) of each block that starts at the left margin.
+
+    >>> top_level_blocks("import a\\ndef f(:\\n    pass\\n@d\\ndef g(): pass")
+    [(0, 'import a'), (1, 'def f(:\\n    pass'), (3, '@d\\ndef g(): pass')]
+    """
+    blocks: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(source.splitlines()):
+        starts = bool(re.match(r"[^\s#)\]}]", line))
+        decorated = bool(blocks) and blocks[-1][1][-1].startswith("@")
+        if not blocks or (starts and not decorated):
+            blocks.append((number, []))
+        blocks[-1][1].append(line)
+    return [(number, "\n".join(lines)) for number, lines in blocks]
+
+
+def future_flags(statement: ast.stmt) -> int:
+    """Compiler flags that a `from __future__ import …` asks for."""
+    if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+        return sum(FUTURES.get(alias.name, 0) for alias in statement.names)
+    return 0
+
+
+def is_definition(statement: ast.stmt) -> bool:
+    """Whether a statement only defines something: an import, function, class or literal."""
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        try:
+            ast.literal_eval(statement.value)
+            return True
+        except (ValueError, RecursionError):
+            return False
+    return isinstance(statement, KEPT)
+
+
+def bound_names(statement: ast.stmt) -> list[str]:
+    """The names that a top-level statement binds.
+
+    >>> bound_names(ast.parse("import torch.nn as nn, os.path").body[0])
+    ['nn', 'os']
+    """
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [statement.name]
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
+    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+    return [target.id for target in targets if isinstance(target, ast.Name)]

@@ -1,0 +1,64 @@
+"""Messages between the trusted side and the learner's side: a JSON header and named tensors.
+
+A message is `<8 bytes: length of the rest> <8 bytes: length of the header> header tensors`.
+Only JSON and safetensors are ever parsed; neither can run code.
+"""
+
+import json
+import struct
+
+import torch
+from safetensors.torch import load, save
+
+LENGTH = struct.Struct("<Q")
+
+
+class BadMessage(Exception):
+    """The bytes are not a message of ours, or are larger than allowed."""
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """A detached, contiguous CPU copy that safetensors stores faithfully.
+
+    safetensors refuses shared storage and saves conjugate views wrong, so both are resolved.
+    """
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    return tensor.contiguous().clone()
+
+
+def pack(header: dict, tensors: dict[str, torch.Tensor] | None = None) -> bytes:
+    """One message as bytes.
+
+    >>> header, tensors = unpack(pack({"verb": "call"}, {"x": torch.ones(2)}))
+    >>> header, tensors["x"].tolist()
+    ({'verb': 'call'}, [1.0, 1.0])
+    """
+    text = json.dumps(header).encode()
+    return LENGTH.pack(len(text)) + text + save({k: plain(t) for k, t in (tensors or {}).items()})
+
+
+def unpack(message: bytes) -> tuple[dict, dict[str, torch.Tensor]]:
+    """The header and the tensors of a message. Raises BadMessage on anything else."""
+    try:
+        (length,) = LENGTH.unpack_from(message)
+        text = message[LENGTH.size : LENGTH.size + length]
+        header, tensors = json.loads(text), load(message[LENGTH.size + length :])
+    except Exception as error:  # every parser fails in its own way
+        raise BadMessage(f"{type(error).__name__}: {error}"[:200]) from None
+    if not isinstance(header, dict):
+        raise BadMessage("the header is not an object")
+    return header, tensors
+
+
+def send(stream, message: bytes) -> None:
+    """Write one message with its length in front to a binary stream."""
+    stream.write(LENGTH.pack(len(message)) + message)
+    stream.flush()
+
+
+def receive(stream) -> bytes | None:
+    """The next message of a binary stream, or None when the other side has closed it."""
+    prefix = stream.read(LENGTH.size)
+    if len(prefix) < LENGTH.size:
+        return None
+    return stream.read(LENGTH.unpack(prefix)[0])

@@ -1,0 +1,56 @@
+"""Gives a child its own view of the system: processes, files, network, shared memory.
+
+The process that calls these needs CAP_SYS_ADMIN in its user namespace, which bubblewrap gives
+to the warm process and `privileges` takes from the child afterwards.
+"""
+
+import os
+
+from .system import LIBC, checked, mount
+
+NEW_MOUNT, NEW_IPC, NEW_PID, NEW_NET = 0x20000, 0x8000000, 0x20000000, 0x40000000
+NO_SETUID, NO_DEVICES, NO_PROGRAMS, READ_ONLY = 2, 4, 8, 1
+LOCKED = NO_SETUID | NO_DEVICES | NO_PROGRAMS
+FOLDER = "/w"
+
+
+def unshare(flag: int) -> None:
+    """Leave a namespace for a fresh one. Raises OSError."""
+    checked(LIBC.unshare(flag), "unshare")
+
+
+def fork_as_first_process(own_namespace: int) -> int:
+    """Fork a child that is process 1 of a new PID namespace; returns as `os.fork` does.
+
+    When process 1 ends, the kernel ends all that it started. `own_namespace` is a descriptor of
+    the caller's namespace, to which it returns so that it can do this again.
+    """
+    unshare(NEW_PID)
+    try:
+        pid = os.fork()
+    except OSError:
+        pid = -1
+    if pid:
+        checked(LIBC.setns(own_namespace, NEW_PID), "setns")
+    if pid < 0:
+        raise OSError("the system starts no more processes")
+    return pid
+
+
+def own_mounts(config: dict) -> None:
+    """An empty folder of bounded size to work in, and an empty `/proc`."""
+    unshare(NEW_MOUNT)
+    size = f"size={config['folder_bytes']},nr_inodes={config['folder_files']},mode=0777"
+    mount("tmpfs", FOLDER, "tmpfs", LOCKED, size)
+    mount("tmpfs", "/proc", "tmpfs", LOCKED | READ_ONLY, "size=4k,nr_inodes=2")
+    os.chdir(FOLDER)
+
+
+def own_shared_memory(config: dict) -> None:
+    """System V shared memory, semaphores and queues that nobody else has."""
+    unshare(NEW_IPC)
+
+
+def own_network(config: dict) -> None:
+    """A network with nothing in it, and abstract sockets that nobody else hears."""
+    unshare(NEW_NET)

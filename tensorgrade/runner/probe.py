@@ -1,0 +1,52 @@
+"""Tries each layer of the lock-down in a process of its own: what a machine gives shows by trying.
+
+    {"mount": "", "landlock": "system call 444: Function not implemented", …}
+"""
+
+import json
+import os
+
+from .lockdown import STEPS
+from .namespaces import fork_as_first_process
+
+
+def main(config: dict) -> None:
+    """Print, as JSON, for each layer in `config["layers"]`: nothing, or why it cannot be had."""
+    tries = {name: step for name, step in STEPS if name in config["layers"]}
+    found = {name: outcome(step, config) for name, step in tries.items()}
+    if "pid" in config["layers"]:
+        found["pid"] = outcome(process_namespace, config)
+    print(json.dumps(found))
+
+
+def process_namespace(config: dict) -> None:
+    """A child of its own PID namespace, which sees itself as process 1."""
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+    pid = fork_as_first_process(own)
+    if pid == 0:
+        os._exit(0 if os.getpid() == 1 else 1)
+    if os.waitpid(pid, 0)[1]:
+        raise OSError("the child is not process 1")
+
+
+def outcome(step, config: dict) -> str:
+    """What came of a step in a forked process: "" when it worked, else the error's text."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(writer, error_of(step, config).encode()[:500])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as stream:
+        text = stream.read().decode(errors="replace")
+    _, status = os.waitpid(pid, 0)
+    return text.removeprefix("ok") if text else f"the process ended with status {status}"
+
+
+def error_of(step, config: dict) -> str:
+    """`ok`, or the text of the error that a step raised."""
+    try:
+        step(config)
+        return "ok"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"

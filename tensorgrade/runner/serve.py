@@ -1,0 +1,71 @@
+"""Answers the trusted side's requests over a stream: first `load`, then any number of `run`."""
+
+import sys
+import types
+from difflib import get_close_matches
+
+from .loading import load_module
+from .messages import pack, receive, send, unpack
+from .verbs import Stage
+
+
+def serve(reader, writer) -> None:
+    """Answer requests until the other side closes the stream."""
+    stage = None
+    while (message := receive(reader)) is not None:
+        request, tensors = unpack(message)
+        if request["do"] == "load":
+            stage, reply = load(request)
+            send(writer, pack(reply))
+        else:
+            for case in request["cases"]:
+                send(writer, run(stage, case, tensors))
+
+
+def load(request: dict) -> tuple[Stage, dict]:
+    """Load the learner's file beside the stand-ins; say which names it defines and what failed."""
+    given = install_given(request["given"])
+    module, problems = load_module(
+        request["name"], request["source"], request["filename"], request["definitions_only"]
+    )
+    names = defined_names(module)
+    for name in request["rebind"]:
+        put_in_place(module, name, given[name])
+    stage = Stage(module, given, request["device"])
+    return stage, {"names": names[:500], "problems": problems[:100]}
+
+
+def defined_names(module) -> list[str]:
+    """Functions and classes that the learner's file itself defines."""
+    own = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
+    return sorted(name for name, value in own.items() if callable(value))
+
+
+def put_in_place(module, name: str, stand_in) -> None:
+    """Bind a stand-in to its name, and to a misspelling of it where the name itself is missing.
+
+    A learner may have pasted an own copy of what the stand-in stands for, under either.
+    """
+    if name not in vars(module):
+        close = get_close_matches(name, defined_names(module), 1, 0.9)
+        vars(module).update({misspelt: stand_in for misspelt in close})
+    vars(module)[name] = stand_in
+
+
+def install_given(given: dict[str, str]) -> dict:
+    """Make importable modules of the stand-ins' sources; returns all their names."""
+    names = {}
+    for module_name, source in given.items():
+        module = types.ModuleType(module_name)
+        exec(compile(source, f"{module_name} (given)", "exec"), module.__dict__)
+        sys.modules[module_name] = module
+        names |= {k: v for k, v in vars(module).items() if not k.startswith("__")}
+    return names
+
+
+def run(stage: Stage, case: dict, tensors: dict) -> bytes:
+    """One case's reply, under the id that it was asked with."""
+    prefix = case["id"] + "/"
+    own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    header, results = stage.run_case(case["steps"], own)
+    return pack({"id": case["id"], **header}, results)

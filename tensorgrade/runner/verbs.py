@@ -1,0 +1,246 @@
+"""The verbs of the wire: construct, load, mode, call, describe.
+
+A case is a list of steps. Each step is one verb on an object that stays on this side and is
+known outside by a handle. What a step returns is collected under the names the step asks for.
+"""
+
+import inspect
+from contextlib import contextmanager, nullcontext
+
+import torch
+from torch import nn
+
+from .errors import OutOfTime, describe_error
+from .tracing import ShapeTrace
+from .watching import OperationCounter, describe_module
+
+
+class MissingName(Exception):
+    """The learner's file does not define what the case calls."""
+
+
+class Stage:
+    """Runs cases on one learner's module.
+
+    given: stand-ins of the course, for cases that ask for `given` names.
+    device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
+    """
+
+    def __init__(self, module, given: dict, device: str = "cpu"):
+        self.module, self.given, self.device = module, given, device
+
+    def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]):
+        """Do the steps in order; returns (header, tensors) with whatever was reached.
+
+        Code that makes float32 buffers of its own cannot be mixed with float64 inputs, and is
+        right all the same: where that is the error, the case is run again in float32.
+        """
+        reply = self.try_case(steps, tensors)
+        if is_dtype_mix(reply[0]["error"]):
+            steps = [step | {"dtype": "float32"} if "dtype" in step else step for step in steps]
+            tensors = {k: t.float() if t.dtype == torch.float64 else t for k, t in tensors.items()}
+            reply = self.try_case(steps, tensors)
+        return reply
+
+    def try_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]):
+        """One run through the steps."""
+        self.objects, self.tensors = {}, tensors
+        self.header, self.results = {"values": {}, "facts": {}, "error": None}, {}
+        for step in steps:
+            try:
+                getattr(self, "do_" + step["verb"])(step)
+            except OutOfTime:
+                raise
+            except BaseException as error:  # an exit() in learner code is an error like any other
+                self.header["error"] = describe_error(error, self.module.__file__)
+                self.header["error"] |= {"verb": step["verb"], "missing": missing_name(error)}
+                break
+        return self.header, self.results
+
+    def do_construct(self, step: dict) -> None:
+        """Make an object of a class and put it on the device in the dtype asked for."""
+        seed_everything(step.get("seed", 0), self.device)
+        made = call(self.find(step["name"], step.get("given", False)), self.arguments(step))
+        if isinstance(made, nn.Module):
+            made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
+        self.objects[step["as"]] = made
+
+    def do_load(self, step: dict) -> None:
+        """Copy weights in by name; note the names that are missing, extra or of another shape."""
+        weights = {name: self.tensors[key] for name, key in step["weights"].items()}
+        self.header["facts"]["load"] = load_weights(self.objects[step["on"]], weights)
+
+    def do_mode(self, step: dict) -> None:
+        """Switch between training and evaluation."""
+        self.objects[step["on"]].train(step["training"])
+
+    def do_describe(self, step: dict) -> None:
+        """Say what an object is made of, and give its parameters' values."""
+        target = self.target(step)
+        self.header["facts"][step["as"]] = describe_module(target)
+        if step.get("state"):
+            for name, value in target.named_parameters():
+                self.keep(f"{step['as']}.{name}", value)
+
+    def do_call(self, step: dict) -> None:
+        """Call a function or module; keep what it returns, gradients and changed inputs."""
+        seed_everything(step.get("seed", 0), self.device)
+        arguments, leaves = self.fresh_arguments(step)
+        before = {k: v.detach().clone() for k, v in arguments.items() if is_tensor(v)}
+        watcher = OperationCounter() if step.get("watch") else nullcontext()
+        facts = self.header["facts"].setdefault(step["as"], {})
+        with watcher, self.trace(step, facts):
+            returned = call(self.target(step), arguments)
+        name = step["as"]
+        self.keep(name, returned)
+        facts["changed"] = [k for k, v in before.items() if changed(v, arguments[k])]
+        if step.get("watch"):
+            facts["operations"] = dict(watcher.counts)
+        if step.get("gradient"):
+            self.keep_gradients(step, returned, leaves)
+
+    @contextmanager
+    def trace(self, step: dict, facts: dict):
+        """Note the shapes on the way where the step asks for it, also of a call that fails."""
+        if not step.get("trace"):
+            yield
+            return
+        tracer = ShapeTrace(self.module.__file__)
+        facts["trace"] = tracer.steps
+        with tracer:
+            yield
+
+    def keep_gradients(self, step: dict, returned, leaves: dict) -> None:
+        """Gradients of the (first) result with respect to inputs and parameters, by name."""
+        output = returned[0] if isinstance(returned, (tuple, list)) else returned
+        if "on" in step:
+            leaves |= dict(self.objects[step["on"]].named_parameters())
+        wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
+        found = [None] * len(wanted)
+        if output.requires_grad:
+            seed = self.tensors[step["gradient"]].to(output)
+            found = torch.autograd.grad(output, list(wanted.values()), seed, allow_unused=True)
+        for name, gradient in zip(wanted, found):
+            if gradient is not None:
+                self.keep(f"gradient.{name}", gradient)
+
+    def keep(self, name: str, value) -> None:
+        """Keep a tensor, the parts of a tuple, or a JSON value under a name."""
+        if is_tensor(value):
+            self.results[name] = value.detach().clone()
+        elif isinstance(value, (tuple, list)) and any(is_tensor(part) for part in value):
+            for index, part in enumerate(value):
+                self.keep(f"{name}.{index}", part)
+        else:
+            self.header["values"][name] = {"type": type(value).__name__, "json": jsonable(value)}
+
+    def find(self, name: str, given: bool = False):
+        """A name of the learner's file, or of the stand-ins."""
+        names = self.given if given else vars(self.module)
+        if name not in names:
+            raise MissingName(name)
+        return names[name]
+
+    def target(self, step: dict):
+        """What a step is about: a name of the file, an object, or a part of an object."""
+        if "name" in step:
+            return self.find(step["name"])
+        found = self.objects[step["on"]]
+        for part in filter(None, step.get("path", "").split(".")):
+            found = found[int(part)] if part.isdigit() else getattr(found, part)
+        return found
+
+    def arguments(self, step: dict) -> dict:
+        """A step's arguments with tensors and objects put in for their names."""
+        return {name: self.resolve(value) for name, value in step["arguments"].items()}
+
+    def resolve(self, value):
+        if isinstance(value, dict) and "tensor" in value:
+            return self.tensors[value["tensor"]].clone().to(self.device)
+        if isinstance(value, dict) and "object" in value:
+            return self.objects[value["object"]]
+        return value
+
+    def fresh_arguments(self, step: dict) -> tuple[dict, dict]:
+        """Arguments, and the leaves whose gradients are asked for.
+
+        Learner code gets a clone of the leaf: changing it in place is then unkind but no error.
+        """
+        arguments, leaves = self.arguments(step), {}
+        for name, value in arguments.items():
+            if step.get("gradient") and is_tensor(value) and value.is_floating_point():
+                leaves[name] = value.requires_grad_()
+                arguments[name] = value.clone()
+        return arguments, leaves
+
+
+def seed_everything(seed: int, device: str) -> None:
+    """Seed the generators that are in use; torch.manual_seed prepares all kinds of devices."""
+    torch.default_generator.manual_seed(seed)
+    if device != "cpu":
+        torch.cuda.manual_seed(seed)
+
+
+def call(function, arguments: dict):
+    """Call by keyword; by position where the learner chose other names or it is a module."""
+    if isinstance(function, nn.Module):
+        return function(*arguments.values())
+    try:
+        inspect.signature(function).bind(**arguments)
+    except (TypeError, ValueError):
+        return function(*arguments.values())
+    return function(**arguments)
+
+
+def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> dict:
+    """Copy in what fits, and report what does not: missing, of another shape, not asked for."""
+    parameters = dict(module.named_parameters())
+    report = {"missing": [], "misshapen": {}, "unexpected": sorted(set(parameters) - set(weights))}
+    with torch.no_grad():
+        for name, value in weights.items():
+            target = parameters.get(name, tensor_attribute(module, name))
+            if target is None:
+                report["missing"].append(name)
+            elif target.shape != value.shape:
+                report["misshapen"][name] = list(target.shape)
+            else:
+                target.copy_(value)
+    return report
+
+
+def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
+    """A tensor kept as a plain attribute where a parameter was asked for."""
+    owner = module
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return owner if is_tensor(owner) else None
+
+
+def is_dtype_mix(error: dict | None) -> bool:
+    """Whether an error says that tensors of different dtypes met."""
+    text = (error or {}).get("text", "")
+    return "dtype" in text or "scalar type" in text
+
+
+def is_tensor(value) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def changed(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Whether a tensor is no longer what it was, bit by bit in effect."""
+    return before.shape != after.shape or not torch.equal(before, after.detach())
+
+
+def jsonable(value, depth: int = 3):
+    """Numbers, strings, lists and dicts as they are (tuples as lists); anything else as None."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if depth and isinstance(value, (list, tuple)):
+        return [jsonable(part, depth - 1) for part in value]
+    if depth and isinstance(value, dict):
+        return {str(key): jsonable(part, depth - 1) for key, part in value.items()}
+    return None
+
+
+def missing_name(error: BaseException) -> str | None:
+    return str(error) if isinstance(error, MissingName) else None

@@ -1,0 +1,180 @@
+"""A warm process: it has imported torch once, and forks a fresh child for every attempt.
+
+It is run by itself (`python -I -c "… from runner.warm import main; main(fd, config)"`), holds no
+answer, and talks with the trusted side over one socket:
+
+    trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id}
+    warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child
+"""
+
+import array
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import tempfile
+
+from .bounds import with_own_memory
+from .lockdown import lock_down
+from .namespaces import FOLDER, fork_as_first_process
+from .system import prctl
+
+DUMPABLE, MOST_FILES = 4, 1 << 20
+
+
+def main(control_fd: int, config: dict) -> None:
+    """Warm up, say so, and fork children until the trusted side closes the socket."""
+    control = socket.socket(fileno=control_fd)
+    if "bubblewrap" in config["layers"]:
+        # torch's import makes a folder there; children mount a folder of their own on it.
+        tempfile.tempdir = FOLDER
+    import_everything()
+    config["bounds"] = with_own_memory(config["bounds"], virtual_bytes())
+    if "parent" in config["layers"]:
+        prctl(DUMPABLE, 0)  # children cannot look into this process
+    gc.collect()
+    gc.freeze()  # children then share these pages for good
+    control.send(json.dumps({"ready": True, "threads": thread_count()}).encode())
+    Nursery(control, config).run()
+
+
+def import_everything() -> None:
+    """Import and use once what is slow the first time. Never with more than one thread.
+
+    A child forked after a multi-threaded operation hangs for ever in its first own one.
+    """
+    import torch
+
+    from . import serve  # noqa: F401
+    from .messages import pack, unpack
+    from .watching import OperationCounter
+
+    torch.set_num_threads(1)
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    x = torch.randn(1, 3, 8, requires_grad=True)
+    y = layer(x, x, x)[0]
+    torch.autograd.grad(y, [x], torch.ones_like(y), allow_unused=True)
+    torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
+    torch.nn.functional.scaled_dot_product_attention(x, x, x)
+    torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)
+    with OperationCounter():
+        x @ x.mT
+    unpack(pack({}, {"x": x}))
+
+
+class Nursery:
+    """The children that are alive, and the socket to the trusted side."""
+
+    def __init__(self, control: socket.socket, config: dict):
+        self.control, self.config = control, config
+        self.forks = forks_of(config)
+        self.ids: dict[int, tuple[int, int]] = {}  # pidfd → (id, pid)
+
+    def run(self) -> None:
+        """Serve requests and report ends until the trusted side is gone."""
+        while True:
+            ready, _, _ = select.select([self.control, *self.ids], [], [])
+            for fd in ready:
+                if fd is not self.control:
+                    self.report_end(fd)
+                elif not self.serve_request():
+                    return self.kill_all()
+
+    def serve_request(self) -> bool:
+        """Do one request; False when the trusted side has closed the socket."""
+        message, ancillary, _, _ = self.control.recvmsg(4096, socket.CMSG_LEN(4))
+        if not message:
+            return False
+        request = json.loads(message)
+        if "fork" in request:
+            fds = array.array("i")
+            fds.frombytes(ancillary[0][2][:4])
+            self.fork(request["fork"], fds[0])
+        else:
+            self.kill(request["kill"])
+        return True
+
+    def fork(self, child_id: int, stream_fd: int) -> None:
+        """Fork a child that serves the stream, and remember it."""
+        pid = self.forks()
+        if pid == 0:
+            run_child(stream_fd, self.config)  # never returns
+        os.close(stream_fd)
+        self.ids[os.pidfd_open(pid)] = (child_id, pid)
+
+    def kill(self, child_id: int) -> None:
+        """End a child and the process group that it leads; its end is reported like any other."""
+        for pidfd, (known, pid) in self.ids.items():
+            if known == child_id:
+                try:
+                    os.killpg(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+
+    def report_end(self, pidfd: int) -> None:
+        child_id, pid = self.ids.pop(pidfd)
+        _, status = os.waitpid(pid, 0)
+        os.close(pidfd)
+        ended = {"ended": child_id, "status": os.waitstatus_to_exitcode(status)}
+        self.control.send(json.dumps(ended).encode())
+
+    def kill_all(self) -> None:
+        for child_id, _ in list(self.ids.values()):
+            self.kill(child_id)
+
+
+def forks_of(config: dict):
+    """The way to fork: plainly, or into a PID namespace of the child's own."""
+    if "pid" not in config["layers"]:
+        return os.fork
+    own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    return lambda: fork_as_first_process(own)
+
+
+def run_child(stream_fd: int, config: dict) -> None:
+    """In the child: keep only the stream, give up what is not needed, answer requests, end."""
+    status = 1
+    try:
+        only_stream(stream_fd)
+        lock_down(config)
+        from .serve import serve
+
+        stream = os.fdopen(3, "rb", closefd=False), os.fdopen(3, "wb", closefd=False)
+        serve(*stream)
+        status = 0
+    except MemoryError:
+        status = 3
+    finally:
+        os._exit(status)
+
+
+def only_stream(stream_fd: int) -> None:
+    """The stream becomes descriptor 3; standard input and outputs go nowhere; no other stays."""
+    os.dup2(stream_fd, 100)
+    null = os.open("/dev/null", os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.dup2(100, 3)
+    os.closerange(4, MOST_FILES)
+    sys.stdin = open(0, closefd=False)
+
+
+def virtual_bytes() -> int:
+    """Address space that this process already takes; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def thread_count() -> int:
+    """How many threads this process has, as far as the system tells."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 1

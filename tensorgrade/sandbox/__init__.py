@@ -1,0 +1,1 @@
+"""The trusted side of the processes in which learner code runs."""

@@ -1,0 +1,108 @@
+"""The rungs of isolation, best first, and which one a machine gives.
+
+A rung is a set of layers that make sense together. A machine gives a rung when each of its
+layers worked when it was tried.
+"""
+
+from dataclasses import dataclass
+
+from ..course import CourseError
+from .probing import probe
+
+BASIC = frozenset({"session", "bounds", "memory"})
+LOCKED = BASIC | {"parent", "privileges", "seccomp"}
+OWN_NAMESPACES = frozenset({"bubblewrap", "pid", "mount", "ipc", "net"})
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A name, the layers it is made of, and what they protect from."""
+
+    name: str
+    layers: frozenset[str]
+    protects: str
+
+
+FULL = Rung(
+    "full",
+    LOCKED | OWN_NAMESPACES | {"landlock"},
+    "Learner code sees Python, torch and an empty folder; it reaches no file, process, network or "
+    "memory of anybody else. Each of these walls is there twice.",
+)
+NAMESPACES = Rung(
+    "namespaces",
+    LOCKED | OWN_NAMESPACES,
+    "Learner code sees Python, torch and an empty folder; it reaches no file, process, network or "
+    "memory of anybody else.",
+)
+LANDLOCK = Rung(
+    "landlock",
+    LOCKED | {"landlock"},
+    "Learner code cannot read the answers, start programs, use the network or signal others. It "
+    "shares the system's process table and has no folder to write to.",
+)
+CUDA = Rung(
+    "cuda",
+    (BASIC | {"parent", "privileges"}) - {"memory"},  # a GPU is mapped into terabytes of addresses
+    "Learner code runs in a process of its own with bounded time, since the layers would hide the "
+    "GPU. It can read what the grader can read: grade files that you trust.",
+)
+NONE = Rung(
+    "none",
+    BASIC,
+    "Learner code runs in a process of its own with bounded time and memory. It can read what the "
+    "grader can read, the answers too: grade files that you trust.",
+)
+LADDER = (FULL, NAMESPACES, LANDLOCK, NONE)
+
+
+class NotIsolated(CourseError):
+    """The machine gives less isolation than the course demands; the message says what to do."""
+
+
+def rung_named(name: str) -> Rung:
+    """A rung of the ladder by its name. Raises CourseError."""
+    for rung in LADDER:
+        if rung.name == name:
+            return rung
+    names = ", ".join(rung.name for rung in LADDER)
+    raise CourseError(f"course_config.py asks for isolation {name!r}; there is {names}")
+
+
+def best_rung(findings: dict[str, str]) -> Rung:
+    """The highest rung all of whose layers worked when they were tried."""
+    works = BASIC | {layer for layer, trouble in findings.items() if not trouble}
+    return next(rung for rung in LADDER if rung.layers <= works)
+
+
+def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
+    """The rung to grade on: what was said aloud, or the best that there is.
+
+    wanted: the lowest rung that the course accepts. isolation: `auto` or `none`. Raises
+    NotIsolated where the machine gives less.
+    """
+    lowest = rung_named(wanted)
+    if isolation == "none":
+        return NONE
+    if isolation != "auto":
+        raise CourseError(f"--isolation is auto or none, not {isolation}")
+    if device != "cpu":
+        return CUDA
+    findings = probe()
+    best = best_rung(findings)
+    if LADDER.index(best) > LADDER.index(lowest):
+        raise NotIsolated(refusal(lowest, best, findings))
+    return best
+
+
+def refusal(lowest: Rung, best: Rung, findings: dict[str, str]) -> str:
+    """Why grading does not start, and what to do about it, in plain sentences."""
+    from .mending import mend
+
+    missing = sorted(layer for layer in lowest.layers if findings.get(layer))
+    steps = "; ".join(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
+    return (
+        f"this machine gives the isolation {best.name!r}, and the course asks for {lowest.name!r} "
+        f"(isolation in course_config.py). {steps}. `tensorgrade doctor` tells more; with "
+        "`--isolation none` learner code runs unlocked, and every row says so."
+    )

@@ -1,0 +1,91 @@
+"""What to do about a layer that a machine does not give."""
+
+import os
+import platform
+import stat
+from pathlib import Path
+
+from .command import UNPRIVILEGED
+from .readable import readable_paths
+
+ALLOW_APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+ALLOW_CLONE = "/proc/sys/kernel/unprivileged_userns_clone"
+MOST_NAMESPACES = "/proc/sys/user/max_user_namespaces"
+BWRAP_PROFILE = (
+    "let bubblewrap make user namespaces: sudo ln -s /usr/share/apparmor/extra-profiles/"
+    "bwrap-userns-restrict /etc/apparmor.d/ && sudo systemctl reload apparmor "
+    "(from the packages apparmor-profiles and bubblewrap)"
+)
+
+
+def mend(layer: str, trouble: str) -> str:
+    """One instruction for one layer, from what was said when it failed and from the system."""
+    if platform.system() != "Linux":
+        return "Grade on Linux: this system has no namespaces, Landlock or seccomp"
+    if layer == "landlock":
+        return "Landlock: use a kernel of 5.13 or later with landlock in its lsm= boot option"
+    if layer == "seccomp":
+        return "Install the filter's library: apt install libseccomp2 && pip install pyseccomp"
+    if layer in ("parent", "privileges"):
+        return f"{layer}: the kernel refused it ({trouble}); look for a sandbox around this one"
+    return mend_bubblewrap(trouble)
+
+
+def mend_bubblewrap(trouble: str) -> str:
+    """How to get bubblewrap to work."""
+    if "not installed" in trouble:
+        return "Install bubblewrap: sudo apt install bubblewrap (or dnf, pacman, apk)"
+    if read(ALLOW_APPARMOR) == "1":
+        return f"AppArmor keeps programs from making user namespaces; {BWRAP_PROFILE}"
+    if read(ALLOW_CLONE) == "0":
+        return "Allow user namespaces: sudo sysctl -w kernel.unprivileged_userns_clone=1"
+    if read(MOST_NAMESPACES) == "0":
+        return "Allow user namespaces: sudo sysctl -w user.max_user_namespaces=15000"
+    if in_container():
+        return (
+            "This is a container that may not make namespaces: start it with "
+            "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+            "--security-opt systempaths=unconfined"
+        )
+    if closed := closed_to_others():
+        return explain_closed(*closed)
+    return f"bubblewrap failed ({trouble}); try `bwrap --unshare-all --ro-bind / / true`"
+
+
+def in_container() -> bool:
+    """Whether this looks like the inside of a container."""
+    marks = ("/.dockerenv", "/run/.containerenv")
+    return any(os.path.exists(mark) for mark in marks) or "container" in os.environ
+
+
+def closed_to_others() -> tuple[str, str] | None:
+    """(what Python needs, the folder above it that other users cannot enter), if any.
+
+    It matters to root alone, who steps down to another user before running learner code.
+    """
+    for path in readable_paths():
+        for folder in Path(path).parents:
+            if not mode_of(folder) & stat.S_IXOTH:
+                return path, str(folder)
+    return None
+
+
+def mode_of(folder: Path) -> int:
+    """Who may do what with a folder."""
+    return os.stat(folder).st_mode
+
+
+def explain_closed(path: str, folder: str) -> str:
+    """What a closed home folder means for root."""
+    return (
+        f"Python needs {path}, and user {UNPRIVILEGED}, as whom root runs learner code, cannot "
+        f"enter {folder}: install Python under /usr or /opt, or say chmod o+x {folder}"
+    )
+
+
+def read(path: str) -> str:
+    """A system setting; empty where there is none."""
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
