@@ -1,0 +1,237 @@
+"""The command line: `tensorgrade build`, `grade`, `bundle`, `hint`, `doctor`.
+
+Each command imports what it needs when it runs, so that a learner's `hint` does not wait for an
+instructor's libraries.
+"""
+
+import json
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .course import CourseError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split("\n")[0])
+
+
+@app.command()
+def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a file is stale.")] = False):
+    """Derive stubs, references, fingerprints and notebooks from the solutions."""
+    from .building.checks import complaints, failing_solutions
+    from .building.derive import derive
+    from .project import find_project
+
+    project = find_project()
+    files = derive(project, anew=check)
+    if not check:
+        for file in files:
+            file.write()
+    found = complaints(project, files) + (failing_solutions(project) if check else [])
+    for complaint in found:
+        typer.echo(f"✗ {complaint}")
+    if found:
+        raise typer.Exit(1)
+    typer.echo(f"{len(files)} derived files are fresh; every exercise is proved.")
+
+
+@app.command()
+def grade(
+    submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")],
+    out: Annotated[Path, typer.Option(help="Folder for results.jsonl; the same one again goes on where it stopped.")],
+    jobs: Annotated[int, typer.Option(help="How many to grade at the same time (0: one a core).")] = 0,
+    scheduler: Annotated[str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")] = "",
+    isolation: Annotated[str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")] = "auto",
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    gradebook: Annotated[str, typer.Option(help="nbgrader's database to write points into, such as sqlite:///gradebook.db.")] = "",
+):
+    """Grade a class: one row for every exercise of every learner, a table, and a report."""
+    from .grading.run import Settings, grade_class
+    from .project import find_project
+    from .report.page import write_report
+    from .views.class_progress import ClassProgress
+    from .views.class_table import print_class
+
+    project = find_project()
+    settings = Settings(project.graders, jobs, scheduler, isolation, device)
+    with ClassProgress() as progress, interruptible(out):
+        rows = grade_class(submitted, out, settings, progress)
+    print_class(progress.console, project.course, rows)
+    progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {write_report(out, project.course)}")
+    if gradebook:
+        from .grading.gradebook import write_gradebook
+
+        progress.console.print(f"{write_gradebook(gradebook, rows, project.course)} submissions in the gradebook")
+
+
+@contextmanager
+def interruptible(out: Path):
+    """Ctrl-C, and the signal by which clusters end a job, leave a folder to go on from."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"\nInterrupted. What is graded is in {out}; the same command does the rest.", err=True)
+        raise typer.Exit(130) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@app.command()
+def report(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    hide_names: Annotated[bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")] = False,
+):
+    """Write OUT/report.html, the class on one page, from the results in OUT."""
+    from .project import find_project
+    from .report.page import write_report
+
+    typer.echo(f"{write_report(out, find_project().course, hide_names)}")
+
+
+@app.command()
+def bundle(out: Annotated[Path, typer.Option(help="The zip to write.")] = Path("attention-kit.zip")):
+    """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
+    from .bundle import write_kit
+    from .project import find_project
+
+    typer.echo(f"{write_kit(find_project(), out)} files in {out}")
+
+
+@app.command("kill-matrix")
+def kill_matrix(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")] = False):
+    """Run every known mistake against every hidden test, and write docs/kill_matrix.md."""
+    from .building.derive import text_file
+    from .building.kill_matrix import unproved
+    from .building.kill_page import kill_page
+    from .project import find_project
+
+    project = find_project()
+    text, matrices = kill_page(project)
+    page, gaps = text_file(project.root / "docs" / "kill_matrix.md", text), unproved(matrices)
+    if check and not page.fresh():
+        gaps.append("docs/kill_matrix.md is stale; `tensorgrade kill-matrix` writes it")
+    for gap in gaps:
+        typer.echo(f"✗ {gap}")
+    if gaps:
+        raise typer.Exit(1)
+    if not check:
+        page.write()
+    typer.echo("Every mistake is noticed, and every hidden test notices one or is a guard.")
+
+
+@app.command()
+def figures(
+    pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
+    seed: Annotated[int, typer.Option(help="Another number, other pairs.")] = 1,
+):
+    """Measure how often mistakes are caught and named, alone and two at once."""
+    from .building.figures import measure
+    from .building.figures_report import report
+    from .project import find_project
+
+    project = find_project()
+    measured = measure(project, project.root / "tests" / "right_answers", pairs, seed)
+    typer.echo(report(measured, project.mistakes))
+
+
+@app.command()
+def sample(
+    folder: Annotated[Path, typer.Argument(help="Where to write the made-up learners' files.")],
+    learners: Annotated[int, typer.Option(help="How many.")] = 30,
+    seed: Annotated[int, typer.Option(help="Another number, another class.")] = 1,
+):
+    """Write a made-up class, put together from the solutions and the known mistakes."""
+    from .building.sample_class import write_sample_class
+    from .project import find_project
+
+    files = write_sample_class(find_project(), folder, learners, seed)
+    typer.echo(f"{files} files of {learners} made-up learners in {folder}")
+
+
+@app.command()
+def watch(
+    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
+    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
+):
+    """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
+    from .watch.watch import watch as run
+
+    if not (tests / "references").is_dir():
+        raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
+    run(tests.resolve(), folder.resolve())
+
+
+@app.command()
+def explain(
+    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+    exercise: Annotated[str, typer.Argument(help="For example softmax.")],
+    submitted: Annotated[Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")],
+    out: Annotated[Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")] = None,
+    isolation: Annotated[str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")] = "auto",
+):
+    """Show an instructor everything behind one verdict, expected values too."""
+    from rich.console import Console
+
+    from .grading.explain import explain as gather
+    from .grading.grader import Grader
+    from .project import find_project
+    from .views.explanation import print_explanation
+
+    grader = Grader(find_project().graders, isolation)
+    try:
+        grader.start()
+        print_explanation(Console(highlight=False), gather(grader, student, exercise, submitted, out))
+    finally:
+        grader.close()
+
+
+@app.command()
+def hint(exercise: str, count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1):
+    """Show the first hints for an exercise, from a nudge to nearly there."""
+    from .course import load_course
+
+    folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)
+    if folder is None:
+        raise CourseError("there is no exercises/course.json here; go to the course's folder first")
+    _, found = load_course(folder).exercise(exercise)
+    for number, text in enumerate(found.hints[:count], 1):
+        typer.echo(f"hint {number}: {text}")
+    if count < len(found.hints):
+        typer.echo(f"(more: tensorgrade hint {exercise} -n {count + 1})")
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+):
+    """Say which isolation this machine gives, what it protects from, and how to get more."""
+    from .project import find_project
+    from .sandbox.doctor import as_text, examine
+
+    try:
+        wanted = find_project().course.isolation
+    except CourseError:  # it helps outside a course's folder too
+        wanted = None
+    report = examine(wanted)
+    typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
+
+
+def main() -> None:
+    """Run a command; an error in the course's own files is one sentence, not a traceback."""
+    try:
+        app()
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("tensorgrade"):
+            raise
+        typer.secho("tensorgrade: this command is not part of the learner's kit", fg="red", err=True)
+        raise SystemExit(2) from None
+    except CourseError as error:
+        typer.secho(f"tensorgrade: {error}", fg="red", err=True)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

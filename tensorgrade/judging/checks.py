@@ -1,0 +1,246 @@
+"""The checks that a test can make on one exercise of an attempt. Each raises Wrong or passes.
+
+    def test_values(attempt):
+        \"\"\"softmax gives the exponentials over their sum.\"\"\"
+        attempt.softmax.agrees("values")
+"""
+
+import torch
+
+from ..cases import Case, spoken, spoken_shape
+from ..diagnosis import Diagnosis, OpenDiagnosis, Wrong
+from ..observation import Observation
+from . import dropout
+from .agreement import Disagreement, disagreement
+from .digest import halves_agree, home, rate
+from .lost_weights import lost_weights
+from .operations import products, uses
+from .places import where_they_differ
+from .remarks import remarks
+from .unanswered import is_unwritten, why_unanswered
+
+
+class Checks:
+    """Mixed into an exercise's attempt, which has `seen`, `name`, and the `attempt` it is of."""
+
+    def group(self, group: str) -> list[tuple[Case, Observation, Observation]]:
+        """The cases of a group, each with what is expected and what was seen."""
+        found = [entry for entry in self.seen if entry[0].group == group]
+        assert found, f"{self.name} has no cases in the group {group!r}"
+        return found
+
+    def answered(self, group: str) -> list[tuple[Case, Observation, Observation]]:
+        """The cases of a group. Raises Wrong where one got no answer, or an error instead."""
+        for case, _, observed in self.group(group):
+            if observed.status != "answered" or observed.error:
+                raise Wrong(why_unanswered(self, case, observed))
+        return self.group(group)
+
+    def agrees(self, group: str, only: str = "") -> None:
+        """Every result of every case in the group agrees with the reference.
+
+        only: judge results whose name starts so (`gradient` for gradients alone).
+        """
+        for case, expected, observed in self.answered(group):
+            for name in sorted(expected.tensors):
+                if name.startswith(only):
+                    self.compare(case, name, expected.tensors[name], observed)
+            for name, value in expected.values.items():
+                if observed.values.get(name, {}).get("json") != value["json"]:
+                    self.wrong("values", f"the result is {shown(observed, name)}", case=case)
+
+    def compare(self, case: Case, name: str, expected, observed: Observation) -> None:
+        """One result against the reference. Raises Wrong where they disagree."""
+        actual = observed.tensors.get(name)
+        found = disagreement(actual, expected, self.attempt.tolerances)
+        if found is None:
+            return
+        said, where = describe(found, name, actual, expected, observed)
+        if lost := lost_weights(observed):
+            self.wrong("fact", lost, case=case)
+        self.wrong(found.kind, said, case=case, where=where, actual=actual, expected=expected,
+                   differs=found.differs,
+                   remarks=remarks(case, actual, expected, self.attempt.references.hidden))
+
+    def keeps_inputs(self, *groups: str) -> None:
+        """No call of any of these groups changed a tensor that it was given."""
+        for case, _, observed in (entry for group in groups for entry in self.answered(group)):
+            for name in observed.facts:
+                if changed := observed.fact(name, "changed", default=[]):
+                    said = f"it changes its input `{changed[0]}` in place; whoever called it still needs it"
+                    self.wrong("fact", said, case=case)
+
+    def keeps_dtype(self, group: str) -> None:
+        """Results have the dtype of the reference."""
+        for case, expected, observed in self.answered(group):
+            want = expected.tensors["result"].dtype
+            got = self.result(case, "result", expected, observed).dtype
+            if got != want:
+                self.wrong("fact", f"the result is {got}; {want} is asked for", case=case)
+
+    def avoids(self, group: str, calls: set[str], said: str) -> None:
+        """None of these calls was made in a watched call."""
+        for case, _, observed in self.answered(group):
+            if uses(observed.fact("result", "operations", default={}), calls):
+                self.wrong("fact", said, case=case)
+
+    def does_not_grow(self, group: str, said: str) -> None:
+        """The call named `many` needs no more matrix products than the one named `few`."""
+        for case, _, observed in self.answered(group):
+            few, many = (products(observed.fact(r, "operations", default={})) for r in ("few", "many"))
+            if many > few or not few:
+                self.wrong("fact", f"{said} ({few} matrix products became {many})", case=case)
+
+    def has_parameters(self, group: str) -> None:
+        """Exactly the parameters of the reference: names, shapes, and that they can learn."""
+        for case, expected, observed in self.answered(group):
+            want = expected.facts["module"]["parameters"]
+            got = observed.fact("module", "parameters", default={})
+            if said := parameters_differ(want, got):
+                self.wrong("fact", said, case=case)
+
+    def has_buffer(self, group: str, name: str) -> None:
+        """A tensor of that name is a buffer: no parameter and no plain attribute."""
+        for case, _, observed in self.answered(group):
+            place = home(observed, "module", name)
+            if place != "buffers":
+                self.wrong("fact", BUFFER_SAID[place].format(name), case=case)
+
+    def refuses(self, group: str, said: str) -> None:
+        """Construction fails with a message of the learner's own (ValueError or AssertionError)."""
+        for case, _, observed in self.group(group):
+            error = observed.error or {}
+            if observed.status != "answered" or error.get("missing") or (error and is_unwritten(error)):
+                raise Wrong(why_unanswered(self, case, observed))
+            if error.get("verb") != "construct" or error["type"] not in ("ValueError", "AssertionError"):
+                self.wrong("fact", said, case=case)
+
+    def sees_no_future(self, group: str) -> None:
+        """Two inputs differ from some token on: results before it stay, and after it change."""
+        for case, expected, observed in self.answered(group):
+            before, after = (self.result(case, r, expected, observed) for r in ("before", "after"))
+            first, second = (t for name, t in sorted(case.tensors.items()) if name.endswith(".x"))
+            cut = int((first != second).any(dim=-1).any(dim=0).nonzero()[0])
+            if not torch.allclose(before[:, :cut].double(), after[:, :cut].double(), rtol=1e-4, atol=1e-6):
+                said = f"changing only the tokens from {cut} on changes results before them: they see the future"
+                self.wrong("values", said, case=case, actual=after)
+            if torch.equal(before[:, cut:], after[:, cut:]):
+                self.wrong("values", f"changing the tokens from {cut} on changes nothing at all", case=case)
+
+    def drops_weights(self, group: str) -> None:
+        """The `dropped` run came out of the `plain` one by inverted dropout of single entries.
+
+        Where the values are two identity matrices side by side, the result holds the attention
+        weights twice, and both halves must have lost the same entries.
+        """
+        for case, expected, observed in self.answered(group):
+            plain, dropped = (self.result(case, r, expected, observed) for r in ("plain", "dropped"))
+            p = rate(case)
+            seen = dropout.behaviour(plain, dropped)
+            if not dropout.looks_like(seen, p, int((plain.abs() > 1e-12).sum())):
+                self.wrong("fact", dropout.sentence(seen, p), case=case, actual=dropped)
+
+    def drops_both_halves(self, group: str) -> None:
+        """`drops_weights`, and what is dropped is a weight, not a value or an output."""
+        for case, expected, observed in self.answered(group):
+            dropped = self.result(case, "dropped", expected, observed)
+            if not halves_agree(dropped):
+                said = "what is dropped is not an attention weight: a dropped weight takes all of a value with it"
+                self.wrong("fact", said, case=case, actual=dropped)
+        self.drops_weights(group)
+
+    def agrees_on_keys(self, group: str, *keys: str) -> None:
+        """The dicts returned have these keys with the reference's values (tuples or lists)."""
+        for case, expected, observed in self.answered(group):
+            got = observed.values.get("result", {}).get("json")
+            if not isinstance(got, dict):
+                self.wrong("values", f"the result is {shown(observed, 'result')}; a dict is asked for", case=case)
+            for key in keys:
+                if got.get(key) != expected.values["result"]["json"][key]:
+                    self.wrong("values", f"`{key}` is {got.get(key, 'missing')}", case=case)
+
+    def keeps_order(self, group: str) -> None:
+        """The dicts returned have the reference's keys in its order."""
+        for case, expected, observed in self.answered(group):
+            got = observed.values.get("result", {}).get("json")
+            want = list(expected.values["result"]["json"])
+            if not isinstance(got, dict) or list(got) != want:
+                said = f"the keys are {', '.join(got) if isinstance(got, dict) else 'missing'}; asked for are {', '.join(want)}"
+                self.wrong("fact", said, case=case)
+
+    def result(self, case: Case, name: str, expected: Observation, observed: Observation):
+        """One result, which has at least the shape of the reference. Raises Wrong if not."""
+        actual = observed.tensors.get(name)
+        if actual is None or actual.shape != expected.tensors[name].shape:
+            kind = "absent" if actual is None else "shape"
+            said, _ = describe(Disagreement(kind), name, actual, expected.tensors[name], observed)
+            self.wrong(kind, said, case=case, actual=actual, expected=expected.tensors[name])
+        return actual
+
+    def wrong(self, kind: str, said: str, *, case: Case, expected=None, differs=None, **details):
+        """Raise Wrong, with the expected values only where the case is public."""
+        details |= {"kind": kind, "said": said, "called": spoken(case)}
+        if self.attempt.references.hidden:
+            raise Wrong(Diagnosis(**details))
+        raise Wrong(OpenDiagnosis(**details, expected=expected, differs=differs))
+
+
+BUFFER_SAID = {
+    "parameters": "`{}` is a parameter; an optimiser would try to learn it. A buffer is asked for",
+    "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. A buffer is asked for",
+    "nowhere": "the module keeps no buffer named `{}`",
+}
+
+
+def parameters_differ(want: dict, got: dict) -> str | None:
+    """One sentence on how a module's parameters differ from those asked for."""
+    missing, extra = sorted(set(want) - set(got)), sorted(set(got) - set(want))
+    if missing:
+        found = f"; it has {', '.join(f'`{name}`' for name in sorted(got)[:8])}" if got else "; it has none"
+        return f"the module has no parameter `{missing[0]}`{found}"
+    if extra:
+        return f"the module has a parameter `{extra[0]}` that is not asked for"
+    for name in want:
+        if got[name] != want[name]:
+            shape = got[name][0] if isinstance(got[name], list) and got[name] else "?"
+            return f"parameter `{name}` has shape {shape} or does not learn; {want[name][0]} is asked for"
+    return None
+
+
+def describe(
+    found: Disagreement, name: str, actual, expected, observed: Observation
+) -> tuple[str, str]:
+    """(what is wrong, where) in words, for a result that disagrees."""
+    what = spoken_result(name)
+    if found.kind == "absent":
+        return f"{what} is {shown(observed, name)}", ""
+    if found.kind == "shape":
+        return (
+            f"{what} has shape {spoken_shape(actual.shape)} where "
+            f"{spoken_shape(expected.shape)} is asked for"
+        ), ""
+    where = where_they_differ(found.differs)
+    if found.kind == "nan":
+        return f"{what} contains NaN", where
+    return f"{what} has the right shape but not the right values", where
+
+
+def spoken_result(name: str) -> str:
+    """How a result is called in a sentence."""
+    if name.startswith("gradient."):
+        return f"the gradient for `{name.removeprefix('gradient.')}`"
+    if name.startswith("result."):
+        return f"part {int(name.removeprefix('result.')) + 1} of the result"
+    return "the result" if name == "result" else f"`{name}`"
+
+
+def shown(observed: Observation, name: str) -> str:
+    """What came back where something else was asked for."""
+    if name.startswith("gradient."):
+        return "missing: nothing that is differentiable leads from there to the result"
+    value = observed.values.get(name)
+    if value is None:
+        return "missing"
+    if value.get("type") == "NoneType":
+        return "None: is there a `return`?"
+    return f"{str(value.get('json'))[:200]} ({value.get('type')})"

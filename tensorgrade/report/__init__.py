@@ -1,0 +1,1 @@
+"""The class on one page, from what `tensorgrade grade` wrote."""

@@ -1,0 +1,1 @@
+"""How verdicts and diagnoses are shown: plain text here, colours and pages on top of it."""

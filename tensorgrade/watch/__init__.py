@@ -1,0 +1,1 @@
+"""`tensorgrade watch`: checks what a learner saves, as it is saved."""
