@@ -1,0 +1,1 @@
+"""Cases of every chapter: the inputs, weights and calls on which attempts are judged."""

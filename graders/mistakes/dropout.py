@@ -1,0 +1,107 @@
+"""Dropout: left out, in the wrong place, always on, or wrongly scaled."""
+
+from tensorgrade.mistakes import mistake, on
+
+MODULES = "CausalAttention MultiHeadAttention"
+APPLY = "attn_weights = self.dropout(attn_weights)"
+SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+KEEP = "keep = torch.rand_like(attn_weights) >= p"
+SCALE = "attn_weights * keep / (1 - p)"
+PLAIN = "torch.rand_like(attn_weights) >= self.dropout.p"
+
+MISTAKES = [
+    mistake(
+        "dropout_left_out",
+        "In training nothing is dropped: dropout is made but never applied, or its result is thrown away.",
+        on(MODULES, (APPLY, "self.dropout(attn_weights)")),
+        on("inverted_dropout", (SCALE, "attn_weights")),
+    ),
+    mistake(
+        "dropout_on_scores",
+        "Dropout acts on the scores before the softmax, where a zero hides nothing. It belongs on the weights.",
+        on(MODULES, (APPLY, "pass"), (SOFTMAX, "torch.softmax(self.dropout(attn_scores / d_k**0.5), dim=-1)")),
+    ),
+    mistake(
+        "dropout_on_output",
+        "Dropout acts on the output. Here it should thin out the attention weights.",
+        on("CausalAttention", (APPLY, "pass"), ("return attn_weights @ values", "return self.dropout(attn_weights @ values)")),
+        on("MultiHeadAttention", (APPLY, "pass"), ("return self.out_proj(context_vec)", "return self.dropout(self.out_proj(context_vec))")),
+    ),
+    mistake(
+        "dropout_on_values",
+        "Dropout acts on the values. Here it should thin out the attention weights.",
+        on(MODULES, (APPLY, "pass"), ("attn_weights @ values", "attn_weights @ self.dropout(values)")),
+    ),
+    mistake(
+        "dropout_always_on",
+        "Dropout goes on in evaluation, where every run should give the same result.",
+        on(MODULES, (APPLY, "attn_weights = nn.functional.dropout(attn_weights, self.dropout.p)")),
+        on("inverted_dropout", ("if not training:", "if False:")),
+    ),
+    mistake(
+        "dropout_not_rescaled",
+        "What survives dropout keeps its size, so the expected weight shrinks. Inverted dropout "
+        "makes up for it in training.",
+        on(MODULES, (APPLY, f"attn_weights = attn_weights * ({PLAIN}) if self.training else attn_weights")),
+        on("inverted_dropout", (SCALE, "attn_weights * keep")),
+    ),
+    mistake(
+        "dropout_rescaled_twice",
+        "What survives dropout is scaled up twice; nn.Dropout does it once already.",
+        on(MODULES, (APPLY, "attn_weights = self.dropout(attn_weights) / ((1 - self.dropout.p) if self.training else 1)")),
+        on("inverted_dropout", (SCALE, "attn_weights * keep / (1 - p) ** 2")),
+    ),
+    mistake(
+        "dropout_rate_fixed",
+        "The dropout rate is a fixed number; the one that was passed in is ignored.",
+        on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(0.1)")),
+    ),
+    mistake(
+        "dropout_keeps_p",
+        "p is taken for the share that is kept. It is the share that is dropped.",
+        on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout if dropout else 0.0)")),
+        on("inverted_dropout", (KEEP, "keep = torch.rand_like(attn_weights) < p"), (SCALE, "attn_weights * keep / p if p else attn_weights")),
+    ),
+    mistake(
+        "dropout_renormalized",
+        "After dropout the rows are brought back to a sum of 1, which undoes its scaling row by row.",
+        on(MODULES, (APPLY, f"{APPLY}\n        attn_weights = attn_weights / attn_weights.sum(-1, keepdim=True).clamp(min=1e-9)")),
+        on("inverted_dropout", (SCALE, "attn_weights * keep / (attn_weights * keep).sum(-1, keepdim=True)")),
+    ),
+    mistake(
+        "scaled_by_one_over_p",
+        "The kept entries are divided by p. Ask which share survives: that is what must be made up for.",
+        on("inverted_dropout", (SCALE, "attn_weights * keep / p if p else attn_weights")),
+    ),
+    mistake(
+        "scaled_down",
+        "The kept entries are made smaller instead of larger, so the expected value shrinks twice.",
+        on("inverted_dropout", (SCALE, "attn_weights * keep * (1 - p)")),
+    ),
+    mistake(
+        "mask_kept_by_p_alone",
+        "The share that is dropped and the share that is kept are mixed up: with p = 0.2 four fifths vanish.",
+        on("inverted_dropout", (KEEP, "keep = torch.rand_like(attn_weights) < p")),
+    ),
+    mistake(
+        "training_turned_around",
+        "Dropout acts in evaluation and not in training.",
+        on("inverted_dropout", ("if not training:", "if training:")),
+    ),
+    mistake(
+        "scaled_in_evaluation",
+        "The scaling is left to evaluation. Inverted dropout scales in training, so that evaluation "
+        "has nothing to do.",
+        on("inverted_dropout", ("return attn_weights\n", "return attn_weights * (1 - p)\n"), (SCALE, "attn_weights * keep")),
+    ),
+    mistake(
+        "library_dropout",
+        "It calls torch's own dropout; the point of the exercise is to write it.",
+        on("inverted_dropout", (SCALE, "nn.functional.dropout(attn_weights, p, training=True)")),
+    ),
+    mistake(
+        "not_zero_but_nan",
+        "Dropped entries become NaN: something is divided by zero.",
+        on("inverted_dropout", (SCALE, "attn_weights * keep / (keep * (1 - p))")),
+    ),
+]

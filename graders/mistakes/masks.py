@@ -1,0 +1,182 @@
+"""Masks: turned around, shifted, filled wrongly, thrown away, kept in the wrong place."""
+
+from tensorgrade.mistakes import mistake, on
+
+MODULES = "CausalAttention MultiHeadAttention"
+BOTH = f"{MODULES} causal_attention_weights"
+MAKE = "torch.triu(torch.ones(context_length, context_length), diagonal=1)"
+MAKE_FUNCTION = "torch.triu(torch.ones_like(attn_scores), diagonal=1)"
+FILL = "attn_scores.masked_fill(future, -torch.inf)"
+ASSIGN = f"attn_scores = {FILL}"
+REGISTER = 'self.register_buffer("mask", future.bool())'
+CUT = "self.mask[:num_tokens, :num_tokens]"
+SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+SOFTMAX_FUNCTION = "torch.softmax(masked_scores / d_k**0.5, dim=-1)"
+RULE = "torch.triu(ones, diagonal=1).bool()"
+VISIBLE = "torch.tril(torch.ones_like(attn_weights))"
+
+
+def made(template: str) -> list[dict]:
+    """Another triangle, with `N` for the tensor of ones, where a mask of the future is made."""
+    return [
+        on(MODULES, (MAKE, template.replace("N", "torch.ones(context_length, context_length)"))),
+        on("causal_attention_weights", (MAKE_FUNCTION, template.replace("N", "torch.ones_like(attn_scores)"))),
+        on("causal_mask", ("torch.triu(ones, diagonal=1)", template.replace("N", "ones"))),
+    ]
+
+
+def filled(value: str) -> dict:
+    """Another value in the hidden places."""
+    return on(BOTH, (FILL, f"attn_scores.masked_fill(future, {value})"))
+
+
+MISTAKES = [
+    mistake(
+        "mask_inverted",
+        "The mask hides the past and the token itself and shows the future: True must stand where "
+        "a token may not look.",
+        *made("torch.tril(N)"),
+        on("mask_and_renormalize", (VISIBLE, "torch.triu(torch.ones_like(attn_weights), diagonal=1)")),
+    ),
+    mistake(
+        "mask_hides_the_past",
+        "The mask lies on the wrong side of the diagonal: tokens see themselves and the future.",
+        *made("torch.tril(N, diagonal=-1)"),
+        on("mask_and_renormalize", (VISIBLE, "torch.triu(torch.ones_like(attn_weights))")),
+    ),
+    mistake(
+        "mask_on_the_diagonal",
+        "The mask hides the diagonal too, so no token sees itself and the first one sees nothing at all.",
+        *made("torch.triu(N)"),
+        on("mask_and_renormalize", (VISIBLE, "torch.tril(torch.ones_like(attn_weights), diagonal=-1)")),
+    ),
+    mistake(
+        "mask_one_too_late",
+        "The mask starts one place too late: each token still sees the one right after it.",
+        *made("torch.triu(N, diagonal=2)"),
+        on("mask_and_renormalize", (VISIBLE, "torch.tril(torch.ones_like(attn_weights), diagonal=1)")),
+    ),
+    mistake(
+        "mask_thrown_away",
+        "Nothing is masked: every token sees the future. Filling without an underscore gives back "
+        "a new tensor, which someone has to keep.",
+        on(MODULES, (ASSIGN, FILL)),
+        on("causal_attention_weights", (FILL, "attn_scores")),
+        on("mask_and_renormalize", ("attn_weights * visible", "attn_weights")),
+    ),
+    mistake(
+        "mask_filled_with_zero",
+        "Hidden scores are set to 0. The softmax gives a score of 0 a weight like any other.",
+        filled("0.0"),
+    ),
+    mistake(
+        "mask_filled_with_minus_one",
+        "Hidden scores are set to a number that is not low enough: the softmax still gives it weight.",
+        filled("-1.0"),
+    ),
+    mistake(
+        "mask_filled_with_plus_inf",
+        "Hidden scores are set to plus infinity, which draws all attention to the future.",
+        filled("torch.inf"),
+    ),
+    mistake(
+        "mask_times_minus_inf",
+        "A mask is multiplied by -inf, and 0 times infinity is not a number (NaN). Fill the hidden "
+        "places, do not multiply.",
+        on(BOTH, (FILL, "attn_scores + future.float() * -torch.inf")),
+    ),
+    mistake(
+        "mask_multiplied_into_scores",
+        "Scores are multiplied by a 0/1 mask before the softmax. A score of 0 is not hidden; it "
+        "still gets its share.",
+        on(BOTH, (FILL, "attn_scores * (1 - future.to(attn_scores))")),
+        same_as="mask_filled_with_zero",
+    ),
+    mistake(
+        "masked_without_renormalizing",
+        "The future is zeroed after the softmax and the rest is not brought back to a sum of 1, so "
+        "how much is missing still tells about the future.",
+        on(MODULES, (ASSIGN, "pass"), (SOFTMAX, f"{SOFTMAX}.masked_fill(future, 0.0)")),
+        on(
+            "causal_attention_weights",
+            (FILL, "attn_scores"),
+            (SOFTMAX_FUNCTION, f"{SOFTMAX_FUNCTION}.masked_fill(future, 0.0)"),
+        ),
+        on("mask_and_renormalize", ("masked / masked.sum(dim=-1, keepdim=True)", "masked")),
+    ),
+    mistake(
+        "minus_inf_after_softmax",
+        "The -inf is filled in after the softmax. It has to meet the exponential, which turns it into 0.",
+        on(MODULES, (ASSIGN, "pass"), (SOFTMAX, f"{SOFTMAX}.masked_fill(future, -torch.inf)")),
+        on(
+            "causal_attention_weights",
+            (FILL, "attn_scores"),
+            (SOFTMAX_FUNCTION, f"{SOFTMAX_FUNCTION}.masked_fill(future, -torch.inf)"),
+        ),
+    ),
+    mistake(
+        "mask_not_cut",
+        "The whole mask meets a sequence that is shorter than context_length. Only its first "
+        "num_tokens rows and columns fit.",
+        on(MODULES, (CUT, "self.mask")),
+    ),
+    mistake(
+        "mask_as_plain_attribute",
+        "The mask is a plain attribute. torch then neither moves it to the device of the module "
+        "nor saves it with its state.",
+        on(MODULES, (REGISTER, "self.mask = future.bool()")),
+    ),
+    mistake(
+        "mask_as_parameter",
+        "The mask is a Parameter. An optimiser would be handed it as something to learn.",
+        on(
+            MODULES,
+            (REGISTER, "self.mask = nn.Parameter(future, requires_grad=False)"),
+            (CUT, f"{CUT}.bool()"),
+        ),
+    ),
+    mistake(
+        "changes_scores_in_place",
+        "The scores that were passed in are overwritten. Whoever called still needs them.",
+        on("causal_attention_weights", (FILL, "attn_scores.masked_fill_(future, -torch.inf)")),
+        on("mask_and_renormalize", ("attn_weights * visible", "attn_weights.mul_(visible)")),
+    ),
+    mistake(
+        "mask_of_numbers",
+        "The mask holds numbers, not booleans. True and False are asked for.",
+        on("causal_mask", (RULE, RULE.removesuffix(".bool()"))),
+    ),
+    mistake(
+        "mask_of_minus_inf",
+        "The mask holds -inf, ready to be added to scores. A boolean mask is asked for: True where "
+        "a token is hidden.",
+        on("causal_mask", (RULE, "torch.full((context_length, context_length), -torch.inf).triu(1)")),
+    ),
+    mistake(
+        "mask_true_for_visible",
+        "True stands where a token may look. In this course True hides.",
+        on("causal_mask", (RULE, f"~{RULE}")),
+        same_as="mask_inverted",
+    ),
+    mistake(
+        "mask_hides_nothing",
+        "Nothing is hidden: the mask is False everywhere.",
+        on("causal_mask", (RULE, "torch.zeros(context_length, context_length).bool()")),
+    ),
+    mistake(
+        "mask_hides_all_others",
+        "Everything but the token itself is hidden; the past should stay visible.",
+        on("causal_mask", (RULE, "~torch.eye(context_length).bool()")),
+    ),
+    mistake(
+        "mask_one_too_large",
+        "The mask has one row and one column too many.",
+        on("causal_mask", ("torch.ones(context_length, context_length)", "torch.ones(context_length + 1, context_length + 1)")),
+    ),
+    mistake(
+        "mask_for_six_tokens",
+        "The size of the example sentence is written into the code; any other length fails.",
+        on("causal_mask", ("torch.ones(context_length, context_length)", "torch.ones(6, 6)")),
+        on(MODULES, (CUT, "self.mask[:6, :6]")),
+    ),
+]

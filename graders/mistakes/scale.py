@@ -1,0 +1,72 @@
+"""Scores divided by something other than sqrt(d_k)."""
+
+from tensorgrade.mistakes import mistake, on
+
+ATTENTION = (
+    "attention_weights scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2 "
+    "CausalAttention MultiHeadAttention causal_attention_weights"
+)
+BY_TENSOR = ATTENTION.replace(" causal_attention_weights", "")
+MODULES = "SelfAttention_v1 SelfAttention_v2 CausalAttention MultiHeadAttention"
+
+MISTAKES = [
+    mistake(
+        "no_scale",
+        "The scores go into the softmax unscaled. Think about how large dot products grow with "
+        "the length of the key vectors.",
+        on(ATTENTION, (" / d_k**0.5", "")),
+    ),
+    mistake(
+        "scaled_by_d_k",
+        "The scores are divided by d_k itself. The spread of a dot product grows more slowly than "
+        "its number of terms.",
+        on(ATTENTION, ("/ d_k**0.5", "/ d_k")),
+    ),
+    mistake(
+        "multiplied_by_sqrt_d_k",
+        "The scores are multiplied by the scale, so the softmax gets sharper, not softer.",
+        on(ATTENTION, ("/ d_k**0.5", "* d_k**0.5")),
+    ),
+    mistake(
+        "scaled_by_tokens",
+        "The scale is taken from the number of tokens. What makes dot products large is the "
+        "length of the vectors, not of the sentence.",
+        on(ATTENTION, ("/ d_k**0.5", "/ attn_scores.shape[-1] ** 0.5")),
+    ),
+    mistake(
+        "scaled_by_a_constant",
+        "The scale is a fixed number: right for one size of keys (64) and wrong for all others.",
+        on(ATTENTION, ("/ d_k**0.5", "/ 8")),
+    ),
+    mistake(
+        "scaled_after_softmax",
+        "The scale comes after the softmax, where it shrinks the weights (their rows no longer "
+        "sum to 1) and no longer softens them.",
+        on(
+            BY_TENSOR,
+            ("torch.softmax(attn_scores / d_k**0.5, dim=-1)", "torch.softmax(attn_scores, dim=-1) / d_k**0.5"),
+        ),
+        on(
+            "causal_attention_weights",
+            ("torch.softmax(masked_scores / d_k**0.5, dim=-1)", "torch.softmax(masked_scores, dim=-1) / d_k**0.5"),
+        ),
+    ),
+    mistake(
+        "scaled_by_sqrt_d_in",
+        "The scale is taken from the width of the inputs. The dot products are between projected "
+        "vectors, whose width may differ.",
+        on(MODULES, ("/ d_k**0.5", "/ x.shape[-1] ** 0.5")),
+    ),
+    mistake(
+        "scaled_by_sqrt_d_out",
+        "The scale is taken from all of d_out. Each head computes its dot products over its own, "
+        "shorter vectors.",
+        on("MultiHeadAttention", ("/ d_k**0.5", "/ self.out_proj.in_features ** 0.5")),
+    ),
+    mistake(
+        "scaled_by_sqrt_num_heads",
+        "The scale is taken from the number of heads. Ask over how many features one head's dot "
+        "product runs.",
+        on("MultiHeadAttention", ("/ d_k**0.5", "/ self.num_heads ** 0.5")),
+    ),
+]

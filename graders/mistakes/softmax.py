@@ -1,0 +1,74 @@
+"""Softmax over the wrong entries, twice, or not at all."""
+
+from tensorgrade.mistakes import mistake, on
+
+from .scale import BY_TENSOR
+
+SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+SIMPLE = "torch.softmax(attn_scores, dim=-1)"
+CAUSAL = "torch.softmax(masked_scores / d_k**0.5, dim=-1)"
+SCORES = "(attn_scores / d_k**0.5)"
+
+
+def everywhere(template: str) -> list[dict]:
+    """The same replacement in every exercise that ends in a softmax over scores `S`."""
+    return [
+        on(BY_TENSOR, (SOFTMAX, template.replace("S", SCORES))),
+        on("causal_attention_weights", (CAUSAL, template.replace("S", "(masked_scores / d_k**0.5)"))),
+        on("simplified_self_attention", (SIMPLE, template.replace("S", "attn_scores"))),
+    ]
+
+
+MISTAKES = [
+    mistake(
+        "softmax_over_columns",
+        "The softmax runs over the wrong axis: columns sum to 1 and rows do not. Each query "
+        "spreads its attention over the keys.",
+        *everywhere("torch.softmax(S, dim=-2)"),
+    ),
+    mistake(
+        "softmax_over_everything",
+        "One softmax runs over all scores at once. Every query needs weights of its own that sum to 1.",
+        *everywhere("torch.softmax(S.flatten(), dim=0).reshape(S.shape)"),
+    ),
+    mistake(
+        "no_softmax",
+        "The scores are used as weights without a softmax, so they are neither positive nor do "
+        "they sum to 1.",
+        *everywhere("S"),
+        on("context_vector", (SIMPLE, "attn_scores")),
+    ),
+    mistake(
+        "softmax_twice",
+        "The weights go through a softmax a second time, which makes them nearly even.",
+        *everywhere("torch.softmax(torch.softmax(S, dim=-1), dim=-1)"),
+        on("context_vector", (SIMPLE, "torch.softmax(torch.softmax(attn_scores, dim=-1), dim=-1)")),
+    ),
+    mistake(
+        "divided_by_sum",
+        "The scores are divided by their sum without exponentials: negative scores give negative "
+        "weights, and a sum near zero blows them up.",
+        on(
+            "context_vector simplified_self_attention",
+            (SIMPLE, "attn_scores / attn_scores.sum(dim=-1, keepdim=True)"),
+        ),
+    ),
+    mistake(
+        "softmax_over_heads",
+        "The softmax runs over the heads, so the heads compete for each pair of tokens instead of "
+        "each one spreading its own attention.",
+        on("MultiHeadAttention", (SOFTMAX, f"torch.softmax({SCORES}, dim=1)")),
+    ),
+    mistake(
+        "softmax_over_batch",
+        "The softmax runs over the batch, so independent sentences share one distribution.",
+        on("CausalAttention MultiHeadAttention", (SOFTMAX, f"torch.softmax({SCORES}, dim=0)")),
+    ),
+    mistake(
+        "detached_weights",
+        "The weights are cut off from the graph (detach, no_grad, .data or a new tensor), so "
+        "nothing before them can learn.",
+        *everywhere("torch.softmax(S, dim=-1).detach()"),
+        on("context_vector", (SIMPLE, "torch.softmax(attn_scores, dim=-1).detach()")),
+    ),
+]

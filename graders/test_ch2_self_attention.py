@@ -1,0 +1,177 @@
+"""Hidden tests of chapter 2. Each test's docstring is the line that a learner reads."""
+
+from tensorgrade import exercise
+
+
+@exercise("project_qkv", points=1)
+def test_project_qkv_queries(attempt):
+    """Queries come first: x times W_query."""
+    attempt.project_qkv.agrees("values", only="result.0")
+
+
+@exercise("project_qkv", points=1)
+def test_project_qkv_keys(attempt):
+    """Keys come second: x times W_key."""
+    attempt.project_qkv.agrees("values", only="result.1")
+
+
+@exercise("project_qkv", points=1.5)
+def test_project_qkv_values(attempt):
+    """Values come third: x times W_value."""
+    attempt.project_qkv.agrees("values", only="result.2")
+
+
+@exercise("project_qkv", points=1)
+def test_project_qkv_gradients(attempt):
+    """Gradients reach x and W_query."""
+    attempt.project_qkv.agrees("gradients", only="gradient")
+
+
+@exercise("project_qkv", points=0.5, guard=True)
+def test_project_qkv_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.project_qkv.keeps_inputs("values", "gradients")
+
+
+@exercise("attention_weights", points=5)
+def test_attention_weights_values(attempt):
+    """Softmax over scaled scores, for every d_k."""
+    attempt.attention_weights.agrees("values")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_cross(attempt):
+    """Queries and keys may differ in number."""
+    attempt.attention_weights.agrees("cross")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_leading_dimensions(attempt):
+    """Leading dimensions stay in front."""
+    attempt.attention_weights.agrees("leading")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_gradients(attempt):
+    """Gradients reach queries and keys."""
+    attempt.attention_weights.agrees("gradients", only="gradient")
+
+
+@exercise("attention_weights", points=0.5)
+def test_attention_weights_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")
+
+
+@exercise("scaled_dot_product_attention", points=5)
+def test_scaled_dot_product_attention_values(attempt):
+    """The values, mixed by the weights of every query."""
+    attempt.scaled_dot_product_attention.agrees("values")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_cross(attempt):
+    """Queries and keys may differ in number."""
+    attempt.scaled_dot_product_attention.agrees("cross")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_leading_dimensions(attempt):
+    """Leading dimensions stay in front."""
+    attempt.scaled_dot_product_attention.agrees("leading")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_gradients(attempt):
+    """Gradients reach queries, keys and values."""
+    attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
+
+
+@exercise("scaled_dot_product_attention", points=0.5)
+def test_scaled_dot_product_attention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
+
+
+@exercise("SelfAttention_v1", points=6)
+def test_SelfAttention_v1_values(attempt):
+    """Projections, weights and mixing, with the weights that are loaded."""
+    attempt.SelfAttention_v1.agrees("values")
+
+
+@exercise("SelfAttention_v1", points=2)
+def test_SelfAttention_v1_gradients(attempt):
+    """Gradients reach x and all three matrices."""
+    attempt.SelfAttention_v1.agrees("gradients", only="gradient")
+
+
+@exercise("SelfAttention_v1", points=1)
+def test_SelfAttention_v1_start(attempt):
+    """The matrices start from torch.rand, created in the order query, key, value."""
+    attempt.SelfAttention_v1.agrees("parameters", only="module.")
+
+
+@exercise("SelfAttention_v1", points=0.5)
+def test_SelfAttention_v1_parameters(attempt):
+    """Exactly three parameters of shape (d_in, d_out)."""
+    attempt.SelfAttention_v1.has_parameters("parameters")
+
+
+@exercise("SelfAttention_v1", points=0.5, guard=True)
+def test_SelfAttention_v1_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
+
+
+@exercise("SelfAttention_v2", points=5)
+def test_SelfAttention_v2_values(attempt):
+    """Projections, weights and mixing, with the weights that are loaded."""
+    attempt.SelfAttention_v2.agrees("values")
+
+
+@exercise("SelfAttention_v2", points=2)
+def test_SelfAttention_v2_bias(attempt):
+    """With `qkv_bias=True` each projection adds its bias."""
+    attempt.SelfAttention_v2.agrees("bias")
+
+
+@exercise("SelfAttention_v2", points=2)
+def test_SelfAttention_v2_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.SelfAttention_v2.agrees("gradients", only="gradient")
+
+
+@exercise("SelfAttention_v2", points=0.5)
+def test_SelfAttention_v2_parameters(attempt):
+    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    attempt.SelfAttention_v2.has_parameters("parameters")
+
+
+@exercise("SelfAttention_v2", points=0.5, guard=True)
+def test_SelfAttention_v2_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
+
+
+@exercise("copy_v2_into_v1", points=1.5)
+def test_copy_v2_into_v1_query(attempt):
+    """W_query arrives in v1."""
+    attempt.copy_v2_into_v1.agrees("values", only="v1.W_query")
+
+
+@exercise("copy_v2_into_v1", points=1.5)
+def test_copy_v2_into_v1_key(attempt):
+    """W_key arrives in v1."""
+    attempt.copy_v2_into_v1.agrees("values", only="v1.W_key")
+
+
+@exercise("copy_v2_into_v1", points=1.5)
+def test_copy_v2_into_v1_value(attempt):
+    """W_value arrives in v1."""
+    attempt.copy_v2_into_v1.agrees("values", only="v1.W_value")
+
+
+@exercise("copy_v2_into_v1", points=0.5)
+def test_copy_v2_into_v1_leaves_v2(attempt):
+    """v2 stays as it was, and nothing is returned."""
+    attempt.copy_v2_into_v1.agrees("values")

@@ -1,0 +1,511 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Multi-head attention
+#
+# One softmax row is one decision: what a token spends on one word it cannot spend on another. But
+# a word has several questions to ask at once. A verb looks for its subject, for its object, for a
+# "not" nearby. A single head has to answer with one compromise.
+#
+# So let several heads look, each with queries, keys and values of its own, and put their answers
+# side by side. You will build this twice:
+#
+# 1. as a **wrapper** around several copies of chapter 3's `CausalAttention`: easy to see through;
+# 2. as **one** layer that splits wide projections into heads by reshaping: the form used in
+#    practice.
+#
+# Both compute the same thing. At the end you turn one into the other and compare.
+
+# %%
+import torch
+from torch import nn
+
+from ch3_causal_attention import CausalAttention
+
+words = ["Your", "journey", "starts", "with", "one", "step"]
+sentence = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+
+# %% active="ipynb"
+# from tensorgrade.pictures import bars, heatmaps
+
+# %% [markdown]
+# ## Several heads side by side
+#
+# Every head takes the whole input `x`, of shape (b, n, d_in), and returns (b, n, d_out). Join the
+# results along the last dimension, so that each token keeps one row, now longer:
+#
+# | | shape |
+# |---|---|
+# | `x` | (b, n, d_in) |
+# | each of the `num_heads` results | (b, n, d_out) |
+# | joined | (b, n, num_heads * d_out) |
+#
+# *Joined*, not stacked: stacking would add a fourth dimension. Here `d_out` is the width of **one**
+# head, and nothing is divided by `num_heads`. (In the second form below `d_out` is the width of
+# all heads together. Keep the two apart.)
+#
+# The heads differ only in their weights. They begin with different random ones, and so they can
+# learn to look for different things.
+#
+# Keep them in an `nn.ModuleList`. It behaves like a list, but the module knows what is in it. A
+# plain Python list works just as well in `forward`, and that is the trap: `parameters()` does not
+# find the heads in it, so an optimiser never trains them, `.to(device)` leaves them behind,
+# `.eval()` does not reach their dropout, and `state_dict()` saves none of them. No error tells you.
+
+# %% exercise="MultiHeadAttentionWrapper"
+class MultiHeadAttentionWrapper(nn.Module):
+    """Several causal heads on the same input, their outputs joined.
+
+    Shapes:
+        d_in, d_out: ints, numbers per token into and out of each single head
+        context_length: int, the largest number of tokens in a text
+        dropout: float, the probability that an attention weight is dropped in training
+        num_heads: int, the number of heads
+        x: (b, num_tokens, d_in)
+        result: (b, num_tokens, num_heads * d_out); head 0 fills the first d_out columns
+
+    Formula (Vaswani et al. 2017, sec. 3.2.2, without the output projection W^O):
+        Concat(head_1, ..., head_h)
+
+    Attributes: heads, an nn.ModuleList of num_heads CausalAttention modules.
+
+    In the example all scores are 0, so both heads return running means of their values;
+    the second head's values are ten times the first one's.
+
+    >>> wrapper = MultiHeadAttentionWrapper(1, 1, 4, 0.0, num_heads=2)
+    >>> for head, factor in zip(wrapper.heads, (1.0, 10.0)):
+    ...     _ = nn.init.zeros_(head.W_query.weight)
+    ...     _ = nn.init.constant_(head.W_value.weight, factor)
+    >>> wrapper(torch.tensor([[[2.0], [4.0]]])).tolist()
+    [[[2.0, 20.0], [3.0, 30.0]]]
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x (b, num_tokens, d_in) to (b, num_tokens, num_heads * d_out)."""
+        ### BEGIN SOLUTION
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+        ### END SOLUTION
+
+
+# %% [markdown] hints="MultiHeadAttentionWrapper"
+# 1. You need `num_heads` separate heads, each with weights of its own, and each is given all of `x`
+#    and all the other arguments as they are, `qkv_bias` too.
+# 2. Make the heads in a loop or a comprehension inside an `nn.ModuleList`; repeating one object
+#    with `[head] * num_heads` would share its weights.
+# 3. `torch.cat` joins tensors along a dimension that exists already. Which one grows from `d_out`
+#    to `num_heads * d_out`?
+
+# %% active="ipynb"
+# torch.manual_seed(123)
+# batch = torch.stack([sentence, sentence])
+# wrapper = MultiHeadAttentionWrapper(3, 2, 6, 0.0, num_heads=2)
+# with torch.no_grad():
+#     side_by_side = wrapper(batch)
+#     scores = {
+#         f"head {i}: scores": head.W_query(sentence) @ head.W_key(sentence).T
+#         for i, head in enumerate(wrapper.heads)
+#     }
+# print(side_by_side.shape, side_by_side[0], sep="\n")
+# heatmaps(scores, rows=words, columns=words)
+
+# %% [markdown]
+# | token | head 0 | head 1 |
+# |---|---|---|
+# | Your | -0.4519, 0.2216 | 0.4772, 0.1063 |
+# | journey | -0.5874, 0.0058 | 0.5891, 0.3257 |
+# | starts | -0.6300, -0.0632 | 0.6202, 0.3860 |
+# | with | -0.5675, -0.0843 | 0.5478, 0.3589 |
+# | one | -0.5526, -0.0981 | 0.5321, 0.3428 |
+# | step | -0.5299, -0.1081 | 0.5077, 0.3493 |
+#
+# The first two columns are chapter 3's figures: with the same seed the first head is the same head.
+# The second one scores the very same words differently.
+#
+# ## The same, by reshaping
+#
+# The wrapper runs its heads one after another: for each head three projections, one product for
+# the scores, one for the context vectors. That is $5 \cdot \mathrm{num\_heads}$ small products in
+# a Python loop. A GPU would rather have a few large ones.
+#
+# Look at the projections first. Head 0 multiplies `x` by its own query weights, head 1 by
+# others. Stack the two weight matrices and multiply once: the same numbers come out, side by side
+# in one wider row. So **three wide projections replace three per head**. From here on `d_out` is
+# the width of *all* heads together, and one head has
+#
+# $$ \mathrm{head\_dim} = \mathrm{d\_out} / \mathrm{num\_heads} $$
+#
+# columns: head 0 the first `head_dim`, head 1 the next, and so on.
+#
+# The scores must not be shared, though: every head needs an (n, n) table of its own. `@`
+# multiplies the last two dimensions and treats all those in front as a batch. So bring the heads to
+# the front:
+#
+# | step | shape |
+# |---|---|
+# | wide queries | (b, n, d_out) |
+# | cut each row into heads | (b, n, num_heads, head_dim) |
+# | swap dimensions 1 and 2 | (b, num_heads, n, head_dim) |
+#
+# Why two steps? A reshape never reorders: it reads the numbers in their order and puts them back in
+# that order, in rows of another length. Take two heads and three tokens, and let 23 be the number
+# in column 3 of token 2:
+#
+# | | token 1 | token 2 | token 3 |
+# |---|---|---|---|
+# | wide rows | 11 12 13 14 | 21 22 23 24 | 31 32 33 34 |
+#
+# | | position 1 | position 2 | position 3 |
+# |---|---|---|---|
+# | head 0, in two steps | 11 12 | 21 22 | 31 32 |
+# | head 1, in two steps | 13 14 | 23 24 | 33 34 |
+# | head 0, reshaped straight | 11 12 | 13 14 | 21 22 |
+# | head 1, reshaped straight | 23 24 | 31 32 | 33 34 |
+#
+# In the last two rows a position is no longer a token. The shape is right, no error appears,
+# and the causal mask is worthless: position 1 of head 1 holds a piece of token 2.
+
+# %% exercise="split_heads"
+def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Cut every token's row into heads and bring the heads in front of the tokens.
+
+    Shapes:
+        x: (b, num_tokens, d_out), d_out divisible by num_heads
+        result: (b, num_heads, num_tokens, head_dim), head_dim = d_out / num_heads
+
+    Formula (the h parallel heads of Vaswani et al. 2017, sec. 3.2.2):
+        result[b, h, t, j] = x[b, t, h * head_dim + j]
+
+    >>> x = torch.tensor([[[11, 12, 13, 14], [21, 22, 23, 24]]])
+    >>> split_heads(x, num_heads=2).tolist()
+    [[[[11, 12], [21, 22]], [[13, 14], [23, 24]]]]
+    """
+    ### BEGIN SOLUTION
+    b, num_tokens, d_out = x.shape
+    head_dim = d_out // num_heads
+    return x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
+    ### END SOLUTION
+
+
+# %% [markdown] hints="split_heads"
+# 1. First only cut: the tokens stay where they are, and the last dimension becomes two. Which
+#    of the two comes first, the head or the place within the head?
+# 2. Go by way of the shape (b, num_tokens, num_heads, head_dim), with `reshape` or `view`. Then
+#    `transpose` swaps two dimensions without mixing anything.
+
+# %% [markdown]
+# ## And back
+#
+# After attention each head holds its context vectors, (b, num_heads, n, head_dim), and we want one
+# row per token again. It is the same road backwards: swap first, then join.
+#
+# | step | shape |
+# |---|---|
+# | context vectors of all heads | (b, num_heads, n, head_dim) |
+# | swap dimensions 1 and 2 | (b, n, num_heads, head_dim) |
+# | join the last two | (b, n, num_heads * head_dim) |
+#
+# Reshaping without the swap would fill a token's row with *other tokens* of the same head. In the
+# example: token 1 would get 11 12 21 22 in place of 11 12 13 14.
+#
+# One word on memory. A transpose moves no number; it only changes the order in which they are
+# read. `view` needs rows that lie in one piece and may refuse after a transpose ("view size is not
+# compatible …"). Then either make a copy in the new order with `.contiguous()` and `view` that, or
+# call `reshape`, which copies when it must.
+
+# %% exercise="merge_heads"
+def merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Put the heads' results side by side again: the inverse of split_heads.
+
+    Shapes:
+        x: (b, num_heads, num_tokens, head_dim)
+        result: (b, num_tokens, num_heads * head_dim)
+
+    Formula (the Concat of Vaswani et al. 2017, sec. 3.2.2):
+        result[b, t, h * head_dim + j] = x[b, h, t, j]
+
+    >>> merge_heads(torch.tensor([[[[11, 12], [21, 22]], [[13, 14], [23, 24]]]])).tolist()
+    [[[11, 12, 13, 14], [21, 22, 23, 24]]]
+    """
+    ### BEGIN SOLUTION
+    b, num_heads, num_tokens, head_dim = x.shape
+    return x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
+    ### END SOLUTION
+
+
+# %% [markdown] hints="merge_heads"
+# 1. In the result a token's row comes first, and within it head 0, then head 1. Which two
+#    dimensions have to change places before anything is joined?
+# 2. `transpose` them, then join the last two dimensions with `reshape`. (`view` would need
+#    `.contiguous()` before it.)
+
+# %% active="ipynb"
+# tokens, columns = torch.arange(1, 4), torch.arange(1, 5)
+# wide = (10 * tokens[:, None] + columns)[None]  # (1, 3, 4): 23 is token 2, column 3
+# in_heads = split_heads(wide, num_heads=2)
+# straight = wide.reshape(1, 2, 3, 2)
+# heatmaps({"wide rows": wide[0], "head 1": in_heads[0, 1], "head 1, straight": straight[0, 1]})
+# print("there and back again:", torch.equal(merge_heads(in_heads), wide))
+# print("merged without the swap:", in_heads.reshape(1, 3, 4)[0].tolist())
+
+# %% [markdown]
+# With three tokens the careless merge gives 11 12 21 22, then 31 32 13 14, then 23 24 33 34: each
+# row holds pieces of two tokens.
+#
+# ## Every shape on the way
+#
+# Before you write the layer, write down its shapes: many mistakes in it show up as a wrong one.
+# With b = 2, n = 6, d_in = 3, d_out = 4 and num_heads = 2 (so head_dim = 2) they are
+#
+# | key | what it is | here |
+# |---|---|---|
+# | `x` | the input | (2, 6, 3) |
+# | `queries` | the wide projection (keys and values alike) | (2, 6, 4) |
+# | `queries_heads` | split into heads | (2, 2, 6, 2) |
+# | `attn_scores` | for each head, one number per pair of tokens | (2, 2, 6, 6) |
+# | `context_heads` | attention weights times values, for each head | (2, 2, 6, 2) |
+# | `context_merged` | the heads side by side | (2, 6, 4) |
+# | `output` | after the output projection | (2, 6, 4) |
+#
+# For the scores the keys are turned once more, in their last two dimensions only: queries
+# (b, num_heads, n, head_dim) times keys (b, num_heads, head_dim, n). `head_dim` is summed away.
+#
+# These sizes are badly chosen, on purpose: 2 stands for b, for num_heads and for head_dim. Your
+# function has to know which is which. When you test a layer of your own, give every
+# size a different number; then a mix-up cannot hide.
+
+# %% exercise="trace_shapes"
+def trace_shapes(
+    b: int, num_tokens: int, d_in: int, d_out: int, num_heads: int
+) -> dict[str, tuple[int, ...]]:
+    """Write down the shape at each step of split-head attention. No tensor is needed.
+
+    Shapes:
+        b, num_tokens, d_in, d_out, num_heads: ints, d_out divisible by num_heads
+        result: a dict of tuples of ints, with the keys x, queries, queries_heads,
+            attn_scores, context_heads, context_merged, output, in this order
+
+    Formula (Vaswani et al. 2017, sec. 3.2.2):
+        head_dim = d_out / num_heads
+
+    >>> shapes = trace_shapes(b=1, num_tokens=5, d_in=3, d_out=8, num_heads=2)
+    >>> shapes["x"], shapes["queries_heads"], shapes["output"]
+    ((1, 5, 3), (1, 2, 5, 4), (1, 5, 8))
+    """
+    ### BEGIN SOLUTION
+    head_dim = d_out // num_heads
+    return {
+        "x": (b, num_tokens, d_in),
+        "queries": (b, num_tokens, d_out),
+        "queries_heads": (b, num_heads, num_tokens, head_dim),
+        "attn_scores": (b, num_heads, num_tokens, num_tokens),
+        "context_heads": (b, num_heads, num_tokens, head_dim),
+        "context_merged": (b, num_tokens, d_out),
+        "output": (b, num_tokens, d_out),
+    }
+    ### END SOLUTION
+
+
+# %% [markdown] hints="trace_shapes"
+# 1. Only one size has to be worked out, the width of one head, as a whole number. All the others
+#    are arguments.
+# 2. Walk down the table with letters in place of the numbers: b stays in front all the way, and
+#    `d_in` is seen only once.
+# 3. A score belongs to a head and a *pair* of tokens: so which size appears twice in its shape?
+
+# %% [markdown]
+# ## One layer for all heads
+#
+# Now all of it together. What remains to be said concerns three lines.
+#
+# **The scale is $\sqrt{\mathrm{head\_dim}}$.** The $d_k$ under the root is the length of the
+# vectors whose dot product is taken, and those now have `head_dim` numbers. (If their
+# entries are independent with variance 1, the dot product has variance `head_dim`.) With `d_out`
+# in its place every score is too small by $\sqrt{\mathrm{num\_heads}}$, and the weights come out
+# too even. With one head you would not notice.
+#
+# **The output projection.** After merging, each head's answer sits in columns of its own.
+# `out_proj` lets the heads talk: it mixes the columns, for each token by itself. It takes what
+# merging gives and keeps its width, so it is `nn.Linear(d_out, d_out)`; `d_in` has no part in it.
+# It has a bias always: `qkv_bias` is, as its name says, about queries, keys and values only.
+#
+# **A width that does not divide** is refused at once, when the layer is made, with a `ValueError`
+# that gives both numbers.
+#
+# Mask and dropout are those of chapter 3. The mask's (n, n) broadcasts over texts *and* heads,
+# because these stand in front.
+#
+# Count the products: three projections, one for the scores, one for the context vectors, one
+# output projection. Six, for 2 heads as for 96. The arithmetic in them does not grow either,
+# because more heads are narrower heads. What grows is the table of scores,
+# num_heads * n * n numbers per text.
+
+# %% exercise="MultiHeadAttention"
+class MultiHeadAttention(nn.Module):
+    """Causal multi-head attention with one batched product for all heads.
+
+    Shapes:
+        d_in, d_out: ints, numbers per token in and out; d_out counts all heads together
+        context_length: int, the largest number of tokens in a text
+        dropout: float, the probability that an attention weight is dropped in training
+        num_heads: int, must divide d_out; head_dim = d_out / num_heads
+        x: (b, num_tokens, d_in) with num_tokens <= context_length
+        result: (b, num_tokens, d_out)
+
+    Formula (Vaswani et al. 2017, sec. 3.2.2, with the masking of sec. 3.2.3):
+        Concat(head_1, ..., head_h) W_O^T + b_O,
+        head_i = dropout(softmax(mask(Q_i K_i^T) / sqrt(head_dim))) V_i,
+        where Q_i, K_i, V_i are the i-th slices of head_dim columns of x W^T (+ b)
+
+    Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
+    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias; made in this
+    order. dropout is an nn.Dropout; mask is a buffer, (context_length, context_length).
+
+    Raises:
+        ValueError: if num_heads does not divide d_out
+
+    In the example all scores are 0, values and output are left as they are, so each
+    token gets the mean of the tokens up to itself, each head for its own column.
+
+    >>> layer = MultiHeadAttention(2, 2, 4, 0.0, num_heads=2)
+    >>> _ = nn.init.zeros_(layer.W_query.weight), nn.init.eye_(layer.W_value.weight)
+    >>> _ = nn.init.eye_(layer.out_proj.weight), nn.init.zeros_(layer.out_proj.bias)
+    >>> layer(torch.tensor([[[2.0, 0.0], [4.0, 6.0]]])).tolist()
+    [[[2.0, 0.0], [3.0, 3.0]]]
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        if d_out % num_heads != 0:
+            raise ValueError(f"d_out ({d_out}) must be divisible by num_heads ({num_heads})")
+        self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.triu(torch.ones(context_length, context_length), diagonal=1)
+        self.register_buffer("mask", future.bool())
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x (b, num_tokens, d_in) to context vectors (b, num_tokens, d_out)."""
+        ### BEGIN SOLUTION
+        b, num_tokens, d_in = x.shape
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        queries = queries.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
+        keys = keys.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
+        values = values.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
+        attn_scores = queries @ keys.transpose(2, 3)
+        future = self.mask[:num_tokens, :num_tokens]
+        attn_scores = attn_scores.masked_fill(future, -torch.inf)
+        d_k = keys.shape[-1]
+        attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)
+        attn_weights = self.dropout(attn_weights)
+        context_heads = attn_weights @ values
+        context_vec = context_heads.transpose(1, 2).reshape(b, num_tokens, -1)
+        return self.out_proj(context_vec)
+        ### END SOLUTION
+
+
+# %% [markdown] hints="MultiHeadAttention"
+# 1. It is `CausalAttention` with three things added: split after the projections, merge before the
+#    end, and one more projection. Split queries, keys *and* values.
+# 2. Keep your table of shapes at hand and compare after each line. The keys are turned with
+#    `transpose(2, 3)`, the softmax runs over the last dimension, the scale comes from `head_dim`.
+# 3. Refuse a bad `num_heads` with `raise ValueError(…)` before any layer is made; `out_proj` is a
+#    `nn.Linear` from `d_out` to `d_out` with its default bias.
+
+# %% [markdown]
+# The promise was that both forms compute the same thing. Take the wrapper from above, two heads of
+# width 2, and stack its weights into a layer with d_out = 4. With the identity as output
+# projection nothing is mixed, and the outputs have to agree.
+
+# %% active="ipynb"
+# layer = MultiHeadAttention(3, 4, 6, 0.0, num_heads=2)
+# with torch.no_grad():
+#     for name in ("W_query", "W_key", "W_value"):
+#         stacked = torch.cat([getattr(head, name).weight for head in wrapper.heads])
+#         getattr(layer, name).weight.copy_(stacked)
+#     nn.init.eye_(layer.out_proj.weight)
+#     nn.init.zeros_(layer.out_proj.bias)
+#     difference = (layer(batch) - side_by_side).abs().max()
+# print(f"largest difference: {float(difference):.1e}")
+
+# %% [markdown]
+# They agree to within rounding. One more look at the scale: random queries and keys, 512 numbers
+# wide, cut into 8 heads of 64. How much does a query give to its favourite among 10 keys, on
+# average?
+
+# %% active="ipynb"
+# torch.manual_seed(123)
+# q, k = torch.randn(8, 1000, 1, 64), torch.randn(8, 1000, 64, 10)
+# dots = (q @ k).squeeze(2)  # (8, 1000, 10)
+# favourites = torch.stack(
+#     [torch.softmax(dots / width**0.5, dim=-1).amax(dim=-1).mean() for width in (1, 64, 512)]
+# )
+# print(favourites)
+# bars({"largest of 10 weights": favourites}, names=["no scale", "sqrt(head_dim)", "sqrt(d_out)"],
+#      title="Too sharp, right, too even")
+
+# %% [markdown]
+# | scale | weight of the favourite |
+# |---|---|
+# | none | 0.8672 |
+# | $\sqrt{64}$, from `head_dim` | 0.3199 |
+# | $\sqrt{512}$, from `d_out` | 0.1650 |
+#
+# An even share would be 0.1. Without a scale nearly everything goes to one key, and the others get
+# hardly any gradient; with the scale of the whole width the head barely chooses at all. A learned
+# layer could grow its weights to make up for either, but it should not have to begin by doing so.
+#
+# That is the whole way, from a dot product to the attention layer of a GPT. What you have written
+# is the real thing: with d_in = d_out = 768, context_length = 1024, num_heads = 12 and
+# qkv_bias = True it has the sizes of an attention layer in the smallest GPT-2.
