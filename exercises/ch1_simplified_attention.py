@@ -1,0 +1,360 @@
+# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
+# figures that the text speaks of; here you read about them.
+
+# %% [markdown]
+# # Attention without weights
+#
+# A model reads text as *tokens*, here simply words, and each token enters as a vector: its
+# *embedding*, looked up in a table. A table has one row per word, and there lies the trouble. In
+# "she sat on the bank and watched the ducks" and in "she owed the bank a fortune", the same row is
+# looked up for "bank". One fixed vector cannot mean both.
+#
+# The remedy is to let every token's vector take in something from its neighbours before it is used.
+# "Bank" next to "ducks" moves one way, next to "fortune" another. The result is called a
+# **context vector**: a vector for *this* token in *this* text. Computing context vectors is what
+# attention does, and this course does nothing else.
+#
+# ## Where the idea came from
+#
+# Early neural translators read the source sentence with a recurrent network, one word after
+# another, and kept a single running state. The state after the last word, a vector of fixed
+# length, was all that the translating half ever saw. Five words or fifty had to fit into it, and
+# long sentences came out badly: the beginning was overwritten by the end.
+#
+# Bahdanau, Cho and Bengio (2015) took that bottleneck away. They kept the states of *all* words,
+# and for each word to be written let the network mix them afresh, most of the mix coming from the
+# words that mattered just then. The mix is a weighted sum, and its weights were named *attention*.
+# Self-attention turns the same mechanism on the text itself: each token mixes all tokens of its own
+# text, with no recurrent network left.
+#
+# In this chapter nothing is trained. Three steps take you from vectors to context vectors:
+#
+# | step | gives | shape for one token | for all tokens |
+# |---|---|---|---|
+# | compare the token with every token | `attn_scores` | (n,) | (n, n) |
+# | turn scores into shares that sum to 1 | `attn_weights` | (n,) | (n, n) |
+# | mix the tokens by those shares | context vector | (d,) | (n, d) |
+#
+# Throughout, `n` is the number of tokens and `d` the number of features of each. The text is "Your
+# journey starts with one step": n = 6 tokens, each with a made-up embedding of d = 3 numbers.
+
+# %%
+import torch
+
+words = ["Your", "journey", "starts", "with", "one", "step"]
+sentence = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+
+
+# %% [markdown]
+# Each **row** is a token, each **column** a feature. Keep hold of that picture: most slips in
+# attention come from working along the wrong one of the two. Note also that "journey" and "starts"
+# have nearly the same row. We shall see it in every result.
+#
+# ## Step 1: compare
+#
+# We follow one token, the second, "journey". The token that does the looking is called the
+# **query**. It has to be compared with every token, itself included, and the simplest comparison of
+# two vectors is their dot product: multiply feature by feature, then add up. With "Your" that is
+#
+# $$
+# 0.55 \cdot 0.43 + 0.87 \cdot 0.15 + 0.66 \cdot 0.89 = 0.9544 .
+# $$
+#
+# Why does it measure likeness? Because $a \cdot b = \lVert a \rVert \, \lVert b \rVert \cos\theta$,
+# where $\theta$ is the angle between the two. It is large if both point the same way, zero at a
+# right angle, negative if they point apart. Length counts as well: a long vector gets large scores
+# from everybody who looks roughly its way.
+#
+# A dot product uses up the features. The query has d numbers, each token has d numbers, and one
+# number comes out; with n tokens, n numbers. So a matrix of shape (n, d) and a vector of shape (d,)
+# give a vector of shape (n,): a matrix-vector product.
+
+# %%
+def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+    """Return the dot product of a query with every token.
+
+    Shapes:
+        query: (d,)
+        inputs: (n, d), one token per row
+        result: (n,)
+
+    Formula (the dot-product score, Luong et al. 2015, sec. 3.1):
+        result[j] = query[0] * inputs[j, 0] + ... + query[d-1] * inputs[j, d-1]
+
+    >>> query = torch.tensor([1.0, 2.0])
+    >>> attention_scores(query, torch.tensor([[1.0, 0.0], [0.0, 1.0], [3.0, -1.0]]))
+    tensor([1., 2., 1.])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# | | Your | journey | starts | with | one | step |
+# |---|---|---|---|---|---|---|
+# | score | 0.9544 | 1.4950 | 1.4754 | 0.8434 | 0.7070 | 1.0865 |
+#
+# "Journey" scores highest with itself, and "starts", its near twin, is close behind. "With" points
+# more nearly its way than "step" does (the cosines are 0.9817 and 0.9141), and yet scores less: its
+# length is 0.7026, that of "step" 0.9721. Do not read too much into who likes whom: the embeddings
+# are made up. What matters is the mechanism.
+#
+# ## Step 2: from scores to shares
+#
+# To mix tokens we need a recipe: shares that are not negative and sum to 1. The first thing to try
+# is to divide each score by the sum of all, which is 6.5617 here:
+#
+# | | Your | journey | starts | with | one | step |
+# |---|---|---|---|---|---|---|
+# | score / sum | 0.1455 | 0.2278 | 0.2249 | 0.1285 | 0.1077 | 0.1656 |
+#
+# That looks fine, but only because this sentence has no negative number in it. Real embeddings have
+# plenty. Take the scores 2, 1, −4. Their sum is −1, and the "shares" become −2, −1, 4: the
+# *worst* match gets the largest share and the best match the most negative one. Take 1, −2, 1, and
+# you divide by zero.
+#
+# **Softmax** repairs this by making every score positive first, with the exponential function:
+#
+# $$
+# \operatorname{softmax}(x)_j = \frac{e^{x_j}}{\sum_k e^{x_k}} .
+# $$
+#
+# Every $e^{x_j}$ is positive, so the sum is too, and a higher score always gets a higher share. For
+# 2, 1, −4 the shares are 0.7297, 0.2685, 0.0018. There is a second gain. The ratio of two shares is
+# $e^{x_i} / e^{x_j} = e^{x_i - x_j}$: only the *difference* of the scores matters. And the function
+# is smooth everywhere, so it can be trained through.
+
+# %%
+def softmax_naive(x: torch.Tensor) -> torch.Tensor:
+    """Return the softmax of a vector, computed just as the formula says.
+
+    Must not call torch.softmax, torch.nn.functional.softmax or torch.nn.Softmax.
+
+    Shapes:
+        x: (n,)
+        result: (n,), positive, sums to 1
+
+    Formula (Bahdanau et al. 2015, eq. 6):
+        result[j] = exp(x[j]) / (exp(x[0]) + ... + exp(x[n-1]))
+
+    >>> softmax_naive(torch.log(torch.tensor([1.0, 3.0, 4.0])))    # exponentials: 1, 3, 4
+    tensor([0.1250, 0.3750, 0.5000])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# | | Your | journey | starts | with | one | step |
+# |---|---|---|---|---|---|---|
+# | softmax | 0.1385 | 0.2379 | 0.2333 | 0.1240 | 0.1082 | 0.1581 |
+# | softmax, scores + 10 | 0.1385 | 0.2379 | 0.2333 | 0.1240 | 0.1082 | 0.1581 |
+# | softmax, scores · 4 | 0.0489 | 0.4253 | 0.3932 | 0.0314 | 0.0182 | 0.0830 |
+# | score / sum, scores + 10 | 0.1646 | 0.1727 | 0.1724 | 0.1629 | 0.1609 | 0.1666 |
+#
+# These are the **attention weights** of "journey". It spends $e^{1.4950 - 0.7070} = 2.1990$ times
+# as much attention on itself as on "one". The two recipes are mirror images. Adding 10 to every
+# score leaves softmax alone but nearly levels the plain shares; multiplying by 4 would leave the
+# plain shares alone but makes softmax much more decided. Remember the second point: the *size* of
+# the scores sets how sharp attention is. Chapter 2 has to deal with it.
+#
+# ### When the formula breaks
+#
+# The mathematics of `softmax_naive` is right, yet a computer cannot always follow it. The largest
+# number in float32 is about $3.4 \cdot 10^{38}$, and $e^{x}$ passes it soon after $x = 88.72$. From
+# there on the result is `inf`, and `inf / inf` is `nan`, not a number. Very negative scores fail
+# too: all exponentials become 0, and 0 / 0 is `nan`. In half precision (float16) the limit is
+# reached at 11.1. One such `nan` spreads through the whole network at the next step of training.
+
+# %% [markdown]
+# All three have the same differences between neighbours, so the first and second should be the same
+# shares, and the third the same in reverse. The first is right: 0.0900, 0.2447, 0.6652. The second
+# gives 0, `nan`, `nan`, the third nothing but `nan`.
+#
+# The cure is in what you saw above: a constant added to all scores changes nothing. For any $c$,
+#
+# $$
+# \frac{e^{x_j - c}}{\sum_k e^{x_k - c}}
+#   = \frac{e^{-c} \, e^{x_j}}{e^{-c} \sum_k e^{x_k}}
+#   = \frac{e^{x_j}}{\sum_k e^{x_k}} .
+# $$
+#
+# Choose $c = \max_k x_k$. Then the largest exponent is exactly 0 and its exponential is 1; all
+# others lie between 0 and 1. Nothing can overflow, and the sum lies between 1 and n, so it is never
+# zero. An exponential may still underflow to 0, but only for a share too small to matter.
+#
+# ### Which axis?
+#
+# Soon we shall have a whole matrix of scores, one row per query, and each row must sum to 1 on its
+# own. So softmax takes a `dim`: the axis *along which* the shares sum to 1. For a matrix `dim=-1`
+# sums along each row, `dim=0` down each column. Both the maximum and the sum belong to that axis.
+# One maximum for the whole tensor would do in theory, but not on a computer: a row that lies 1000
+# below it would underflow to 0 / 0.
+#
+# For a tensor of shape (a, b), the sum over the last axis has shape (a,), or (a, 1) if the axis is
+# kept. Only the kept form lines up with (a, b) when you divide; the other is matched against the
+# columns, and if a = b this happens without an error.
+#
+# One more case, for chapter 3: a score of $-\infty$ means "never look here". Since
+# $e^{-\infty} = 0$, its share is exactly 0, and the others share as if it were not there.
+
+# %%
+def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Return the softmax of a tensor along one dimension, safe for scores of any size.
+
+    Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or any log_softmax.
+
+    Shapes:
+        x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)
+        dim: an int, the dimension along which the result sums to 1
+        result: the shape and dtype of x; an entry of -inf gets exactly 0
+
+    Formula (Goodfellow, Bengio and Courville 2016, sec. 4.1), m = maximum of x along dim:
+        result[..., j, ...] = exp(x[..., j, ...] - m) / sum over k of exp(x[..., k, ...] - m)
+
+    >>> softmax(torch.tensor([[1000.0, 1000.0], [0.0, -torch.inf]]))
+    tensor([[0.5000, 0.5000],
+            [1.0000, 0.0000]])
+    >>> softmax(torch.zeros(4, 2), dim=0)
+    tensor([[0.2500, 0.2500],
+            [0.2500, 0.2500],
+            [0.2500, 0.2500],
+            [0.2500, 0.2500]])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# Now all three give 0.0900, 0.2447, 0.6652, and the hidden entry's partners share 0.2689 and 0.7311
+# between them. The curve shows how two tokens share: half each at a tie, and from a gap of about 4
+# on the winner takes practically all: 0.9820. There the curve is almost flat. Keep that in mind for
+# chapter 2, where flat means *hard to train*.
+#
+# You have written a softmax that you may trust. From here on you are free to use `torch.softmax`,
+# which does the same.
+#
+# ## Step 3: mix
+#
+# The context vector of a query is the sum of all tokens, each multiplied by its weight:
+#
+# $$
+# z = \sum_{j=1}^{n} w_j \, x_j , \qquad w = \operatorname{softmax}(\text{scores}) .
+# $$
+#
+# Watch what is being summed. $w_j$ is one number, $x_j$ a whole row of d numbers. Each row is
+# shrunk by its weight, and then the n shrunken rows are laid upon one another and added, feature by
+# feature. **The tokens are summed away, the features stay.** The result has shape (d,), like the
+# query. In step 1 it was the other way round: there the features were summed away.
+#
+# A slip that is easily made with loops is to run over the *query's entries* in place of the
+# sentence's rows: weight 1 times the query's first feature, plus weight 2 times its second, plus
+# weight 3 times its third. For "journey" that gives the single number 0.4371. It involves three
+# weights out of six and no other token at all, and if the result was prepared as a vector it shows
+# up as 0.4371 in every place. A context vector whose entries are all alike is a sure sign of it.
+#
+# As the weights are shares, each feature of z is an average, and so lies between the smallest and
+# the largest value in its column.
+
+# %%
+def context_vector(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
+    """Return the context vector of one query: all tokens, mixed by their attention weights.
+
+    You may use torch.softmax.
+
+    Shapes:
+        query: (d,)
+        inputs: (n, d), one token per row
+        result: (d,)
+
+    Formula (Bahdanau et al. 2015, sec. 3.1, eq. 5, with dot-product scores):
+        w = softmax of the n scores inputs[j] . query
+        result = w[0] * inputs[0] + ... + w[n-1] * inputs[n-1]
+
+    >>> inputs = torch.tensor([[2.0, 1.0], [4.0, 1.0], [6.0, 1.0], [8.0, 1.0]])
+    >>> context_vector(torch.tensor([0.0, 1.0]), inputs)    # four equal scores: the mean row
+    tensor([5., 1.])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# The context vector of "journey" is **0.4419, 0.6515, 0.5683**. It lies between the token itself
+# (0.55, 0.87, 0.66) and the plain average of all six (0.4317, 0.5833, 0.5283). That is no accident:
+# equal weights would give the plain average, all weight on itself would give back the token, and
+# our weights are somewhere in between, rather nearer to equal.
+#
+# ## All tokens at once
+#
+# Every token deserves its context vector, so every token in turn becomes the query. A loop would
+# do; but all scores together are simply the table of the dot products of each row with each row:
+#
+# $$
+# S = X X^{\top}, \quad (n, d)\,(d, n) \to (n, n), \qquad S_{ij} = x_i \cdot x_j .
+# $$
+#
+# Row $i$ holds the scores of query $i$. Softmax along each row gives W, and since the second step
+# of mixing is again "weights times rows", once per query, all context vectors are
+#
+# $$
+# Z = W X, \quad (n, n)\,(n, d) \to (n, d) .
+# $$
+#
+# Two matrix products with a softmax in between: this is self-attention. No token waits for the one
+# before it, as in a recurrent network, and the first word is as near to the last as to the second.
+#
+# The choice of `dim` is decided here. Weights of *one query* have to sum to 1, and a query is a
+# row. Since $S$ is symmetric, softmax down the columns gives the transpose of W, which looks
+# plausible and has the right shape; only the numbers are wrong.
+
+# %%
+def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the context vectors of all tokens and the attention weights, without a Python loop.
+
+    You may use torch.softmax.
+
+    Shapes:
+        inputs: (n, d), one token per row
+        result: (context_vecs, attn_weights) of shapes (n, d) and (n, n);
+            row i of attn_weights belongs to query i and sums to 1
+
+    Formula (Vaswani et al. 2017, eq. 1, with Q = K = V = inputs and without the scale):
+        attn_weights = softmax(inputs inputs^T), row by row
+        context_vecs = attn_weights inputs
+
+    >>> a = torch.tensor(3.0).log().sqrt()    # so a * a = log 3, and exp(a * a) = 3
+    >>> context_vecs, attn_weights = simplified_self_attention(a * torch.tensor([[0.0], [1.0]]))
+    >>> attn_weights    # scores: 0, 0 and 0, log 3
+    tensor([[0.5000, 0.5000],
+            [0.2500, 0.7500]])
+    >>> context_vecs / a
+    tensor([[0.5000],
+            [0.7500]])
+    """
+    raise NotImplementedError
+
+# %% [markdown]
+# | query | weights: Your | journey | starts | with | one | step | context vector |
+# |---|---|---|---|---|---|---|---|
+# | Your | 0.2098 | 0.2006 | 0.1981 | 0.1242 | 0.1220 | 0.1452 | 0.4421, 0.5931, 0.5790 |
+# | journey | 0.1385 | 0.2379 | 0.2333 | 0.1240 | 0.1082 | 0.1581 | 0.4419, 0.6515, 0.5683 |
+# | starts | 0.1390 | 0.2369 | 0.2326 | 0.1242 | 0.1108 | 0.1565 | 0.4431, 0.6496, 0.5671 |
+# | with | 0.1435 | 0.2074 | 0.2046 | 0.1462 | 0.1263 | 0.1720 | 0.4304, 0.6298, 0.5510 |
+# | one | 0.1526 | 0.1958 | 0.1975 | 0.1367 | 0.1879 | 0.1295 | 0.4671, 0.5910, 0.5266 |
+# | step | 0.1385 | 0.2184 | 0.2128 | 0.1420 | 0.0988 | 0.1896 | 0.4177, 0.6503, 0.5645 |
+#
+# Row 2 is the one you already know. **Rows sum to 1; columns need not**: they sum to 0.9220,
+# 1.2970, 1.2788, 0.7974, 0.7540, 0.9508. A row says how a token spends its attention, a column how
+# much a token receives, and "journey" is the most looked at. So the weights are not symmetric,
+# although the scores are: each row has been divided by a sum of its own.
+#
+# One thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462), just
+# because "journey" is the longer vector, and nothing in this chapter could ever change that. The
+# same three numbers serve to ask, to be found and to be handed over, and there is nothing to learn.
+# Chapter 2 gives each of these roles its own trained weights.

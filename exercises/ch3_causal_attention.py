@@ -1,0 +1,365 @@
+# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
+# figures that the text speaks of; here you read about them.
+
+# %% [markdown]
+# # Causal attention
+#
+# In chapter 2 every token looked at every other one. A language model may not do that. It is
+# trained to name the *next* token, at all positions of a text at once: the output at "journey"
+# has to lead to "starts", the output at "starts" to "with". If "journey" could look at "starts",
+# the task would be solved by copying, the loss would fall to nothing, and the model would be
+# useless on the day it has to write: then the next token does not exist yet.
+#
+# So we add one rule. **Token $i$ may look at tokens $1, \dots, i$, never at a later one.**
+# Attention that obeys it is called *causal*, or *masked*. You will
+#
+# 1. build the mask, and apply it in two ways that turn out to be the same;
+# 2. write dropout for attention weights, which is used in training only;
+# 3. put it all into a module that takes a whole batch of texts.
+#
+# Shapes, as before: `n` or `num_tokens` tokens, `d_in` numbers in, `d_out` numbers out. New here is
+# `b`, the number of texts in a batch.
+
+# %%
+import torch
+from torch import nn
+
+words = ["Your", "journey", "starts", "with", "one", "step"]
+sentence = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+
+
+# %% [markdown]
+# ## What there is to hide
+#
+# Here are the attention weights of chapter 2's `SelfAttention_v2(3, 2)`, made with seed 789. (The
+# values are replaced by the identity matrix, so what comes back is the weights themselves.)
+
+# %% [markdown]
+# Row $i$ says how token $i$ shares out its attention. Everything to the right of the diagonal is
+# the future. "Your", the first word, spends only 0.1921 on itself and 0.8079 on words that nobody
+# has written yet.
+#
+# ## The mask, and which way round it is
+#
+# A mask is a table of yes and no, one entry per pair of tokens, of shape (n, n). In this course
+#
+# > **`True` hides.** `mask[i, j]` is `True` where query $i$ must *not* see key $j$, that is where
+# > $j > i$.
+#
+# The diagonal is `False`: a token always sees itself. So the `True` entries form a triangle that
+# begins one step above the diagonal: $n(n-1)/2$ of the $n^2$ entries, none in the last row.
+#
+# Say such a convention aloud each time, for PyTorch has both of them:
+#
+# | where | a boolean `True` means |
+# |---|---|
+# | `Tensor.masked_fill(mask, value)` | fill this entry (so: hide it) |
+# | `nn.MultiheadAttention` and `nn.Transformer`: `attn_mask`, `key_padding_mask` | hide it |
+# | `F.scaled_dot_product_attention(…, attn_mask=…)` | it **may** be attended to |
+#
+# Carry a mask from the first two to the third without a `~` in between, and every token sees the
+# future and nothing else; the last one sees nothing at all. No error is raised. Only the numbers
+# tell.
+
+# %%
+def causal_mask(context_length: int) -> torch.Tensor:
+    """Return the mask that hides from every token all the tokens after it.
+
+    Shapes:
+        context_length: an int, written n below
+        result: (n, n), dtype torch.bool; row = query i, column = key j
+
+    Formula (the masking of Vaswani et al. 2017, sec. 3.2.3):
+        mask[i, j] = True   if j > i   (a future token: hide it)
+                     False  if j <= i  (the past, and the token itself)
+
+    >>> causal_mask(3)
+    tensor([[False,  True,  True],
+            [False, False,  True],
+            [False, False, False]])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ## First way: zero the future, then share out again
+#
+# The obvious way to use the mask is to take finished attention weights and set the hidden ones to
+# zero. For row 2, "journey", that leaves
+#
+# | | Your | journey | starts | with | one | step | sum |
+# |---|---|---|---|---|---|---|---|
+# | weights | 0.2041 | 0.1659 | 0.1662 | 0.1496 | 0.1665 | 0.1477 | 1 |
+# | future set to 0 | 0.2041 | 0.1659 | 0 | 0 | 0 | 0 | 0.3700 |
+# | divided by 0.3700 | 0.5517 | 0.4483 | 0 | 0 | 0 | 0 | 1 |
+#
+# Zeroing alone is not enough, and not just for tidiness. The weights came out of a softmax whose
+# denominator runs over *all* tokens, so the future has already pressed on the ones that remain. The
+# row's missing mass, $1 - 0.3700 = 0.6300$, is exactly the weight that the future had: the
+# output would shrink or grow with words that are supposed to be invisible.
+#
+# Dividing each row by what is left of it repairs this, completely. Write $s_{ij}$ for the scaled
+# scores, and split the softmax's denominator into the visible part
+# $V_i = \sum_{j \le i} e^{s_{ij}}$ and the future $F_i = \sum_{j > i} e^{s_{ij}}$.
+# For a visible $j$
+#
+# $$
+# \frac{w_{ij}}{\sum_{k \le i} w_{ik}}
+#   = \frac{e^{s_{ij}} / (V_i + F_i)}{V_i / (V_i + F_i)}
+#   = \frac{e^{s_{ij}}}{V_i}.
+# $$
+#
+# The future $F_i$ cancels. What remains is a softmax over the visible tokens alone.
+
+# %%
+def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
+    """Set the weights of future tokens to zero and make every row sum to 1 again.
+
+    Shapes:
+        attn_weights: (n, n), every row sums to 1; row = query i, column = key j.
+            Leading dimensions (..., n, n) are treated alike.
+        result: same shape, a new tensor; `attn_weights` itself stays as it was
+
+    Formula:
+        result[i, j] = w[i, j] / (w[i, 0] + ... + w[i, i])  if j <= i,  else 0
+
+    >>> mask_and_renormalize(torch.tensor([[0.2, 0.3, 0.5], [0.2, 0.3, 0.5], [0.2, 0.3, 0.5]]))
+    tensor([[1.0000, 0.0000, 0.0000],
+            [0.4000, 0.6000, 0.0000],
+            [0.2000, 0.3000, 0.5000]])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# What zeroing leaves of the rows is 0.1921, 0.3700, 0.5357, 0.6775, 0.8415 and 1.0000; after
+# renormalising it is 1 everywhere. The first row is now 1, 0, 0, …: the first token can only
+# attend to itself, in every causal model, whatever its weights.
+#
+# And the leak? With the *last* word swapped for $(3, -2, 1)$, the output for the *first* word is
+#
+# | first word's output | last word "step" | last word swapped |
+# |---|---|---|
+# | zeroed only | -0.0168, 0.0055 | -0.0130, 0.0043 |
+# | renormalised | -0.0872, 0.0286 | -0.0872, 0.0286 |
+#
+# Without renormalising, the first word notices what the sixth one is. With it, it cannot.
+#
+# ## Second way: $-\infty$ before the softmax
+#
+# If the result is a softmax over the visible tokens, we can ask for that at once. We want
+# $e^{s_{ij}}$ to be 0 for the future, and $e^{-\infty} = 0$. So fill the hidden *scores* with
+# $-\infty$ and take one softmax:
+#
+# $$
+# \mathrm{attn\_weights}
+#   = \mathrm{softmax}\!\left(\frac{\mathrm{attn\_scores} + M}{\sqrt{d_k}}\right),
+# \qquad M_{ij} = \begin{cases} -\infty & j > i \\ 0 & j \le i \end{cases}
+# $$
+#
+# Whether you scale before or after masking makes no difference, since $-\infty / \sqrt{d_k}$ is
+# still $-\infty$. By the algebra above both ways give the same numbers, but this one is shorter,
+# and safer: if a future score is so large that the visible weights underflow to 0, the first way
+# ends in $0/0$, while here the future never enters the sum.
+#
+# Two traps lie on this road.
+#
+# - **Never multiply by $-\infty$ to place it.** In floating point $0 \cdot (-\infty)$ is `nan`, so
+#   a 0/1 mask times $-\infty$ puts `nan` where you meant 0, and one `nan` spoils its whole row.
+#   Fill or select; do not multiply.
+# - **`masked_fill` returns a new tensor.** Called on a line by itself, with its result thrown
+#   away, it masks nothing, and every shape still fits. (`masked_fill_`, with the underscore,
+#   changes the tensor in place; be sure that the tensor is yours to change.)
+
+# %%
+def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tensor:
+    """Turn raw scores into causal attention weights with a single softmax.
+
+    Shapes:
+        attn_scores: (n, n), unscaled; row = query i, column = key j
+        d_k: an int, the length of one key vector
+        result: (n, n), rows sum to 1, exactly 0 above the diagonal;
+            `attn_scores` itself stays as it was
+
+    Formula (Vaswani et al. 2017, eq. 1 with the masking of sec. 3.2.3):
+        softmax over j of  s[i, j] / sqrt(d_k),  where s[i, j] = -inf for j > i
+
+    In the example 2.1972 is 2 ln 3, so the second row is softmax(ln 3, 0) = 3/4, 1/4.
+
+    >>> causal_attention_weights(torch.tensor([[1.0, 9.0], [2.1972, 0.0]]), d_k=4)
+    tensor([[1.0000, 0.0000],
+            [0.7500, 0.2500]])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# The same weights, to within rounding. Compare your rows 2, 3 and 6:
+#
+# | row | Your | journey | starts | with | one | step |
+# |---|---|---|---|---|---|---|
+# | 2, journey | 0.5517 | 0.4483 | 0 | 0 | 0 | 0 |
+# | 3, starts | 0.3800 | 0.3097 | 0.3103 | 0 | 0 | 0 |
+# | 6, step | 0.1935 | 0.1663 | 0.1666 | 0.1542 | 0.1666 | 0.1529 |
+#
+# Row 6 is what it was before masking: the last token has no future to lose.
+#
+# ## Dropout on the weights
+#
+# A model that leans on one single connection learns badly. Dropout (Srivastava et al. 2014) makes
+# that risky: in training each attention weight is set to zero with probability $p$, drawn afresh
+# for every entry and every call. In use nothing is dropped.
+#
+# That alone would change the scale. If a fraction $p$ of the weights disappears, a row sums to
+# about $1 - p$ in training but to 1 in use, and the layers behind it would see smaller inputs while
+# they learn than afterwards. So the kept entries are divided by $1 - p$. The expected value of
+# an entry $w$ is then
+#
+# $$
+# p \cdot 0 + (1 - p) \cdot \frac{w}{1 - p} = w,
+# $$
+#
+# just what it is without dropout. Since the correction is made in training and not afterwards, this
+# is called *inverted* dropout, and it lets `eval()` be the identity. (The 2014 paper's main text
+# scales down at test time instead, and its $p$ is the chance to *keep*. In PyTorch, and here, $p$
+# is the chance to *drop*.)
+#
+# Only the average row sums to 1 after dropout; a single row does not, and it must not be
+# renormalised. And do not expect to see your neighbour's zeros: the pattern that a seed gives
+# differs between platforms. What you can rely on are the properties: every entry is 0 or
+# $w / (1 - p)$, and about a share $p$ of them is dropped.
+
+# %%
+def inverted_dropout(
+    attn_weights: torch.Tensor, p: float, training: bool = True
+) -> torch.Tensor:
+    """Drop each entry with probability p and scale the kept ones so that the mean stays.
+
+    Shapes:
+        attn_weights: any shape
+        p: a float, 0 <= p < 1, the probability that an entry is dropped
+        training: when False, the weights come back unchanged
+        result: same shape as `attn_weights`
+
+    Formula (Srivastava et al. 2014, with the scaling moved into training):
+        result = w / (1 - p)  with probability 1 - p,  else 0;  each entry on its own
+
+    Must not call nn.Dropout or torch.nn.functional.dropout: this is what they do inside.
+
+    >>> sorted(set(inverted_dropout(torch.ones(1000), p=0.5).tolist()))
+    [0.0, 2.0]
+    >>> inverted_dropout(torch.tensor([0.25, 0.75]), p=0.5, training=False)
+    tensor([0.2500, 0.7500])
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# In one draw each bar is either gone or exactly twice as high; on average they all stand where they
+# stood.
+#
+# ## A whole batch, and a mask that travels along
+#
+# Now everything becomes a module. Three things are new.
+#
+# **Batches.** `x` has shape (b, n, d_in). `nn.Linear` acts on the last dimension and leaves the
+# others alone, so queries and keys come out as (b, n, d_out). The scores of each text are a matrix
+# of their own, (b, n, n), and `@` multiplies the last two dimensions for each text of the batch.
+# The keys therefore have to be turned in their last two dimensions only: `keys.transpose(1, 2)`, of
+# shape (b, d_out, n). `keys.T` would reverse all three, and tokens would meet texts.
+#
+# **A buffer.** The mask belongs to the module, but nobody should train it. As a plain attribute it
+# would stay behind on the CPU when the model moves to a GPU; as an `nn.Parameter` it would be
+# handed to the optimiser. `self.register_buffer("mask", …)` is made for this case: `self.mask`
+# moves with `.to(device)`, it is saved in the `state_dict`, and it has no gradient.
+#
+# **Shorter texts.** The mask is built once, for `context_length` tokens, the longest text the
+# module will get. A text of `num_tokens` < `context_length` needs only the upper left
+# `num_tokens` x `num_tokens` corner, so cut it in both dimensions on every call. (A longer text is
+# an error.)
+#
+# | step | shape |
+# |---|---|
+# | `x` | (b, n, d_in) |
+# | queries, keys, values | (b, n, d_out) |
+# | attn_scores, masked, softmax, dropout | (b, n, n) |
+# | result: the context vectors | (b, n, d_out) |
+#
+# One mask of shape (n, n) serves all texts: it broadcasts over the batch. Dropout comes
+# last, on the finished weights and before they meet the values. `nn.Dropout` is your
+# `inverted_dropout` as a module; `.train()` and `.eval()` switch it for you.
+
+# %%
+class CausalAttention(nn.Module):
+    """One head of causal self-attention, for a batch of texts.
+
+    Shapes:
+        d_in, d_out: ints, numbers per token in and out
+        context_length: int, the largest number of tokens in a text
+        dropout: float, the probability that an attention weight is dropped in training
+        x: (b, num_tokens, d_in) with num_tokens <= context_length
+        result: (b, num_tokens, d_out)
+
+    Formula (Vaswani et al. 2017, eq. 1 with the masking of sec. 3.2.3):
+        dropout(softmax(mask(Q K^T) / sqrt(d_k))) V,  d_k = length of a key,
+        with Q, K, V = x W^T (+ b), as nn.Linear computes them (PyTorch docs)
+
+    Attributes: W_query, W_key, W_value are nn.Linear layers, made in this order, with a
+    bias only if qkv_bias; dropout is an nn.Dropout; mask is a buffer of shape
+    (context_length, context_length).
+
+    In the example all scores are 0 and the values are the inputs, so each token
+    gets the mean of the tokens up to itself.
+
+    >>> layer = CausalAttention(d_in=2, d_out=2, context_length=4, dropout=0.0)
+    >>> _ = nn.init.zeros_(layer.W_query.weight), nn.init.eye_(layer.W_value.weight)
+    >>> layer(torch.tensor([[[2.0, 0.0], [4.0, 6.0]]])).tolist()
+    [[[2.0, 0.0], [3.0, 3.0]]]
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x (b, num_tokens, d_in) to context vectors (b, num_tokens, d_out)."""
+        raise NotImplementedError
+
+# %% [markdown]
+# Put the sentence in twice, as a batch of two. With seed 123 the six rows are
+#
+# | token | output |
+# |---|---|
+# | Your | -0.4519, 0.2216 |
+# | journey | -0.5874, 0.0058 |
+# | starts | -0.6300, -0.0632 |
+# | with | -0.5675, -0.0843 |
+# | one | -0.5526, -0.0981 |
+# | step | -0.5299, -0.1081 |
+#
+# and the second text gives the very same ones: texts of a batch do not see each other.
+
+# %% [markdown]
+# The mask is among the things kept and not among the things trained. The picture is the test that
+# matters most for a causal layer. Above the diagonal stand zeros, and they are exact: no output
+# depends on a later token. That makes it fair to train on all positions at once, and it lets a
+# model go on writing without computing the earlier outputs anew.
+#
+# One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a
+# time. In chapter 4 you let several look at once.

@@ -1,0 +1,366 @@
+# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
+# figures that the text speaks of; here you read about them.
+
+# %% [markdown]
+# # Multi-head attention
+#
+# One softmax row is one decision: what a token spends on one word it cannot spend on another. But
+# a word has several questions to ask at once. A verb looks for its subject, for its object, for a
+# "not" nearby. A single head has to answer with one compromise.
+#
+# So let several heads look, each with queries, keys and values of its own, and put their answers
+# side by side. You will build this twice:
+#
+# 1. as a **wrapper** around several copies of chapter 3's `CausalAttention`: easy to see through;
+# 2. as **one** layer that splits wide projections into heads by reshaping: the form used in
+#    practice.
+#
+# Both compute the same thing. At the end you turn one into the other and compare.
+
+# %%
+import torch
+from torch import nn
+
+from ch3_causal_attention import CausalAttention
+
+words = ["Your", "journey", "starts", "with", "one", "step"]
+sentence = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+
+
+# %% [markdown]
+# ## Several heads side by side
+#
+# Every head takes the whole input `x`, of shape (b, n, d_in), and returns (b, n, d_out). Join the
+# results along the last dimension, so that each token keeps one row, now longer:
+#
+# | | shape |
+# |---|---|
+# | `x` | (b, n, d_in) |
+# | each of the `num_heads` results | (b, n, d_out) |
+# | joined | (b, n, num_heads * d_out) |
+#
+# *Joined*, not stacked: stacking would add a fourth dimension. Here `d_out` is the width of **one**
+# head, and nothing is divided by `num_heads`. (In the second form below `d_out` is the width of
+# all heads together. Keep the two apart.)
+#
+# The heads differ only in their weights. They begin with different random ones, and so they can
+# learn to look for different things.
+#
+# Keep them in an `nn.ModuleList`. It behaves like a list, but the module knows what is in it. A
+# plain Python list works just as well in `forward`, and that is the trap: `parameters()` does not
+# find the heads in it, so an optimiser never trains them, `.to(device)` leaves them behind,
+# `.eval()` does not reach their dropout, and `state_dict()` saves none of them. No error tells you.
+
+# %%
+class MultiHeadAttentionWrapper(nn.Module):
+    """Several causal heads on the same input, their outputs joined.
+
+    Shapes:
+        d_in, d_out: ints, numbers per token into and out of each single head
+        context_length: int, the largest number of tokens in a text
+        dropout: float, the probability that an attention weight is dropped in training
+        num_heads: int, the number of heads
+        x: (b, num_tokens, d_in)
+        result: (b, num_tokens, num_heads * d_out); head 0 fills the first d_out columns
+
+    Formula (Vaswani et al. 2017, sec. 3.2.2, without the output projection W^O):
+        Concat(head_1, ..., head_h)
+
+    Attributes: heads, an nn.ModuleList of num_heads CausalAttention modules.
+
+    In the example all scores are 0, so both heads return running means of their values;
+    the second head's values are ten times the first one's.
+
+    >>> wrapper = MultiHeadAttentionWrapper(1, 1, 4, 0.0, num_heads=2)
+    >>> for head, factor in zip(wrapper.heads, (1.0, 10.0)):
+    ...     _ = nn.init.zeros_(head.W_query.weight)
+    ...     _ = nn.init.constant_(head.W_value.weight, factor)
+    >>> wrapper(torch.tensor([[[2.0], [4.0]]])).tolist()
+    [[[2.0, 20.0], [3.0, 30.0]]]
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x (b, num_tokens, d_in) to (b, num_tokens, num_heads * d_out)."""
+        raise NotImplementedError
+
+
+# %% [markdown]
+# | token | head 0 | head 1 |
+# |---|---|---|
+# | Your | -0.4519, 0.2216 | 0.4772, 0.1063 |
+# | journey | -0.5874, 0.0058 | 0.5891, 0.3257 |
+# | starts | -0.6300, -0.0632 | 0.6202, 0.3860 |
+# | with | -0.5675, -0.0843 | 0.5478, 0.3589 |
+# | one | -0.5526, -0.0981 | 0.5321, 0.3428 |
+# | step | -0.5299, -0.1081 | 0.5077, 0.3493 |
+#
+# The first two columns are chapter 3's figures: with the same seed the first head is the same head.
+# The second one scores the very same words differently.
+#
+# ## The same, by reshaping
+#
+# The wrapper runs its heads one after another: for each head three projections, one product for
+# the scores, one for the context vectors. That is $5 \cdot \mathrm{num\_heads}$ small products in
+# a Python loop. A GPU would rather have a few large ones.
+#
+# Look at the projections first. Head 0 multiplies `x` by its own query weights, head 1 by
+# others. Stack the two weight matrices and multiply once: the same numbers come out, side by side
+# in one wider row. So **three wide projections replace three per head**. From here on `d_out` is
+# the width of *all* heads together, and one head has
+#
+# $$ \mathrm{head\_dim} = \mathrm{d\_out} / \mathrm{num\_heads} $$
+#
+# columns: head 0 the first `head_dim`, head 1 the next, and so on.
+#
+# The scores must not be shared, though: every head needs an (n, n) table of its own. `@`
+# multiplies the last two dimensions and treats all those in front as a batch. So bring the heads to
+# the front:
+#
+# | step | shape |
+# |---|---|
+# | wide queries | (b, n, d_out) |
+# | cut each row into heads | (b, n, num_heads, head_dim) |
+# | swap dimensions 1 and 2 | (b, num_heads, n, head_dim) |
+#
+# Why two steps? A reshape never reorders: it reads the numbers in their order and puts them back in
+# that order, in rows of another length. Take two heads and three tokens, and let 23 be the number
+# in column 3 of token 2:
+#
+# | | token 1 | token 2 | token 3 |
+# |---|---|---|---|
+# | wide rows | 11 12 13 14 | 21 22 23 24 | 31 32 33 34 |
+#
+# | | position 1 | position 2 | position 3 |
+# |---|---|---|---|
+# | head 0, in two steps | 11 12 | 21 22 | 31 32 |
+# | head 1, in two steps | 13 14 | 23 24 | 33 34 |
+# | head 0, reshaped straight | 11 12 | 13 14 | 21 22 |
+# | head 1, reshaped straight | 23 24 | 31 32 | 33 34 |
+#
+# In the last two rows a position is no longer a token. The shape is right, no error appears,
+# and the causal mask is worthless: position 1 of head 1 holds a piece of token 2.
+
+# %%
+def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Cut every token's row into heads and bring the heads in front of the tokens.
+
+    Shapes:
+        x: (b, num_tokens, d_out), d_out divisible by num_heads
+        result: (b, num_heads, num_tokens, head_dim), head_dim = d_out / num_heads
+
+    Formula (the h parallel heads of Vaswani et al. 2017, sec. 3.2.2):
+        result[b, h, t, j] = x[b, t, h * head_dim + j]
+
+    >>> x = torch.tensor([[[11, 12, 13, 14], [21, 22, 23, 24]]])
+    >>> split_heads(x, num_heads=2).tolist()
+    [[[[11, 12], [21, 22]], [[13, 14], [23, 24]]]]
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ## And back
+#
+# After attention each head holds its context vectors, (b, num_heads, n, head_dim), and we want one
+# row per token again. It is the same road backwards: swap first, then join.
+#
+# | step | shape |
+# |---|---|
+# | context vectors of all heads | (b, num_heads, n, head_dim) |
+# | swap dimensions 1 and 2 | (b, n, num_heads, head_dim) |
+# | join the last two | (b, n, num_heads * head_dim) |
+#
+# Reshaping without the swap would fill a token's row with *other tokens* of the same head. In the
+# example: token 1 would get 11 12 21 22 in place of 11 12 13 14.
+#
+# One word on memory. A transpose moves no number; it only changes the order in which they are
+# read. `view` needs rows that lie in one piece and may refuse after a transpose ("view size is not
+# compatible …"). Then either make a copy in the new order with `.contiguous()` and `view` that, or
+# call `reshape`, which copies when it must.
+
+# %%
+def merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Put the heads' results side by side again: the inverse of split_heads.
+
+    Shapes:
+        x: (b, num_heads, num_tokens, head_dim)
+        result: (b, num_tokens, num_heads * head_dim)
+
+    Formula (the Concat of Vaswani et al. 2017, sec. 3.2.2):
+        result[b, t, h * head_dim + j] = x[b, h, t, j]
+
+    >>> merge_heads(torch.tensor([[[[11, 12], [21, 22]], [[13, 14], [23, 24]]]])).tolist()
+    [[[11, 12, 13, 14], [21, 22, 23, 24]]]
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# With three tokens the careless merge gives 11 12 21 22, then 31 32 13 14, then 23 24 33 34: each
+# row holds pieces of two tokens.
+#
+# ## Every shape on the way
+#
+# Before you write the layer, write down its shapes: many mistakes in it show up as a wrong one.
+# With b = 2, n = 6, d_in = 3, d_out = 4 and num_heads = 2 (so head_dim = 2) they are
+#
+# | key | what it is | here |
+# |---|---|---|
+# | `x` | the input | (2, 6, 3) |
+# | `queries` | the wide projection (keys and values alike) | (2, 6, 4) |
+# | `queries_heads` | split into heads | (2, 2, 6, 2) |
+# | `attn_scores` | for each head, one number per pair of tokens | (2, 2, 6, 6) |
+# | `context_heads` | attention weights times values, for each head | (2, 2, 6, 2) |
+# | `context_merged` | the heads side by side | (2, 6, 4) |
+# | `output` | after the output projection | (2, 6, 4) |
+#
+# For the scores the keys are turned once more, in their last two dimensions only: queries
+# (b, num_heads, n, head_dim) times keys (b, num_heads, head_dim, n). `head_dim` is summed away.
+#
+# These sizes are badly chosen, on purpose: 2 stands for b, for num_heads and for head_dim. Your
+# function has to know which is which. When you test a layer of your own, give every
+# size a different number; then a mix-up cannot hide.
+
+# %%
+def trace_shapes(
+    b: int, num_tokens: int, d_in: int, d_out: int, num_heads: int
+) -> dict[str, tuple[int, ...]]:
+    """Write down the shape at each step of split-head attention. No tensor is needed.
+
+    Shapes:
+        b, num_tokens, d_in, d_out, num_heads: ints, d_out divisible by num_heads
+        result: a dict of tuples of ints, with the keys x, queries, queries_heads,
+            attn_scores, context_heads, context_merged, output, in this order
+
+    Formula (Vaswani et al. 2017, sec. 3.2.2):
+        head_dim = d_out / num_heads
+
+    >>> shapes = trace_shapes(b=1, num_tokens=5, d_in=3, d_out=8, num_heads=2)
+    >>> shapes["x"], shapes["queries_heads"], shapes["output"]
+    ((1, 5, 3), (1, 2, 5, 4), (1, 5, 8))
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ## One layer for all heads
+#
+# Now all of it together. What remains to be said concerns three lines.
+#
+# **The scale is $\sqrt{\mathrm{head\_dim}}$.** The $d_k$ under the root is the length of the
+# vectors whose dot product is taken, and those now have `head_dim` numbers. (If their
+# entries are independent with variance 1, the dot product has variance `head_dim`.) With `d_out`
+# in its place every score is too small by $\sqrt{\mathrm{num\_heads}}$, and the weights come out
+# too even. With one head you would not notice.
+#
+# **The output projection.** After merging, each head's answer sits in columns of its own.
+# `out_proj` lets the heads talk: it mixes the columns, for each token by itself. It takes what
+# merging gives and keeps its width, so it is `nn.Linear(d_out, d_out)`; `d_in` has no part in it.
+# It has a bias always: `qkv_bias` is, as its name says, about queries, keys and values only.
+#
+# **A width that does not divide** is refused at once, when the layer is made, with a `ValueError`
+# that gives both numbers.
+#
+# Mask and dropout are those of chapter 3. The mask's (n, n) broadcasts over texts *and* heads,
+# because these stand in front.
+#
+# Count the products: three projections, one for the scores, one for the context vectors, one
+# output projection. Six, for 2 heads as for 96. The arithmetic in them does not grow either,
+# because more heads are narrower heads. What grows is the table of scores,
+# num_heads * n * n numbers per text.
+
+# %%
+class MultiHeadAttention(nn.Module):
+    """Causal multi-head attention with one batched product for all heads.
+
+    Shapes:
+        d_in, d_out: ints, numbers per token in and out; d_out counts all heads together
+        context_length: int, the largest number of tokens in a text
+        dropout: float, the probability that an attention weight is dropped in training
+        num_heads: int, must divide d_out; head_dim = d_out / num_heads
+        x: (b, num_tokens, d_in) with num_tokens <= context_length
+        result: (b, num_tokens, d_out)
+
+    Formula (Vaswani et al. 2017, sec. 3.2.2, with the masking of sec. 3.2.3):
+        Concat(head_1, ..., head_h) W_O^T + b_O,
+        head_i = dropout(softmax(mask(Q_i K_i^T) / sqrt(head_dim))) V_i,
+        where Q_i, K_i, V_i are the i-th slices of head_dim columns of x W^T (+ b)
+
+    Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
+    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias; made in this
+    order. dropout is an nn.Dropout; mask is a buffer, (context_length, context_length).
+
+    Raises:
+        ValueError: if num_heads does not divide d_out
+
+    In the example all scores are 0, values and output are left as they are, so each
+    token gets the mean of the tokens up to itself, each head for its own column.
+
+    >>> layer = MultiHeadAttention(2, 2, 4, 0.0, num_heads=2)
+    >>> _ = nn.init.zeros_(layer.W_query.weight), nn.init.eye_(layer.W_value.weight)
+    >>> _ = nn.init.eye_(layer.out_proj.weight), nn.init.zeros_(layer.out_proj.bias)
+    >>> layer(torch.tensor([[[2.0, 0.0], [4.0, 6.0]]])).tolist()
+    [[[2.0, 0.0], [3.0, 3.0]]]
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x (b, num_tokens, d_in) to context vectors (b, num_tokens, d_out)."""
+        raise NotImplementedError
+
+# %% [markdown]
+# The promise was that both forms compute the same thing. Take the wrapper from above, two heads of
+# width 2, and stack its weights into a layer with d_out = 4. With the identity as output
+# projection nothing is mixed, and the outputs have to agree.
+
+# %% [markdown]
+# They agree to within rounding. One more look at the scale: random queries and keys, 512 numbers
+# wide, cut into 8 heads of 64. How much does a query give to its favourite among 10 keys, on
+# average?
+
+# %% [markdown]
+# | scale | weight of the favourite |
+# |---|---|
+# | none | 0.8672 |
+# | $\sqrt{64}$, from `head_dim` | 0.3199 |
+# | $\sqrt{512}$, from `d_out` | 0.1650 |
+#
+# An even share would be 0.1. Without a scale nearly everything goes to one key, and the others get
+# hardly any gradient; with the scale of the whole width the head barely chooses at all. A learned
+# layer could grow its weights to make up for either, but it should not have to begin by doing so.
+#
+# That is the whole way, from a dot product to the attention layer of a GPT. What you have written
+# is the real thing: with d_in = d_out = 768, context_length = 1024, num_heads = 12 and
+# qkv_bias = True it has the sizes of an attention layer in the smallest GPT-2.

@@ -1,0 +1,171 @@
+"""Checks of chapter 1: run `pytest exercises/` as often as you like.
+
+Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
+"""
+
+from tensorgrade import exercise
+from tensorgrade.judging.operations import SOFTMAXES
+
+OWN_SOFTMAX = "it calls torch's own softmax; the point of the exercise is to write it"
+
+
+@exercise("attention_scores", points=2)
+def test_attention_scores_on_the_sentence(attempt):
+    """The dot products of token 2 with all six tokens."""
+    attempt.attention_scores.agrees("sentence")
+
+
+@exercise("attention_scores", points=2)
+def test_attention_scores_on_other_sizes(attempt):
+    """Other numbers of tokens and features."""
+    attempt.attention_scores.agrees("values")
+
+
+@exercise("attention_scores", points=0.5)
+def test_attention_scores_gradients(attempt):
+    """Gradients reach the query and the inputs."""
+    attempt.attention_scores.agrees("gradients", only="gradient")
+
+
+@exercise("attention_scores", points=0.5)
+def test_attention_scores_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.attention_scores.keeps_inputs("values")
+
+
+@exercise("softmax_naive", points=2)
+def test_softmax_naive_on_the_sentence(attempt):
+    """Exponentials over their sum, for the scores of token 2."""
+    attempt.softmax_naive.agrees("sentence")
+
+
+@exercise("softmax_naive", points=2)
+def test_softmax_naive_on_other_sizes(attempt):
+    """Other lengths, and negative scores."""
+    attempt.softmax_naive.agrees("values")
+
+
+@exercise("softmax_naive", points=0.5)
+def test_softmax_naive_gradients(attempt):
+    """Gradients reach the scores."""
+    attempt.softmax_naive.agrees("gradients", only="gradient")
+
+
+@exercise("softmax_naive", points=0.5)
+def test_softmax_naive_is_your_own(attempt):
+    """It is written out and calls no softmax of torch."""
+    attempt.softmax_naive.avoids("own", SOFTMAXES, OWN_SOFTMAX)
+
+
+@exercise("softmax", points=3)
+def test_softmax_on_the_sentence(attempt):
+    """Along the last dimension of all scores of the sentence."""
+    attempt.softmax.agrees("sentence")
+
+
+@exercise("softmax", points=1)
+def test_softmax_last_dimension(attempt):
+    """Along the last dimension, for tensors of other ranks."""
+    attempt.softmax.agrees("last")
+
+
+@exercise("softmax", points=2)
+def test_softmax_any_dimension(attempt):
+    """Along the `dim` that is passed in."""
+    attempt.softmax.agrees("dim")
+
+
+@exercise("softmax", points=1.5)
+def test_softmax_large_scores(attempt):
+    """Scores of ten thousand neither overflow nor vanish."""
+    attempt.softmax.agrees("large")
+
+
+@exercise("softmax", points=1)
+def test_softmax_hidden_scores(attempt):
+    """Scores of -inf get the weight 0."""
+    attempt.softmax.agrees("hidden")
+
+
+@exercise("softmax", points=0.5)
+def test_softmax_gradients(attempt):
+    """Gradients reach the scores."""
+    attempt.softmax.agrees("gradients", only="gradient")
+
+
+@exercise("softmax", points=0.5)
+def test_softmax_dtype(attempt):
+    """The result has the dtype of the scores."""
+    attempt.softmax.keeps_dtype("dtype")
+
+
+@exercise("softmax", points=0.25)
+def test_softmax_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.softmax.keeps_inputs("last", "dim")
+
+
+@exercise("softmax", points=0.25)
+def test_softmax_is_your_own(attempt):
+    """It is written out and calls no softmax of torch."""
+    attempt.softmax.avoids("own", SOFTMAXES, OWN_SOFTMAX)
+
+
+@exercise("context_vector", points=2.5)
+def test_context_vector_on_the_sentence(attempt):
+    """The context vector of token 2."""
+    attempt.context_vector.agrees("sentence")
+
+
+@exercise("context_vector", points=1.5)
+def test_context_vector_on_other_sizes(attempt):
+    """Other numbers of tokens and features."""
+    attempt.context_vector.agrees("values")
+
+
+@exercise("context_vector", points=0.5)
+def test_context_vector_gradients(attempt):
+    """Gradients reach the query and the inputs, through the weights too."""
+    attempt.context_vector.agrees("gradients", only="gradient")
+
+
+@exercise("context_vector", points=0.5)
+def test_context_vector_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.context_vector.keeps_inputs("values")
+
+
+@exercise("simplified_self_attention", points=3)
+def test_simplified_self_attention_context_on_the_sentence(attempt):
+    """A context vector for each of the six tokens."""
+    attempt.simplified_self_attention.agrees("sentence", only="result.0")
+
+
+@exercise("simplified_self_attention", points=3)
+def test_simplified_self_attention_weights_on_the_sentence(attempt):
+    """Six rows of weights, each summing to 1."""
+    attempt.simplified_self_attention.agrees("sentence", only="result.1")
+
+
+@exercise("simplified_self_attention", points=2)
+def test_simplified_self_attention_on_other_sizes(attempt):
+    """Other numbers of tokens and features."""
+    attempt.simplified_self_attention.agrees("values")
+
+
+@exercise("simplified_self_attention", points=1)
+def test_simplified_self_attention_gradients(attempt):
+    """Gradients reach the inputs, through the weights too."""
+    attempt.simplified_self_attention.agrees("gradients", only="gradient")
+
+
+@exercise("simplified_self_attention", points=0.5)
+def test_simplified_self_attention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.simplified_self_attention.keeps_inputs("values")
+
+
+@exercise("simplified_self_attention", points=0.5)
+def test_simplified_self_attention_has_no_loop(attempt):
+    """All tokens at once: more tokens need no more matrix products."""
+    attempt.simplified_self_attention.does_not_grow("operations", "a loop goes over the tokens")

@@ -1,0 +1,198 @@
+"""Checks of chapter 2: run `pytest exercises/` as often as you like.
+
+Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
+"""
+
+from tensorgrade import exercise
+
+
+@exercise("project_qkv", points=2)
+def test_project_qkv_on_the_sentence(attempt):
+    """Queries, keys and values of the sentence (seed 123)."""
+    attempt.project_qkv.agrees("sentence")
+
+
+@exercise("project_qkv", points=2)
+def test_project_qkv_on_other_sizes(attempt):
+    """Other numbers of tokens and features."""
+    attempt.project_qkv.agrees("values")
+
+
+@exercise("project_qkv", points=0.5)
+def test_project_qkv_gradients(attempt):
+    """Gradients reach x and W_query."""
+    attempt.project_qkv.agrees("gradients", only="gradient")
+
+
+@exercise("project_qkv", points=0.5)
+def test_project_qkv_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.project_qkv.keeps_inputs("values")
+
+
+@exercise("attention_weights", points=4)
+def test_attention_weights_on_the_sentence(attempt):
+    """With the sentence's projections (seed 123)."""
+    attempt.attention_weights.agrees("sentence")
+
+
+@exercise("attention_weights", points=2)
+def test_attention_weights_on_other_sizes(attempt):
+    """Softmax over scaled scores, for another d_k."""
+    attempt.attention_weights.agrees("values")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_cross(attempt):
+    """Queries and keys may differ in number."""
+    attempt.attention_weights.agrees("cross")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_leading_dimensions(attempt):
+    """Leading dimensions stay in front."""
+    attempt.attention_weights.agrees("leading")
+
+
+@exercise("attention_weights", points=0.5)
+def test_attention_weights_gradients(attempt):
+    """Gradients reach everything that is passed in."""
+    attempt.attention_weights.agrees("gradients", only="gradient")
+
+
+@exercise("attention_weights", points=0.5)
+def test_attention_weights_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.attention_weights.keeps_inputs("values", "cross", "leading")
+
+
+@exercise("scaled_dot_product_attention", points=4)
+def test_scaled_dot_product_attention_on_the_sentence(attempt):
+    """With the sentence's projections (seed 123)."""
+    attempt.scaled_dot_product_attention.agrees("sentence")
+
+
+@exercise("scaled_dot_product_attention", points=2)
+def test_scaled_dot_product_attention_on_other_sizes(attempt):
+    """Softmax over scaled scores, for another d_k."""
+    attempt.scaled_dot_product_attention.agrees("values")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_cross(attempt):
+    """Queries and keys may differ in number."""
+    attempt.scaled_dot_product_attention.agrees("cross")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_leading_dimensions(attempt):
+    """Leading dimensions stay in front."""
+    attempt.scaled_dot_product_attention.agrees("leading")
+
+
+@exercise("scaled_dot_product_attention", points=0.5)
+def test_scaled_dot_product_attention_gradients(attempt):
+    """Gradients reach everything that is passed in."""
+    attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
+
+
+@exercise("scaled_dot_product_attention", points=0.5)
+def test_scaled_dot_product_attention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading")
+
+
+@exercise("SelfAttention_v1", points=3)
+def test_SelfAttention_v1_on_the_sentence(attempt):
+    """The sentence, with the weights of seed 123."""
+    attempt.SelfAttention_v1.agrees("sentence")
+
+
+@exercise("SelfAttention_v1", points=4)
+def test_SelfAttention_v1_on_other_sizes(attempt):
+    """Other sizes, with weights that are loaded."""
+    attempt.SelfAttention_v1.agrees("values")
+
+
+@exercise("SelfAttention_v1", points=1)
+def test_SelfAttention_v1_gradients(attempt):
+    """Gradients reach x and all three matrices."""
+    attempt.SelfAttention_v1.agrees("gradients", only="gradient")
+
+
+@exercise("SelfAttention_v1", points=1)
+def test_SelfAttention_v1_start(attempt):
+    """The matrices start from torch.rand, created in the order query, key, value."""
+    attempt.SelfAttention_v1.agrees("parameters", only="module.")
+
+
+@exercise("SelfAttention_v1", points=0.5)
+def test_SelfAttention_v1_parameters(attempt):
+    """Exactly three parameters of shape (d_in, d_out)."""
+    attempt.SelfAttention_v1.has_parameters("parameters")
+
+
+@exercise("SelfAttention_v1", points=0.5)
+def test_SelfAttention_v1_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.SelfAttention_v1.keeps_inputs("values")
+
+
+@exercise("SelfAttention_v2", points=2)
+def test_SelfAttention_v2_runs_on_the_sentence(attempt):
+    """The sentence goes through (seed 789)."""
+    attempt.SelfAttention_v2.answered("sentence")
+
+
+@exercise("SelfAttention_v2", points=4)
+def test_SelfAttention_v2_on_other_sizes(attempt):
+    """Other sizes, with weights that are loaded."""
+    attempt.SelfAttention_v2.agrees("values")
+
+
+@exercise("SelfAttention_v2", points=2)
+def test_SelfAttention_v2_bias(attempt):
+    """With `qkv_bias=True` each projection adds its bias."""
+    attempt.SelfAttention_v2.agrees("bias")
+
+
+@exercise("SelfAttention_v2", points=1)
+def test_SelfAttention_v2_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.SelfAttention_v2.agrees("gradients", only="gradient")
+
+
+@exercise("SelfAttention_v2", points=0.5)
+def test_SelfAttention_v2_parameters(attempt):
+    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    attempt.SelfAttention_v2.has_parameters("parameters")
+
+
+@exercise("SelfAttention_v2", points=0.5)
+def test_SelfAttention_v2_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.SelfAttention_v2.keeps_inputs("values")
+
+
+@exercise("copy_v2_into_v1", points=1.5)
+def test_copy_v2_into_v1_query(attempt):
+    """W_query arrives in v1."""
+    attempt.copy_v2_into_v1.agrees("values", only="v1.W_query")
+
+
+@exercise("copy_v2_into_v1", points=1.5)
+def test_copy_v2_into_v1_key(attempt):
+    """W_key arrives in v1."""
+    attempt.copy_v2_into_v1.agrees("values", only="v1.W_key")
+
+
+@exercise("copy_v2_into_v1", points=1.5)
+def test_copy_v2_into_v1_value(attempt):
+    """W_value arrives in v1."""
+    attempt.copy_v2_into_v1.agrees("values", only="v1.W_value")
+
+
+@exercise("copy_v2_into_v1", points=0.5)
+def test_copy_v2_into_v1_leaves_v2(attempt):
+    """v2 stays as it was, and nothing is returned."""
+    attempt.copy_v2_into_v1.agrees("values")

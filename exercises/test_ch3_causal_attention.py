@@ -1,0 +1,171 @@
+"""Checks of chapter 3: run `pytest exercises/` as often as you like.
+
+Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
+"""
+
+from tensorgrade import exercise
+from tensorgrade.judging.operations import DROPOUTS
+
+OWN_DROPOUT = "it calls torch's own dropout; the point of the exercise is to write it"
+
+
+@exercise("causal_mask", points=2)
+def test_causal_mask_for_the_sentence(attempt):
+    """A mask for six tokens."""
+    attempt.causal_mask.agrees("sentence")
+
+
+@exercise("causal_mask", points=2)
+def test_causal_mask_for_other_lengths(attempt):
+    """Masks for other lengths."""
+    attempt.causal_mask.agrees("values")
+
+
+@exercise("causal_mask", points=1)
+def test_causal_mask_dtype(attempt):
+    """The mask is boolean."""
+    attempt.causal_mask.keeps_dtype("dtype")
+
+
+@exercise("mask_and_renormalize", points=4)
+def test_mask_and_renormalize_on_the_sentence(attempt):
+    """The weights of the sentence."""
+    attempt.mask_and_renormalize.agrees("sentence")
+
+
+@exercise("mask_and_renormalize", points=4)
+def test_mask_and_renormalize_on_other_sizes(attempt):
+    """Other numbers of tokens."""
+    attempt.mask_and_renormalize.agrees("values")
+
+
+@exercise("mask_and_renormalize", points=1)
+def test_mask_and_renormalize_gradients(attempt):
+    """Gradients reach the weights."""
+    attempt.mask_and_renormalize.agrees("gradients", only="gradient")
+
+
+@exercise("mask_and_renormalize", points=1)
+def test_mask_and_renormalize_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.mask_and_renormalize.keeps_inputs("values")
+
+
+@exercise("causal_attention_weights", points=4)
+def test_causal_attention_weights_on_the_sentence(attempt):
+    """The scores of the sentence."""
+    attempt.causal_attention_weights.agrees("sentence")
+
+
+@exercise("causal_attention_weights", points=4)
+def test_causal_attention_weights_on_other_sizes(attempt):
+    """Other numbers of tokens, and another d_k."""
+    attempt.causal_attention_weights.agrees("values")
+
+
+@exercise("causal_attention_weights", points=1)
+def test_causal_attention_weights_gradients(attempt):
+    """Gradients reach the scores."""
+    attempt.causal_attention_weights.agrees("gradients", only="gradient")
+
+
+@exercise("causal_attention_weights", points=1)
+def test_causal_attention_weights_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.causal_attention_weights.keeps_inputs("values")
+
+
+@exercise("inverted_dropout", points=5.5)
+def test_inverted_dropout_in_training(attempt):
+    """A share p becomes 0, the rest grows by 1 / (1 - p)."""
+    attempt.inverted_dropout.drops_weights("dropout")
+
+
+@exercise("inverted_dropout", points=2.5)
+def test_inverted_dropout_in_evaluation(attempt):
+    """With training=False nothing changes."""
+    attempt.inverted_dropout.agrees("evaluation")
+
+
+@exercise("inverted_dropout", points=1)
+def test_inverted_dropout_of_nothing(attempt):
+    """With p = 0 nothing changes."""
+    attempt.inverted_dropout.agrees("nothing")
+
+
+@exercise("inverted_dropout", points=0.5)
+def test_inverted_dropout_is_your_own(attempt):
+    """It is written out and calls no dropout of torch."""
+    attempt.inverted_dropout.avoids("own", DROPOUTS, OWN_DROPOUT)
+
+
+@exercise("inverted_dropout", points=0.5)
+def test_inverted_dropout_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
+
+
+@exercise("CausalAttention", points=2)
+def test_CausalAttention_runs_on_the_sentence(attempt):
+    """The sentence goes through, twice in one batch (seed 123)."""
+    attempt.CausalAttention.answered("sentence")
+
+
+@exercise("CausalAttention", points=6)
+def test_CausalAttention_values(attempt):
+    """Masked attention for every row of a batch, with weights that are loaded."""
+    attempt.CausalAttention.agrees("values")
+
+
+@exercise("CausalAttention", points=3)
+def test_CausalAttention_short_sequences(attempt):
+    """Sequences shorter than context_length."""
+    attempt.CausalAttention.agrees("short")
+
+
+@exercise("CausalAttention", points=2)
+def test_CausalAttention_bias(attempt):
+    """With `qkv_bias=True` each projection adds its bias."""
+    attempt.CausalAttention.agrees("bias")
+
+
+@exercise("CausalAttention", points=1)
+def test_CausalAttention_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.CausalAttention.agrees("gradients", only="gradient")
+
+
+@exercise("CausalAttention", points=1)
+def test_CausalAttention_sees_no_future(attempt):
+    """A later token changes nothing before it."""
+    attempt.CausalAttention.sees_no_future("future")
+
+
+@exercise("CausalAttention", points=1)
+def test_CausalAttention_in_evaluation(attempt):
+    """In evaluation nothing is dropped."""
+    attempt.CausalAttention.agrees("dropout", only="plain")
+
+
+@exercise("CausalAttention", points=2)
+def test_CausalAttention_dropout(attempt):
+    """In training single attention weights are dropped and the rest scaled up."""
+    attempt.CausalAttention.drops_both_halves("dropout")
+
+
+@exercise("CausalAttention", points=1)
+def test_CausalAttention_mask_is_a_buffer(attempt):
+    """The mask is a buffer named `mask`."""
+    attempt.CausalAttention.has_buffer("parameters", "mask")
+
+
+@exercise("CausalAttention", points=0.5)
+def test_CausalAttention_parameters(attempt):
+    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    attempt.CausalAttention.has_parameters("parameters")
+
+
+@exercise("CausalAttention", points=0.5)
+def test_CausalAttention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.CausalAttention.keeps_inputs("values")
