@@ -1,0 +1,1 @@
+"""Puts a conftest.py beside the submission, and a pytest.ini."""

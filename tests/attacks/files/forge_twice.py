@@ -1,0 +1,14 @@
+"""Sends every reply twice, so that the second answers the next question."""
+
+import sys
+
+serve = sys.modules["runner.serve"]
+once = serve.send
+
+
+def twice(stream, message):
+    once(stream, message)
+    once(stream, message)
+
+
+serve.send = twice

@@ -1,0 +1,1 @@
+"""Puts a results.jsonl, a graded.jsonl and a gradebook beside the submission."""

@@ -1,0 +1,1 @@
+"""Puts modules named torch, json and safetensors beside the submission."""

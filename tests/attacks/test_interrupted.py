@@ -1,0 +1,56 @@
+"""The grader is killed in the middle of a class: nothing stays behind, nothing is lost."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from .conftest import BECOME_SUBREAPER, environment, hand_in_honest, own_children
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+SLOW = "import time\ntime.sleep(2)\n"
+
+
+def start_grading(room, out) -> subprocess.Popen:
+    """`tensorgrade grade` in the background."""
+    command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(room.submitted), "--out"]
+    return subprocess.Popen(
+        [*command, str(out), "--jobs", "2"], cwd=room.course, env=environment(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )
+
+
+def wait_until(condition, seconds: float) -> bool:
+    """Whether a condition came true in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not condition():
+        time.sleep(0.05)
+    return bool(condition())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans can be counted on Linux only")
+def test_killed_grader_leaves_nothing_and_goes_on(classroom, tmp_path):
+    """kill -9 of the grader alone: its workers and warm processes end; a second start completes."""
+    room = classroom("interrupted")
+    hand_in_honest(room)
+    for student in ("ba_slow", "bb_slow", "yy_slow", "yz_slow"):
+        room.hand_in(student, SLOW)
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    room.grade(whole)
+    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
+    known = own_children()
+    grader = start_grading(room, cut)
+    graded = cut / "graded.jsonl"
+    assert wait_until(lambda: graded.exists() and graded.read_text().count("\n") >= 2, 90)
+    os.kill(grader.pid, signal.SIGKILL)
+    grader.wait()
+    assert wait_until(lambda: own_children() <= known, 20), "a process outlived the grader"
+    before = graded.read_text()
+    assert before.count("\n") < 12, "it was killed before the end"
+    room.grade(cut)
+    assert graded.read_text().startswith(before.split("\n")[0])
+    assert (cut / "results.jsonl").read_bytes() == (whole / "results.jsonl").read_bytes()

@@ -1,0 +1,179 @@
+"""What each layer is for: an attack that fails with it, and succeeds without it and its backups.
+
+The snippets bind the name `ACHIEVED` when they reach what they are after.
+"""
+
+import os
+import sys
+from functools import cache
+
+import pytest
+
+from tensorgrade.backends.elsewhere import Elsewhere
+from tensorgrade.course import Limits
+from tensorgrade.sandbox.ladder import FULL, LANDLOCK, NAMESPACES, NONE, Rung, best_rung
+from tensorgrade.sandbox.probing import probe
+from tensorgrade.sandbox.warm_process import WarmProcess
+from tensorgrade.submission import Submission
+
+from .conftest import ROOT
+
+BEST = best_rung(probe()) if sys.platform == "linux" else NONE
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(120),
+    pytest.mark.skipif(BEST != FULL, reason="this machine does not give every layer"),
+]
+# A reply to `load` names functions and classes.
+TELL = "if 'ACHIEVED' in globals():\n    def tell(): pass\n"
+LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+READ_ANSWERS = f"ACHIEVED = open({str(ROOT / 'course_config.py')!r}).read()\n"
+NAME_PARENT = "import os\npid = os.getppid()\nACHIEVED = pid > 1 and os.kill(pid, 0) is None or 1 / 0\n"
+KILL_GROUP = "import os\nos.kill(0, 9)\n"
+LEAVE_FILE = "open('/w/left', 'w').write('x')\n"
+FIND_FILE = "ACHIEVED = open('/w/left').read()\n"
+LEAVE_SEGMENT = LIBC + "segment = libc.shmget(77, 4096, 0o1666)\n"
+FIND_SEGMENT = LIBC + "if libc.shmget(77, 4096, 0o666) >= 0: ACHIEVED = True\n"
+CONNECT = "import socket\nACHIEVED = socket.create_connection(('127.0.0.1', {port}), 1)\n"
+OPEN_FILES = "import os\nACHIEVED = [os.open('/dev/null', os.O_RDONLY) for _ in range(300)]\n"
+TAKE_MEMORY = "import mmap\nACHIEVED = mmap.mmap(-1, 3 << 30)\n"
+UNCOVER = LIBC + "if libc.umount2(b'/proc', 2) == 0: ACHIEVED = os.listdir('/proc/self')\n"
+FORK = "import os\nACHIEVED = os.fork() or os._exit(0)\n"
+HOARD = "import os\nACHIEVED = [os.memfd_create(str(n)) for n in range(20)]\n"
+OPEN_PARENT = "import os\nACHIEVED = os.open(f'/proc/{os.getppid()}/mem', os.O_RDONLY)\n"
+OWN_NAMESPACE = LIBC + "if libc.unshare(0x10000000) == 0: ACHIEVED = True\n"
+
+
+def without(*layers: str) -> Rung:
+    """The highest rung with some layers off; without bubblewrap nothing that needs it stays on."""
+    off = set(layers) | ({"pid", "mount", "ipc", "net"} if "bubblewrap" in layers else set())
+    return Rung("for a test", FULL.layers - off, "")
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """Warm processes by rung, each started once."""
+    started = []
+
+    @cache
+    def start(rung: Rung) -> WarmProcess:
+        started.append(WarmProcess(Limits(load_seconds=5), rung))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.close()
+
+
+def achieved(warm: WarmProcess, *sources: str) -> bool:
+    """Whether the last of these files, each loaded by a child of its own, reaches its aim.
+
+    The children before it stay alive meanwhile.
+    """
+    submissions = [Submission("a", source + TELL, "a.py") for source in sources]
+    attempts = [Elsewhere(submission, warm, warm.limits) for submission in submissions]
+    try:
+        return "tell" in [attempt.try_to_load() for attempt in attempts][-1].names
+    finally:
+        for attempt in attempts:
+            attempt.close()
+
+
+ATTACKS = {
+    "read the answers": (READ_ANSWERS,),
+    "signal the warm process": (NAME_PARENT,),
+    "read a sibling's file": (LEAVE_FILE, FIND_FILE),
+    "read a sibling's shared memory": (LEAVE_SEGMENT, FIND_SEGMENT),
+    "call a listener": (CONNECT,),
+    "take three gibibytes": (TAKE_MEMORY,),
+    "open hundreds of files": (OPEN_FILES,),
+    "uncover /proc": (UNCOVER,),
+    "start a process": (FORK,),
+    "hoard anonymous files": (HOARD,),
+    "open the warm process's memory": (OPEN_PARENT,),
+    "be root of a namespace": (OWN_NAMESPACE,),
+}
+OFF = {
+    "read the answers": ("bubblewrap", "landlock"),
+    "signal the warm process": ("pid", "seccomp", "landlock"),
+    "read a sibling's file": ("mount", "landlock"),
+    "read a sibling's shared memory": ("ipc", "seccomp"),
+    "call a listener": ("net", "seccomp", "landlock"),
+    "take three gibibytes": ("memory",),
+    "open hundreds of files": ("bounds",),
+    "uncover /proc": ("privileges", "seccomp", "landlock"),
+    "start a process": ("seccomp",),
+    "hoard anonymous files": ("seccomp",),
+    "open the warm process's memory": ("parent", "pid", "mount", "privileges", "landlock"),
+    "be root of a namespace": ("seccomp",),
+}
+
+
+def sources_of(attack: str, listener) -> list[str]:
+    """An attack's files, with the listener's port put in."""
+    return [source.replace("{port}", str(listener.port)) for source in ATTACKS[attack]]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("rung", [FULL, NAMESPACES, LANDLOCK], ids=lambda rung: rung.name)
+def test_every_rung_stops_the_attack(warm, listener, attack, rung):
+    """What the lower rungs promise, they keep too."""
+    assert not achieved(warm(rung), *sources_of(attack, listener))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_without_its_layers_the_attack_succeeds(warm, listener, attack):
+    """The same files reach their aim once the layers against it are off: the check can fail."""
+    assert achieved(warm(without(*OFF[attack])), *sources_of(attack, listener))
+
+
+@pytest.mark.parametrize("attack", [a for a in ATTACKS if len(OFF[a]) > 1])
+def test_layers_back_each_other_up(warm, listener, attack):
+    """With only one of them off, the attack still fails."""
+    for layer in OFF[attack]:
+        assert not achieved(warm(without(layer)), *sources_of(attack, listener)), layer
+
+
+def test_every_layer_has_an_attack():
+    """No layer is there whose absence nobody would notice."""
+    covered = {layer for layers in OFF.values() for layer in layers} | {"session"}
+    assert covered == FULL.layers
+
+
+def test_a_session_of_its_own_stops_the_group_signal():
+    """kill(0, 9) ends the warm process only where the child shares its session."""
+    for rung, survives in ((FULL, True), (without("session", "seccomp", "landlock"), False)):
+        with WarmProcess(Limits(load_seconds=3), rung) as process:
+            achieved(process, KILL_GROUP)
+            try:
+                process.process.wait(3)
+            except Exception:  # it still runs
+                pass
+            assert process.alive() is survives
+
+
+def test_a_dead_warm_process_is_replaced():
+    """A grader whose warm process was killed goes on with a fresh one."""
+    with WarmProcess(Limits(), NAMESPACES) as process:
+        process.process.kill()
+        process.process.wait()
+        assert achieved(process, "ACHIEVED = 1\n")
+
+
+def test_nothing_but_python_and_torch_is_to_be_seen(warm):
+    """From inside, without Landlock in the way: the top folders, the environment, descriptors."""
+    source = (
+        "import os\n"
+        "top = sorted(os.listdir('/'))\n"
+        "names = [n for n in top if n not in ('dev', 'engine', 'lib', 'lib64', 'proc', 'usr', 'w')]\n"
+        "files = [os.path.join(f, n) for top in names for f, _, ns in os.walk('/' + top) for n in ns]\n"
+        "files = [f for f in files if 'python' not in f and 'site-packages' not in f]\n"
+        "strange = [f for f in files if f != '/etc/ld.so.cache']\n"
+        "left = [k for k in os.environ if 'SECRET' in os.environ[k] or k.startswith(('SSH', 'AWS'))]\n"
+        "if not strange and not left and not os.listdir('/proc') and not os.listdir('/w'): ACHIEVED = 1\n"
+    )
+    os.environ["A_SECRET"] = "SECRET"
+    try:
+        assert achieved(warm(NAMESPACES), source)
+    finally:
+        del os.environ["A_SECRET"]
