@@ -1,0 +1,81 @@
+"""A class of generated submissions, some of them attacks on the grader: writes it, or judges a run.
+
+    python benchmarks/hostile_class.py write FOLDER [--submissions 2000] [--hostile 0.05]
+    tensorgrade grade FOLDER --out OUT
+    python benchmarks/hostile_class.py judge FOLDER OUT
+
+The attacks are those of tests/attacks/files. `judge` wants a row for every exercise of every
+submission, no attack with more points than its wrong answers earn without it, and the generated
+learners graded as if no attacker were there: no `killed` and no `timeout` among them.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+
+from tensorgrade.grading.ledger import read_lines  # noqa: E402
+from tests.attacks.conftest import CHAPTER, WRONG, attack_file, attacks  # noqa: E402
+
+PLACES = {"COURSE_FOLDER": str(ROOT), "LISTENER_PORT": "9", "TOKEN": "zq7attack"}
+MOST_OF_WRONG = 4.5  # what the attackers' wrong answers earn together, for leaving inputs alone
+
+
+def write(folder: Path, count: int, share: float) -> None:
+    """Every so many submissions an attack; the rest made up from solutions and mistakes."""
+    import throughput
+
+    throughput.CHAPTER = CHAPTER
+    names, every = attacks(), round(1 / share)
+    for number, source in enumerate(throughput.sources(count)):
+        kind = names[number // every % len(names)] if number % every == 0 else "learner"
+        if kind != "learner":
+            source = WRONG + filled(attack_file(kind).read_text(encoding="utf-8"), folder) + f"\n# {number}\n"
+        path = folder / f"{number:05}_{kind}" / CHAPTER / f"{CHAPTER}.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(source, encoding="utf-8")
+
+
+def filled(text: str, folder: Path) -> str:
+    """An attack's text with the places put in that it goes for."""
+    for word, place in (PLACES | {"SUBMITTED_FOLDER": str(folder)}).items():
+        text = text.replace(word, place)
+    return text
+
+
+def judge(folder: Path, out: Path) -> list[str]:
+    """What is wrong with the rows of a run, in sentences."""
+    rows = read_lines(out / "results.jsonl")
+    students = {path.name for path in folder.iterdir()}
+    counts = Counter(row["student"] for row in rows)
+    wrong = [f"{s}: {counts[s]} rows" for s in students | counts.keys() if counts[s] != 5 or s not in students]
+    earned = Counter()
+    for row in rows:
+        earned[row["student"]] += row["points"]
+        if row["student"].endswith("_learner") and row["status"] in ("killed", "timeout"):
+            wrong.append(f"{row['student']}: {row['status']}")
+    attackers = {s: points for s, points in earned.items() if not s.endswith("_learner")}
+    wrong += [f"{s}: {points} points" for s, points in attackers.items() if points > MOST_OF_WRONG]
+    print(f"{len(students)} submissions, {len(attackers)} of them attacks; {dict(Counter(r['status'] for r in rows))}")
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=("write", "judge"))
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--submissions", type=int, default=2000)
+    parser.add_argument("--hostile", type=float, default=0.05)
+    options = parser.parse_args()
+    if options.what == "write":
+        return write(options.folders[0], options.submissions, options.hostile)
+    wrong = judge(*options.folders)
+    print("\n".join(wrong) or "all rows are right")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""What a submission costs, measured side by side in one run on this machine.
+
+    python benchmarks/throughput.py [--submissions 60] [--growth 100 1000]
+
+- ours: the warm grader, every layer of isolation that this machine gives
+- floor: the same hidden tests on the same attempts, in this process, nothing locked in
+- fresh: `pytest graders/ --attempt DIR`, a process for each submission, as is usual
+- growth: `tensorgrade grade` on classes of two sizes, with the peak memory of its processes
+
+The three ways take turns, submission by submission, so that what else the machine does falls on
+all of them alike. Numbers are medians over submissions, in milliseconds of wall-clock time.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import torch
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tensorgrade.backends.in_process import InProcess  # noqa: E402
+from tensorgrade.building.sample_class import assemble, choose  # noqa: E402
+from tensorgrade.grading.grader import Grader  # noqa: E402
+from tensorgrade.project import Project  # noqa: E402
+
+PROJECT = Project(ROOT)
+CHAPTER = PROJECT.course.chapters[-1].name
+FRESH = 6  # a fresh process takes seconds; so many of the submissions go that way
+
+
+def sources(count: int) -> list[str]:
+    """Different submissions of one chapter: solutions, known mistakes and stubs, mixed."""
+    import random
+
+    chance, exercises = random.Random(1), PROJECT.course.chapter(CHAPTER).exercises
+    skills = [chance.random() for _ in range(count)]
+    made = [[choose(PROJECT, e.name, skill, chance) for e in exercises] for skill in skills]
+    return [f"{assemble(PROJECT, CHAPTER, c)}\n# {n}\n" for n, c in enumerate(made)]
+
+
+class Floor(Grader):
+    """The same tests on the same attempts, run in this very process."""
+
+    def __init__(self, graders: Path):
+        super().__init__(graders)
+        self.desk.backend = lambda chapter, submission: InProcess(submission)
+
+    def grade(self, student: str, chapter: str, source: str, filename: str):
+        return self.judge(student, self.desk.attempt_from_source(chapter, source, filename))
+
+
+def timed(work) -> float:
+    """Milliseconds of wall-clock time."""
+    start = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - start)
+
+
+def fresh(source: str, folder: Path) -> None:
+    """One submission in a pytest of its own, which finds it wrong or right."""
+    (folder / f"{CHAPTER}.py").write_text(source, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    tests = [f"graders/test_{CHAPTER}.py", "--attempt", str(folder)]
+    done = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+
+
+def side_by_side(count: int) -> None:
+    """Print the cost of a submission in the three ways."""
+    ours, floor = Grader(PROJECT.graders), Floor(PROJECT.graders)
+    rung, times = ours.start(), {"ours": [], "floor": [], "fresh": []}
+    made = sources(count)
+    for grader in (ours, floor):  # what happens only once is not a submission's cost
+        for source in made[:3]:
+            grader.grade("nobody", CHAPTER, source, f"{CHAPTER}.py")
+    with tempfile.TemporaryDirectory() as folder:
+        for number, source in enumerate(made):
+            for name, grader in (("ours", ours), ("floor", floor)):
+                work = lambda: grader.grade("s", CHAPTER, source, f"{CHAPTER}.py")  # noqa: E731
+                times[name].append(timed(work))
+            if number % max(1, count // FRESH) == 0:
+                times["fresh"].append(timed(lambda: fresh(source, Path(folder))))
+    for grader in (ours, floor):
+        grader.close()
+    print(f"{count} submissions of {CHAPTER}, isolation {rung}, one worker")
+    for name, values in times.items():
+        spread = f"{min(values):.0f} to {max(values):.0f}, {len(values)} measured"
+        print(f"  {name:<6}{statistics.median(values):8.1f} ms  ({spread})")
+    middle = {name: statistics.median(values) for name, values in times.items()}
+    print(f"  fresh / ours {middle['fresh'] / middle['ours']:.1f}, asked for: at least 15")
+    print(f"  ours / floor {middle['ours'] / middle['floor']:.2f}, asked for: at most 2")
+
+
+def growth(sizes: list[int]) -> None:
+    """Print how the time of whole runs grows, and the peak memory of their processes."""
+    print("whole runs: `tensorgrade grade`, a process for each core")
+    per_submission = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            hand_in(Path(folder) / "in", size)
+            seconds, grading, peaks = whole_run(Path(folder))
+        per_submission.append(grading / size)
+        print(f"  {size:>5} submissions: {seconds:6.1f} s, of which grading {grading:6.1f} s: "
+              f"{1000 * grading / size:5.1f} ms each; peak memory {peaks}")
+    print(f"  last / first, for each submission: {per_submission[-1] / per_submission[0]:.2f}, "
+          "asked for: 0.9 to 1.1")
+
+
+def hand_in(folder: Path, count: int) -> None:
+    """Write a class in which no two files are the same."""
+    for number, source in enumerate(sources(count)):
+        path = folder / f"s{number:05}" / CHAPTER / f"{CHAPTER}.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(source, encoding="utf-8")
+
+
+def whole_run(folder: Path) -> tuple[float, float, str]:
+    """(seconds in all, seconds from the first result to the last, peak memory) of one run."""
+    command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(folder / "in"), "--out", str(folder / "out")]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    watcher = Watcher(process, folder / "out" / "graded.jsonl")
+    assert process.wait() == 0
+    seconds = time.perf_counter() - start
+    return seconds, watcher.last - watcher.first, watcher.said()
+
+
+class Watcher(threading.Thread):
+    """Looks at a run from outside: when results come, and the memory of its processes."""
+
+    def __init__(self, process: subprocess.Popen, results: Path):
+        super().__init__(daemon=True)
+        self.process, self.results, self.peaks = process, results, {}
+        self.first = self.last = self.size = 0.0
+        self.start()
+
+    def run(self) -> None:
+        while self.process.poll() is None:
+            size = self.results.stat().st_size if self.results.exists() else 0
+            if size > self.size:
+                self.size, self.last = size, time.perf_counter()
+                self.first = self.first or self.last
+            self.look(self.process.pid, "run")
+            time.sleep(0.02)
+
+    def look(self, pid: int, name: str) -> None:
+        """Note the peak memory of a process and of its children, by what they are."""
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+            lists = [file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")]
+            kind = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return
+        name = "worker" if b"spawn_main" in kind else "sandbox" if name == "worker" else name
+        peak = [int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")]
+        self.peaks[name] = max(self.peaks.get(name, 0), *peak, 0)
+        for child in (int(pid) for children in lists for pid in children):
+            self.look(child, name)
+
+    def said(self) -> str:
+        return ", ".join(f"{name} {megabytes} MB" for name, megabytes in sorted(self.peaks.items()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--submissions", type=int, default=60)
+    parser.add_argument("--growth", type=int, nargs="*", default=[100, 1000])
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    side_by_side(options.submissions)
+    if options.growth:
+        growth(options.growth)
+
+
+if __name__ == "__main__":
+    main()
