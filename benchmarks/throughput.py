@@ -32,7 +32,6 @@ from tensorgrade.project import Project  # noqa: E402
 
 PROJECT = Project(ROOT)
 CHAPTER = PROJECT.course.chapters[-1].name
-FRESH = 6  # a fresh process takes seconds; so many of the submissions go that way
 
 
 def sources(count: int) -> list[str]:
@@ -81,12 +80,11 @@ def side_by_side(count: int) -> None:
         for source in made[:3]:
             grader.grade("nobody", CHAPTER, source, f"{CHAPTER}.py")
     with tempfile.TemporaryDirectory() as folder:
-        for number, source in enumerate(made):
+        for source in made:
             for name, grader in (("ours", ours), ("floor", floor)):
                 work = lambda: grader.grade("s", CHAPTER, source, f"{CHAPTER}.py")  # noqa: E731
                 times[name].append(timed(work))
-            if number % max(1, count // FRESH) == 0:
-                times["fresh"].append(timed(lambda: fresh(source, Path(folder))))
+            times["fresh"].append(timed(lambda: fresh(source, Path(folder))))
     for grader in (ours, floor):
         grader.close()
     print(f"{count} submissions of {CHAPTER}, isolation {rung}, one worker")

@@ -64,7 +64,7 @@ class ExerciseAttempt(Checks):
     def trace(self, called: str) -> list[tuple[int, str, tuple[int, ...]]]:
         """The case that was called so, run once more: (line, name, sizes) of the tensors on the way."""
         case = next((case for case, _, _ in self.seen if spoken(case) == called), None)
-        if case is None:
+        if case is None or self.attempt.loaded.status != "loaded":
             return []
         steps = tuple(step | {"trace": True} if step["verb"] == "call" else step for step in case.steps)
         (observed,) = self.attempt.backend.run([replace(case, steps=steps)])

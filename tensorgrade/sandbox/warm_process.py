@@ -38,6 +38,15 @@ class WarmProcess:
         return self.rung.name
 
     def start(self) -> None:
+        """Launch it; once more where somebody killed it before it was ready. Raises NotStarted."""
+        try:
+            self.launch()
+        except NotStarted:
+            if not was_killed(self.process.returncode):
+                raise
+            self.launch()
+
+    def launch(self) -> None:
         """The process itself, with its end of the control socket and nothing else of ours."""
         self.starts += 1
         self.ended: dict[int, int] = {}
@@ -127,6 +136,11 @@ class WarmProcess:
 
     def __exit__(self, *exception):
         self.close()
+
+
+def was_killed(status: int) -> bool:
+    """Whether an exit status tells of a signal: negative, or above 128 where bubblewrap passes it on."""
+    return status < 0 or status > 128
 
 
 class NotStarted(CourseError):
