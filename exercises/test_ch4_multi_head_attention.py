@@ -177,6 +177,7 @@ def test_MultiHeadAttention_in_evaluation(attempt):
 def test_MultiHeadAttention_dropout(attempt):
     """In training single attention weights are dropped and the rest scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
+    attempt.MultiHeadAttention.drops_weights("dropout in heads")
 
 
 @exercise("MultiHeadAttention", points=0.75)
@@ -187,7 +188,7 @@ def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
 
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_has_no_loop(attempt):
-    """All heads at once: more heads need no more matrix products."""
+    """All heads at once: more heads need no more operations."""
     attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
 
 

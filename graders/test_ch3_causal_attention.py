@@ -52,19 +52,25 @@ def test_causal_attention_weights_inputs(attempt):
     attempt.causal_attention_weights.keeps_inputs("values")
 
 
-@exercise("inverted_dropout", points=5.5)
+@exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
     """A share p becomes 0, the rest grows by 1 / (1 - p)."""
     attempt.inverted_dropout.drops_weights("dropout")
 
 
-@exercise("inverted_dropout", points=2.5)
+@exercise("inverted_dropout", points=1.5)
 def test_inverted_dropout_in_evaluation(attempt):
     """With training=False nothing changes."""
     attempt.inverted_dropout.agrees("evaluation")
 
 
 @exercise("inverted_dropout", points=1)
+def test_inverted_dropout_gradients(attempt):
+    """Gradients reach the entries that were kept."""
+    attempt.inverted_dropout.drops_gradients("gradients")
+
+
+@exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_of_nothing(attempt):
     """With p = 0 nothing changes."""
     attempt.inverted_dropout.agrees("nothing")

@@ -151,20 +151,21 @@ def test_MultiHeadAttention_in_evaluation(attempt):
 def test_MultiHeadAttention_dropout(attempt):
     """In training single attention weights are dropped and the rest scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
+    attempt.MultiHeadAttention.drops_weights("dropout in heads")
 
 
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
     """A d_out that num_heads does not divide is refused with a clear error."""
     attempt.MultiHeadAttention.refuses(
-        "indivisible", "d_out = 7 and num_heads = 2 are accepted; they should be refused when "
-        "the module is made, with a ValueError or an assert that says why"
+        "indivisible", "a d_out that num_heads does not divide is accepted; it should be refused "
+        "when the module is made, with a ValueError or an assert that says why"
     )
 
 
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_has_no_loop(attempt):
-    """All heads at once: more heads need no more matrix products."""
+    """All heads at once: more heads need no more operations."""
     attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
 
 

@@ -77,12 +77,18 @@ class Recorder:
         return RecordedObject(self, handle)
 
     def call(self, name: str, *, gradient=None, watch=False, seed=0, result="result", **arguments):
-        """Call a function of the attempt; `gradient` asks for gradients, `watch` counts operations."""
+        """Call a function of the attempt.
+
+        gradient: asks for gradients, one tensor for each result that is a part of a tuple.
+        watch: counts operations.
+        """
         self.record_call({"name": name}, arguments, gradient, watch, seed, result)
 
     def record_call(self, target, arguments, gradient, watch, seed, result):
-        if gradient is not None:
-            gradient = self.tensor(f"{result}.gradient", gradient)
+        if isinstance(gradient, tuple):
+            gradient = [self.tensor(f"{result}.gradient.{n}", g) for n, g in enumerate(gradient)]
+        elif gradient is not None:
+            gradient = [self.tensor(f"{result}.gradient", gradient)]
         self.step("call", arguments, **target, gradient=gradient, watch=watch, seed=seed, handle=result)
 
     def step(self, verb: str, arguments: dict, *, handle: str, **settings) -> None:
@@ -174,5 +180,11 @@ def spoken_value(case: Case, value) -> str:
 
 
 def spoken_shape(shape) -> str:
-    """`2×6×3`; a tensor without dimensions is `a single number`."""
+    """`2×6×3`; `(4,)` for a vector, since a bare 4 reads like a number; or `a single number`.
+
+    >>> spoken_shape((2, 3)), spoken_shape((4,)), spoken_shape(())
+    ('2×3', '(4,)', 'a single number')
+    """
+    if len(shape) == 1:
+        return f"({shape[0]},)"
     return "×".join(map(str, shape)) if len(shape) else "a single number"

@@ -116,7 +116,8 @@ def simplified_self_attention(book):
     book.add(name, "values/one token", lambda a, d: a.call(name, inputs=d.normal(1, 4)))
     book.add(name, "values/float32", lambda a, d: a.call(name, inputs=d.normal(7, 5)), FLOAT32)
     book.add(
-        name, "gradients/5x3", lambda a, d: a.call(name, inputs=d.normal(5, 3), gradient=d.normal(5, 3))
+        name, "gradients/5x3",
+        lambda a, d: a.call(name, inputs=d.normal(5, 3), gradient=(d.normal(5, 3), d.normal(5, 5))),
     )
     book.add(
         name, "operations/growth", two_lengths(name), signature="growth"

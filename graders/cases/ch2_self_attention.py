@@ -27,12 +27,12 @@ def book_weights():
 def project_qkv(book):
     name = "project_qkv"
 
-    def random(n, d_in, d_out, **settings):
+    def random(n, d_in, d_out, gradient=False):
         return lambda attempt, draw: attempt.call(
             name,
             x=draw.normal(n, d_in),
             **{matrix: draw.weights(d_in, d_out) for matrix in QKV},
-            **{key: draw.normal(*shape) for key, shape in settings.items()},
+            gradient=tuple(draw.normal(n, d_out) for _ in QKV) if gradient else None,
         )
 
     book.show(name, "sentence/seed 123", lambda a, d: a.call(name, x=SENTENCE, **book_weights()))
@@ -43,7 +43,7 @@ def project_qkv(book):
         book.add(name, f"values/{size}", random(*size))
     book.add(name, "values/square", random(3, 3, 3))
     book.add(name, "values/float32", random(7, 5, 4), FLOAT32)
-    book.add(name, "gradients/4x3x2", random(4, 3, 2, gradient=(4, 2)))
+    book.add(name, "gradients/4x3x2", random(4, 3, 2, gradient=True))
 
 
 def attention_weights(book):
@@ -140,6 +140,7 @@ def SelfAttention_v1(book):
     )
     for size in sizes:
         book.add(name, f"values/{size}", random(*size))
+    book.add(name, "values/one token", random(1, 3, 4))
     book.add(name, "values/float32", random(7, 5, 4, dtype="float32"), FLOAT32)
     book.add(name, "gradients/5x3x4", random(5, 3, 4, gradient=True))
     seed = book.pick(public=123, hidden=book.seed % 2**31)
@@ -171,6 +172,7 @@ def SelfAttention_v2(book):
     )
     for size in sizes:
         book.add(name, f"values/{size}", random(*size))
+    book.add(name, "values/one token", random(1, 3, 4))
     book.add(name, "values/float32", random(7, 5, 4, dtype="float32"), FLOAT32)
     book.add(name, "bias/5x3x4", random(5, 3, 4, bias=True))
     book.add(name, "gradients/5x3x4", random(5, 3, 4, bias=True, gradient=True))

@@ -66,25 +66,37 @@ def causal_attention_weights(book):
     for n, d_k in book.pick(public=[(6, 3), (4, 9)], hidden=[(2, 5), (3, 8), (5, 2), (8, 16), (12, 7)]):
         book.add(name, f"values/{n} tokens, d_k {d_k}", random(n, d_k))
     book.add(name, "values/float32", random(7, 5), FLOAT32)
+    # Scores so low that whatever stands in the hidden places must be lower still.
+    book.add(
+        name, "values/low scores",
+        lambda a, draw: a.call(name, attn_scores=3 * draw.normal(5, 5) - 400, d_k=3),
+    )
     book.add(name, "gradients/4", random(4, 3, gradient=(4, 4)))
 
 
 def inverted_dropout(book):
     name = "inverted_dropout"
 
-    def dropped(n, p):
+    def dropped(shape, p, gradient=None):
         def write(attempt, draw):
-            weights = torch.softmax(draw.normal(n, n), dim=-1)
+            weights = torch.softmax(draw.normal(*shape), dim=-1)
             attempt.call(name, attn_weights=weights, p=p, training=False, result="plain")
-            attempt.call(name, attn_weights=weights, p=p, training=True, seed=1, result="dropped")
+            attempt.call(name, attn_weights=weights, p=p, training=True, seed=1, result="dropped", gradient=gradient)
+            attempt.call(name, attn_weights=weights, p=p, seed=2, result="again")  # training is the default
 
         return write
 
     def evaluated(n, p):
         return lambda a, draw: a.call(name, attn_weights=draw.normal(n, n), p=p, training=False)
 
-    for p in book.pick(public=[0.5, 0.2], hidden=[0.5, 0.1, 0.3, 0.8]):
-        book.add(name, f"dropout/p {p}", dropped(60, p), signature="dropout")
+    shapes = book.pick(
+        public=[((60, 60), 0.5), ((60, 60), 0.2)],
+        hidden=[((60, 60), 0.5), ((60, 60), 0.1), ((40, 70), 0.3), ((5, 20, 30), 0.8)],
+    )
+    for shape, p in shapes:
+        book.add(name, f"dropout/p {p}", dropped(shape, p), signature="dropout")
+    ones = torch.ones(30, 40, dtype=torch.float64)
+    book.add(name, "gradients/p 0.4", dropped((30, 40), 0.4, gradient=ones), signature="dropout")
     for p in book.pick(public=[0.5], hidden=[0.5, 0.9]):
         book.add(name, f"evaluation/p {p}", evaluated(5, p))
     book.add(
@@ -132,22 +144,42 @@ def changed_future(name, n, cut, d_in, d_out, shapes=linear_shapes, **arguments)
     return write
 
 
-def dropped_weights(name, b, n, p, extra_weights=None, **arguments):
-    """Values [I I] through one head: the output *is* the attention weights, twice side by side."""
+def low_scores(name, b, n, d_in, d_out, shapes=linear_shapes, **arguments):
+    """All scores far below -100 and nearly alike: a hidden place must be lower than any score."""
 
     def write(attempt, draw):
         module = attempt.construct(
-            name, d_in=n, d_out=2 * n, context_length=n, dropout=p, dtype="float64", **arguments
+            name, d_in=d_in, d_out=d_out, context_length=n, dropout=0.0, dtype="float64", **arguments
+        )
+        weights = {key: draw.weights(*s) for key, s in shapes(d_in, d_out, False).items()}
+        weights["W_query.weight"] = weights["W_query.weight"].abs()
+        weights["W_key.weight"] = -weights["W_key.weight"].abs()
+        module.load(weights)
+        module.mode(training=False)
+        module.call(x=4 + 0.05 * draw.normal(b, n, d_in))
+
+    return write
+
+
+def dropped_weights(name, b, n, p, extra_weights=None, num_heads=None):
+    """Values [I I] through each head: the output *is* the attention weights, twice side by side."""
+    heads, arguments = num_heads or 1, {"num_heads": num_heads} if num_heads else {}
+    d_out = 2 * n * heads
+
+    def write(attempt, draw):
+        module = attempt.construct(
+            name, d_in=n, d_out=d_out, context_length=n, dropout=p, dtype="float64", **arguments
         )
         eye = torch.eye(n, dtype=torch.float64)
-        weights = {f"{part}.weight": 0.2 * draw.weights(2 * n, n) for part in ("W_query", "W_key")}
-        weights["W_value.weight"] = torch.cat([eye, eye])
-        module.load(weights | (extra_weights(2 * n) if extra_weights else {}))
+        weights = {f"{part}.weight": 0.2 * draw.weights(d_out, n) for part in ("W_query", "W_key")}
+        weights["W_value.weight"] = torch.cat([eye, eye] * heads)
+        module.load(weights | (extra_weights(d_out) if extra_weights else {}))
         x = eye.expand(b, n, n).clone()
         module.mode(training=False)
         module.call(x=x, result="plain")
         module.mode(training=True)
         module.call(x=x, seed=1, result="dropped")
+        module.call(x=x, seed=2, result="again")
 
     return write
 
@@ -171,6 +203,7 @@ def causal_attention(book):
     # With all sizes alike, mistakes that would end in an error elsewhere give values to know them by.
     book.add(name, "values/square", attention_module(name, 2, 2, 2, 2, 2))
     book.add(name, "values/float32", attention_module(name, 2, 5, 4, 3, 5, dtype="float32"), FLOAT32)
+    book.add(name, "values/low scores", low_scores(name, 2, 4, 3, 5))
     short = book.pick(public=[(2, 3, 4, 5, 6)], hidden=[(3, 4, 5, 7, 9), (1, 1, 3, 4, 5), (2, 5, 3, 6, 30)])
     for b, n, d_in, d_out, context in short:
         book.add(

@@ -3,7 +3,7 @@
 import torch
 
 from .ch2_self_attention import linear_shapes, structure
-from .ch3_causal_attention import attention_module, changed_future, dropped_weights
+from .ch3_causal_attention import attention_module, changed_future, dropped_weights, low_scores
 from .sentence import SENTENCE
 
 FLOAT32 = torch.float32
@@ -158,6 +158,7 @@ def multi_head_attention(book):
     # With all sizes alike, mistakes that would end in an error elsewhere give values to know them by.
     book.add(name, "values/square", random(2, 2, 4, 4, 2, 2))
     book.add(name, "values/float32", random(2, 5, 4, 6, 2, 5, dtype="float32"), FLOAT32)
+    book.add(name, "values/low scores", low_scores(name, 2, 4, 3, 6, shapes=multi_head_shapes, num_heads=2))
     short = book.pick(
         public=[(2, 3, 4, 6, 2, 7)],
         hidden=[(3, 4, 5, 6, 3, 9), (1, 1, 3, 4, 2, 5), (2, 5, 3, 8, 4, 30)],
@@ -174,11 +175,16 @@ def multi_head_attention(book):
             name, f"dropout/p {p}",
             dropped_weights(name, 8, 20, p, identity_projection, num_heads=1), signature="dropout",
         )
+    book.add(
+        name, "dropout in heads/p 0.4",
+        dropped_weights(name, 4, 12, 0.4, identity_projection, num_heads=3), signature="dropout",
+    )
     for bias in (False, True):
         arguments = dict(d_in=3, d_out=6, context_length=5, dropout=0.1, num_heads=2, qkv_bias=bias)
         book.add(name, f"parameters/bias {bias}", structure(name, **arguments), signature="structure")
-    odd = dict(d_in=3, d_out=7, context_length=5, dropout=0.0, num_heads=2)
-    book.add(name, "indivisible/7 by 2", structure(name, **odd), signature="error")
+    for d_out, heads in book.pick(public=[(7, 2)], hidden=[(7, 2), (8, 3)]):
+        odd = dict(d_in=3, d_out=d_out, context_length=5, dropout=0.0, num_heads=heads)
+        book.add(name, f"indivisible/{d_out} by {heads}", structure(name, **odd), signature="error")
     book.add(name, "operations/growth", two_numbers_of_heads(name), signature="growth")
 
 

@@ -69,6 +69,28 @@ MISTAKES = [
         on("inverted_dropout", (SCALE, "attn_weights * keep / (attn_weights * keep).sum(-1, keepdim=True)")),
     ),
     mistake(
+        "dropout_seed_fixed",
+        "Every call drops the same entries, because a seed is set inside. Dropout draws anew each time.",
+        on(MODULES, (APPLY, f"torch.manual_seed(0)\n        {APPLY}")),
+        on("inverted_dropout", (KEEP, f"torch.manual_seed(0)\n    {KEEP}")),
+    ),
+    mistake(
+        "dropout_pattern_shared",
+        "One pattern of dropped entries serves all rows, or all sequences of a batch. Each weight is dropped on its own.",
+        on(MODULES, (APPLY, "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:1]))")),
+        on("inverted_dropout", (KEEP, "keep = torch.rand(attn_weights.shape[-1]) >= p")),
+    ),
+    mistake(
+        "dropout_pattern_shared_by_heads",
+        "All heads drop the same entries. Each weight of each head is dropped on its own.",
+        on("MultiHeadAttention", (APPLY, "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))")),
+    ),
+    mistake(
+        "dropout_detached",
+        "What comes back is cut off from the graph, so nothing before it can learn.",
+        on("inverted_dropout", (SCALE, f"({SCALE}).detach()")),
+    ),
+    mistake(
         "scaled_by_one_over_p",
         "The kept entries are divided by p. Ask which share survives: that is what must be made up for.",
         on("inverted_dropout", (SCALE, "attn_weights * keep / p if p else attn_weights")),

@@ -75,6 +75,9 @@ MISTAKES = [
     mistake("summed_over_features", "The sum runs over the query's features instead of over the tokens, so it has one "
             "number too many or too few and mixes no rows.",
             on("context_vector", (f"return {MIX}", "total = torch.zeros(len(inputs))\n    for i, part in enumerate(query):\n        total += attn_weights[i] * part\n    return total"))),
+    mistake("summed_over_query_features", "The sum runs over the query's features instead of over the tokens, so some "
+            "tokens are left out or one too many is asked for. One row of the inputs belongs to each weight.",
+            on("context_vector", (f"return {MIX}", "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total += attn_weights[i] * part\n    return total"))),
     mistake("query_repeated", "The query itself is weighted, over and over; the rows of the inputs should be.",
             on("context_vector", (MIX, "attn_weights.sum() * query"))),
     mistake("rows_not_summed", "The weighted rows are not added up: one vector is asked for.",

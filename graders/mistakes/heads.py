@@ -161,6 +161,11 @@ MISTAKES = [
         on("MultiHeadAttention", (MERGE, "context_heads.transpose(1, 2).view(b, num_tokens, -1)")),
     ),
     mistake(
+        "head_dim_not_whole",
+        "The width of a head is a float: `/` always gives one. A size is a whole number.",
+        on("trace_shapes", ("head_dim = d_out // num_heads", "head_dim = d_out / num_heads")),
+    ),
+    mistake(
         "trace_head_dim_is_d_out",
         "A head is as wide as all heads together; ask what num_heads does to d_out.",
         on("trace_shapes", ("head_dim = d_out // num_heads", "head_dim = d_out")),

@@ -75,6 +75,12 @@ MISTAKES = [
         filled("-1.0"),
     ),
     mistake(
+        "mask_fill_not_low_enough",
+        "Hidden scores are set to a number that ordinary scores can fall below; then the hidden ones "
+        "win. Only minus infinity is lower than all of them.",
+        filled("-100.0"),
+    ),
+    mistake(
         "mask_filled_with_plus_inf",
         "Hidden scores are set to plus infinity, which draws all attention to the future.",
         filled("torch.inf"),

@@ -166,6 +166,11 @@ MISTAKES = [
         on("copy_v2_into_v1", *each(COPY, "v1.{0}.data = v2.{0}.weight.data.clone()")),
     ),
     mistake(
+        "copied_in_untransposed",
+        "The weights are copied as they are. nn.Linear keeps its matrix the other way round.",
+        on("copy_v2_into_v1", *each(COPY, "v1.{0}.copy_(v2.{0}.weight)")),
+    ),
+    mistake(
         "copied_reshaped",
         "The weights are reshaped to fit. A reshape keeps the order of the numbers; a transpose is something else.",
         on("copy_v2_into_v1", *each(COPY, "v1.{0}.copy_(v2.{0}.weight.reshape(v1.{0}.shape))")),

@@ -12,9 +12,9 @@ from ..diagnosis import Diagnosis, OpenDiagnosis, Wrong
 from ..observation import Observation
 from . import dropout
 from .agreement import Disagreement, disagreement
-from .digest import halves_agree, home, rate
+from .digest import halves_agree, home, is_refusal, rate, repeats
 from .lost_weights import lost_weights
-from .operations import products, uses
+from .operations import grows, total, uses
 from .places import where_they_differ
 from .remarks import remarks
 from .unanswered import is_unwritten, why_unanswered
@@ -46,7 +46,7 @@ class Checks:
                 if name.startswith(only):
                     self.compare(case, name, expected.tensors[name], observed)
             for name, value in expected.values.items():
-                if observed.values.get(name, {}).get("json") != value["json"]:
+                if observed.values.get(name) != value:
                     self.wrong("values", f"the result is {shown(observed, name)}", case=case)
 
     def compare(self, case: Case, name: str, expected, observed: Observation) -> None:
@@ -85,11 +85,12 @@ class Checks:
                 self.wrong("fact", said, case=case)
 
     def does_not_grow(self, group: str, said: str) -> None:
-        """The call named `many` needs no more matrix products than the one named `few`."""
+        """The call named `many` needs no more operations than the one named `few`."""
         for case, _, observed in self.answered(group):
-            few, many = (products(observed.fact(r, "operations", default={})) for r in ("few", "many"))
-            if many > few or not few:
-                self.wrong("fact", f"{said} ({few} matrix products became {many})", case=case)
+            few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
+            if grows(few, many) or not total(few):
+                said = f"{said} ({total(few)} operations became {total(many)})"
+                self.wrong("fact", said, case=case)
 
     def has_parameters(self, group: str) -> None:
         """Exactly the parameters of the reference: names, shapes, and that they can learn."""
@@ -112,7 +113,7 @@ class Checks:
             error = observed.error or {}
             if observed.status != "answered" or error.get("missing") or (error and is_unwritten(error)):
                 raise Wrong(why_unanswered(self, case, observed))
-            if error.get("verb") != "construct" or error["type"] not in ("ValueError", "AssertionError"):
+            if not is_refusal(observed.error):
                 self.wrong("fact", said, case=case)
 
     def sees_no_future(self, group: str) -> None:
@@ -128,20 +129,35 @@ class Checks:
                 self.wrong("values", f"changing the tokens from {cut} on changes nothing at all", case=case)
 
     def drops_weights(self, group: str) -> None:
-        """The `dropped` run came out of the `plain` one by inverted dropout of single entries.
+        """The runs `dropped` and `again` came out of `plain` by inverted dropout of single entries.
 
-        Where the values are two identity matrices side by side, the result holds the attention
-        weights twice, and both halves must have lost the same entries.
+        Each run and each row (sequence, head) must have lost entries of its own.
         """
         for case, expected, observed in self.answered(group):
+            plain, *runs = (self.result(case, r, expected, observed) for r in ("plain", "dropped", "again"))
+            p, entries = rate(case), int((plain.abs() > 1e-12).sum())
+            for run in runs:
+                seen = dropout.behaviour(plain, run)
+                if not dropout.looks_like(seen, p, entries):
+                    self.wrong("fact", dropout.sentence(seen, p), case=case, actual=run)
+            if said := REPEATS_SAID.get(repeats(case, observed)):
+                self.wrong("fact", said, case=case, actual=runs[0])
+
+    def drops_gradients(self, group: str) -> None:
+        """Gradients of `dropped` pass where an entry was kept, scaled like it, and nowhere else."""
+        for case, expected, observed in self.answered(group):
             plain, dropped = (self.result(case, r, expected, observed) for r in ("plain", "dropped"))
-            p = rate(case)
-            seen = dropout.behaviour(plain, dropped)
-            if not dropout.looks_like(seen, p, int((plain.abs() > 1e-12).sum())):
-                self.wrong("fact", dropout.sentence(seen, p), case=case, actual=dropped)
+            gradient = self.result(case, "gradient.attn_weights", expected, observed)
+            if not torch.allclose(gradient.double() * plain, dropped.double(), rtol=1e-3, atol=1e-6):
+                said = "the gradient for `attn_weights` is not that of the entries that were kept"
+                self.wrong("values", said, case=case, actual=gradient)
 
     def drops_both_halves(self, group: str) -> None:
-        """`drops_weights`, and what is dropped is a weight, not a value or an output."""
+        """`drops_weights`, and what is dropped is a weight, not a value or an output.
+
+        The values are two identity matrices side by side, so the result holds the attention
+        weights twice, and both halves must have lost the same entries.
+        """
         for case, expected, observed in self.answered(group):
             dropped = self.result(case, "dropped", expected, observed)
             if not halves_agree(dropped):
@@ -158,6 +174,8 @@ class Checks:
             for key in keys:
                 if got.get(key) != expected.values["result"]["json"][key]:
                     self.wrong("values", f"`{key}` is {got.get(key, 'missing')}", case=case)
+                if not all(type(size) is int for size in got[key]):
+                    self.wrong("values", f"`{key}` is {got[key]}; sizes are whole numbers", case=case)
 
     def keeps_order(self, group: str) -> None:
         """The dicts returned have the reference's keys in its order."""
@@ -185,6 +203,10 @@ class Checks:
         raise Wrong(OpenDiagnosis(**details, expected=expected, differs=differs))
 
 
+REPEATS_SAID = {
+    "calls": "every call drops the same entries, whatever the seed; each call should draw anew",
+    "slices": "the same places are dropped in every row, sequence or head; each entry is dropped on its own",
+}
 BUFFER_SAID = {
     "parameters": "`{}` is a parameter; an optimiser would try to learn it. A buffer is asked for",
     "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. A buffer is asked for",
@@ -238,6 +260,9 @@ def shown(observed: Observation, name: str) -> str:
     """What came back where something else was asked for."""
     if name.startswith("gradient."):
         return "missing: nothing that is differentiable leads from there to the result"
+    parts = sum(found.startswith(f"{name}.") for found in observed.tensors)
+    if parts:
+        return f"a tuple or list of {parts} tensor{'s' * (parts > 1)}; one tensor is asked for"
     value = observed.values.get(name)
     if value is None:
         return "missing"

@@ -11,7 +11,10 @@ import torch
 from ..cases import Case
 from ..observation import Observation
 from . import dropout
-from .operations import DROPOUTS, SOFTMAXES, products, uses
+from .operations import DROPOUTS, SOFTMAXES, grows, uses
+
+
+REFUSALS = ("ValueError", "AssertionError")
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,16 @@ def digest(case: Case, expected: Observation, seen: Observation) -> Digest:
     """The digest of what was seen, after the case's own signature."""
     if seen.status != "answered":
         return Digest(seen.status)
+    if case.signature == "error" and is_refusal(seen.error):
+        return Digest("refused")
     if seen.error and case.signature != "ignored":
         return Digest(f"{seen.error['verb']} {seen.error['type']}")
     return SIGNATURES[case.signature](case, expected, seen)
+
+
+def is_refusal(error: dict | None) -> bool:
+    """Whether construction failed in one of the two ways that are fine: raise ValueError, or assert."""
+    return error is not None and error["verb"] == "construct" and error["type"] in REFUSALS
 
 
 def by_values(case: Case, expected: Observation, seen: Observation) -> Digest:
@@ -77,15 +87,48 @@ def by_dropout(case: Case, expected: Observation, seen: Observation) -> Digest:
     found = dropout.behaviour(plain, dropped)
     steady = found.scale is not None and not noisy
     words = f"noisy={noisy} zeros={share_of_zeros(found.zeros, rate(case))} steady={steady} "
-    words += f"halves={halves_agree(dropped)} columns={whole_columns(plain, dropped)}"
+    words += f"halves={halves_agree(dropout.by_head(dropped, heads(case)))} columns={whole_columns(plain, dropped)} "
+    words += f"repeats={repeats(case, seen)} learns={learns(seen)} "
+    words += f"sums kept={sums_kept(plain, dropped)} nan={bool(dropped.isnan().any())}"
     words = "; ".join([words, *changed_inputs(seen)])
     return Digest(words, (found.scale if steady else 0.0, 0.0))
 
 
 def rate(case: Case) -> float:
     """The dropout rate that a case asks for."""
-    asked = [step["arguments"] for step in case.steps if "arguments" in step]
-    return next(a[key] for a in asked for key in ("p", "dropout") if key in a)
+    return next(asked[key] for asked in arguments(case) for key in ("p", "dropout") if key in asked)
+
+
+def heads(case: Case) -> int:
+    """How many heads a case asks for; 1 where it says nothing of heads."""
+    return next((asked["num_heads"] for asked in arguments(case) if "num_heads" in asked), 1)
+
+
+def arguments(case: Case) -> list[dict]:
+    """The arguments of each step of a case that has any."""
+    return [step["arguments"] for step in case.steps if "arguments" in step]
+
+
+def sums_kept(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
+    """Whether the rows still have their sums, as they do when each is brought back to 1."""
+    return bool(torch.isclose(plain.sum(dim=-1), dropped.sum(dim=-1)).double().mean() > 0.9)
+
+
+def repeats(case: Case, seen: Observation) -> str:
+    """`calls` where another seed drops the same entries, `slices` where rows or heads share them."""
+    plain, dropped, again = (seen.tensors.get(name) for name in ("plain", "dropped", "again"))
+    if again is not None and again.shape == dropped.shape and bool(((again == 0) == (dropped == 0)).all()):
+        return "calls"
+    plain, dropped = (dropout.by_head(tensor, heads(case)) for tensor in (plain, dropped))
+    return "slices" if dropout.repeats(plain, dropped) else "nothing"
+
+
+def learns(seen: Observation) -> str:
+    """Whether gradients pass through what was kept, and through nothing else."""
+    dropped, gradient = seen.tensors.get("dropped"), seen.tensors.get("gradient.attn_weights")
+    if gradient is None or gradient.shape != dropped.shape:
+        return "untold" if gradient is None else "misshapen"
+    return str(bool(((gradient == 0) == (dropped == 0)).all()))
 
 
 def share_of_zeros(zeros: float, p: float) -> str:
@@ -136,9 +179,9 @@ def loose_modules(seen: Observation, module: str) -> list:
 
 
 def by_growth(case: Case, expected: Observation, seen: Observation) -> Digest:
-    """Whether the larger call needed more matrix products than the smaller one."""
-    few, many = (products(seen.fact(r, "operations", default={})) for r in ("few", "many"))
-    return Digest(f"grows={many > few}")
+    """Whether the larger call needed more operations than the smaller one, as a loop does."""
+    few, many = (seen.fact(r, "operations", default={}) for r in ("few", "many"))
+    return Digest(f"grows={grows(few, many)}")
 
 
 def by_use(names: set[str]):

@@ -53,6 +53,31 @@ def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
     )
 
 
+def by_head(tensor: torch.Tensor, heads: int) -> torch.Tensor:
+    """(…, h * m) with heads side by side as (…, h, m); as it is where they do not fit."""
+    return tensor if heads == 1 or tensor.shape[-1] % heads else tensor.unflatten(-1, (heads, -1))
+
+
+def repeats(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Whether one pattern of dropped entries serves all slices along some dimension.
+
+    >>> repeats(torch.ones(3, 4), torch.tensor([[2.0, 0, 2, 0]]).expand(3, 4))
+    True
+    """
+    filled, dropped = before.abs() > 1e-12, after == 0
+    return any(all_alike(filled, dropped, dim) for dim in range(before.dim()))
+
+
+def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
+    """Whether neighbours along a dimension lost the same entries, as far as both had any."""
+    size = filled.shape[dim] - 1
+    if size < 1:
+        return False
+    first, second = ([t.narrow(dim, at, size) for t in (filled, dropped)] for at in (0, 1))
+    both = first[0] & second[0]
+    return bool(both.any()) and bool(((first[1] == second[1]) | ~both).all())
+
+
 def sentence(seen: DropoutBehaviour, p: float) -> str:
     """What was seen, in words that point at the idea."""
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale - 1) < 1e-3:

@@ -8,8 +8,11 @@ PRODUCTS = {
     "_scaled_dot_product_fused_attention_overrideable", "_addmm_activation", "mkldnn_linear",
 }
 # Calls that an exercise on softmax, or on dropout, may not make.
-SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"}
-DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature_dropout"}
+FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
+SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
+SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax"}
+DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature_dropout"} | FUSED
+DROPOUTS |= {"native_dropout", "_fused_dropout"}
 
 
 def products(operations: dict) -> int:
@@ -20,6 +23,25 @@ def products(operations: dict) -> int:
     """
     counts = (operations.get(name) for name in PRODUCTS)
     return sum(count for count in counts if isinstance(count, int))
+
+
+def total(operations: dict) -> int:
+    """How many operations of torch's core ran; calls from Python stand for some of them already.
+
+    >>> total({"bmm": 2, "add": 4, "call:matmul": 2})
+    6
+    """
+    counts = (count for name, count in operations.items() if not name.startswith("call:"))
+    return sum(count for count in counts if isinstance(count, int))
+
+
+def grows(few: dict, many: dict) -> bool:
+    """Whether the larger call did more of anything by as much as a loop would.
+
+    More matrix products tell at once. Other operations may differ by one or two where code treats
+    a size in a way of its own; a loop's grow with what it goes over, here by three and more.
+    """
+    return products(many) > products(few) or total(many) >= total(few) + 3
 
 
 def uses(operations: dict, names: set[str]) -> bool:

@@ -111,15 +111,17 @@ class Stage:
             yield
 
     def keep_gradients(self, step: dict, returned, leaves: dict) -> None:
-        """Gradients of the (first) result with respect to inputs and parameters, by name."""
-        output = returned[0] if isinstance(returned, (tuple, list)) else returned
+        """Gradients of all results together with respect to inputs and parameters, by name."""
+        outputs = returned if isinstance(returned, (tuple, list)) else [returned]
         if "on" in step:
             leaves |= dict(self.objects[step["on"]].named_parameters())
         wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
         found = [None] * len(wanted)
-        if output.requires_grad:
-            seed = self.tensors[step["gradient"]].to(output)
-            found = torch.autograd.grad(output, list(wanted.values()), seed, allow_unused=True)
+        pairs = zip(outputs, step["gradient"])
+        pairs = [(out, self.tensors[key].to(out)) for out, key in pairs if is_tensor(out) and out.requires_grad]
+        if pairs:
+            results, seeds = zip(*pairs)
+            found = torch.autograd.grad(results, list(wanted.values()), seeds, allow_unused=True)
         for name, gradient in zip(wanted, found):
             if gradient is not None:
                 self.keep(f"gradient.{name}", gradient)

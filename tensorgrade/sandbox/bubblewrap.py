@@ -8,6 +8,8 @@ from .readable import DEVICES
 # One thread only: a fork after a multi-threaded operation hangs. No other variable goes along.
 ENVIRONMENT = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 ENVIRONMENT |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
+# `@torch.compile` would look for a compiler; without one the function runs as it is written.
+ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}
 INSIDE = ENVIRONMENT | {"HOME": "/w", "TMPDIR": "/w"}
 ALONE = """
     --unshare-all --uid 0 --gid 0 --cap-add ALL --die-with-parent --new-session --clearenv
