@@ -126,7 +126,6 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 
     Shapes:
         attn_weights: (n, n), every row sums to 1; row = query i, column = key j.
-            Leading dimensions (..., n, n) are treated alike.
         result: same shape, a new tensor; `attn_weights` itself stays as it was
 
     Formula:

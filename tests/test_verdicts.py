@@ -59,18 +59,18 @@ REFUSAL
         weights = self.dropout(torch.softmax(scores, dim=-1))
         return self.out_proj((weights @ v).transpose(1, 2).reshape(b, n, -1))
 """.replace("REFUSAL\n", refusal)
-    assert judge(CH4, "MultiHeadAttention", code).mistakes == ["no_scaling"]
+    assert judge(CH4, "MultiHeadAttention", code).mistakes == ["no_scale"]
 
 
 @pytest.mark.parametrize("returned, said", [
     ("inputs @ query, 1.0 * query", "tuple or list of 2 tensors"),
     ("[inputs @ query]", "tuple or list of 1 tensor;"),
-    ("{'scores': inputs @ query}", "(dict)"),
+    ("{'scores': inputs @ query}", "a dict with the keys scores; one tensor"),
     ("None", "is there a `return`?"),
 ])
 def test_another_kind_of_result_is_told(judge, returned, said):
     verdict = judge(CH1, "attention_scores", f"def attention_scores(query, inputs):\n    return {returned}\n")
-    assert said in verdict.message and verdict.points == 0
+    assert said in verdict.message and verdict.points <= 1
 
 
 def test_an_error_of_torch_is_no_stub(judge):
@@ -111,7 +111,7 @@ def simplified_self_attention(inputs):
 
 
 @pytest.mark.parametrize("keep, said", [
-    ("torch.arange(attn_weights.numel()).view(attn_weights.shape) % 10 >= 10 * p", "whatever the seed"),
+    ("torch.arange(attn_weights.numel()).view(attn_weights.shape) * 37 % 101 / 101 >= p", "whatever the seed"),
     ("torch.rand(attn_weights.shape[:-1] + (1,)).expand_as(attn_weights) >= p", "each entry is dropped on its own"),
 ])
 def test_dropout_without_chance_is_told(judge, keep, said):

@@ -70,7 +70,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_seed_fixed",
-        "Every call drops the same entries, because a seed is set inside. Dropout draws anew each time.",
+        "Every call drops the same entries: a seed is set inside, or they are not chosen by chance at "
+        "all. Dropout draws anew each time.",
         on(MODULES, (APPLY, f"torch.manual_seed(0)\n        {APPLY}")),
         on("inverted_dropout", (KEEP, f"torch.manual_seed(0)\n    {KEEP}")),
     ),

@@ -235,6 +235,6 @@ MISTAKES = [
     mistake(
         "copy_returned",
         "Something is returned; the copy should only happen, and None come back.",
-        on("copy_v2_into_v1", (COPY.format("W_value"), COPY.format("W_value") + "\n    return 'done'")),
+        on("copy_v2_into_v1", (COPY.format("W_value"), COPY.format("W_value") + "\n    return v1")),
     ),
 ]

@@ -14,7 +14,7 @@ from . import dropout
 from .agreement import Disagreement, disagreement
 from .digest import halves_agree, home, is_refusal, rate, repeats
 from .lost_weights import lost_weights
-from .operations import grows, total, uses
+from .operations import arithmetic, grows, uses
 from .places import where_they_differ
 from .remarks import remarks
 from .unanswered import is_unwritten, why_unanswered
@@ -63,12 +63,20 @@ class Checks:
                    remarks=remarks(case, actual, expected, self.attempt.references.hidden))
 
     def keeps_inputs(self, *groups: str) -> None:
-        """No call of any of these groups changed a tensor that it was given."""
-        for case, _, observed in (entry for group in groups for entry in self.answered(group)):
+        """No call of any of these groups changed a tensor that it was given, and each gave a result."""
+        for case, expected, observed in (entry for group in groups for entry in self.answered(group)):
+            self.something_came_back(case, expected, observed)
             for name in observed.facts:
                 if changed := observed.fact(name, "changed", default=[]):
                     said = f"it changes its input `{changed[0]}` in place; whoever called it still needs it"
                     self.wrong("fact", said, case=case)
+
+    def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
+        """Doing nothing changes no input either, and earns nothing. Raises Wrong."""
+        results = [name for name in expected.tensors if not name.startswith("gradient.")]
+        if not any(name in observed.tensors for name in results):
+            said, _ = describe(Disagreement("absent"), results[0], None, None, observed)
+            self.wrong("absent", said, case=case)
 
     def keeps_dtype(self, group: str) -> None:
         """Results have the dtype of the reference."""
@@ -88,8 +96,8 @@ class Checks:
         """The call named `many` needs no more operations than the one named `few`."""
         for case, _, observed in self.answered(group):
             few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
-            if grows(few, many) or not total(few):
-                said = f"{said} ({total(few)} operations became {total(many)})"
+            if grows(few, many) or not arithmetic(few):
+                said = f"{said} ({arithmetic(few)} operations became {arithmetic(many)})"
                 self.wrong("fact", said, case=case)
 
     def has_parameters(self, group: str) -> None:
@@ -136,17 +144,20 @@ class Checks:
         for case, expected, observed in self.answered(group):
             plain, *runs = (self.result(case, r, expected, observed) for r in ("plain", "dropped", "again"))
             p, entries = rate(case), int((plain.abs() > 1e-12).sum())
-            for run in runs:
-                seen = dropout.behaviour(plain, run)
-                if not dropout.looks_like(seen, p, entries):
-                    self.wrong("fact", dropout.sentence(seen, p), case=case, actual=run)
-            if said := REPEATS_SAID.get(repeats(case, observed)):
+            seen = [dropout.behaviour(plain, run) for run in runs]
+            said = REPEATS_SAID.get(repeats(case, observed))
+            if said and all(0 < run.zeros < 1 for run in seen):
                 self.wrong("fact", said, case=case, actual=runs[0])
+            for run, found in zip(runs, seen):
+                if not dropout.looks_like(found, p, entries):
+                    self.wrong("fact", dropout.sentence(found, p), case=case, actual=run)
 
     def drops_gradients(self, group: str) -> None:
         """Gradients of `dropped` pass where an entry was kept, scaled like it, and nowhere else."""
         for case, expected, observed in self.answered(group):
             plain, dropped = (self.result(case, r, expected, observed) for r in ("plain", "dropped"))
+            if not (dropped == 0).any():
+                self.wrong("fact", "in training nothing is dropped at all", case=case, actual=dropped)
             gradient = self.result(case, "gradient.attn_weights", expected, observed)
             if not torch.allclose(gradient.double() * plain, dropped.double(), rtol=1e-3, atol=1e-6):
                 said = "the gradient for `attn_weights` is not that of the entries that were kept"
@@ -235,7 +246,7 @@ def describe(
     """(what is wrong, where) in words, for a result that disagrees."""
     what = spoken_result(name)
     if found.kind == "absent":
-        return f"{what} is {shown(observed, name)}", ""
+        return f"{what} is {shown(observed, name)}{asked_for(observed, name)}", ""
     if found.kind == "shape":
         return (
             f"{what} has shape {spoken_shape(actual.shape)} where "
@@ -262,10 +273,19 @@ def shown(observed: Observation, name: str) -> str:
         return "missing: nothing that is differentiable leads from there to the result"
     parts = sum(found.startswith(f"{name}.") for found in observed.tensors)
     if parts:
-        return f"a tuple or list of {parts} tensor{'s' * (parts > 1)}; one tensor is asked for"
+        return f"a tuple or list of {parts} tensor{'s' * (parts > 1)}"
     value = observed.values.get(name)
     if value is None:
         return "missing"
     if value.get("type") == "NoneType":
         return "None: is there a `return`?"
+    if isinstance(value.get("json"), dict):
+        return f"a dict with the keys {', '.join(value['json'])}"
     return f"{str(value.get('json'))[:200]} ({value.get('type')})"
+
+
+def asked_for(observed: Observation, name: str) -> str:
+    """That a tensor should have come, where something else did."""
+    other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType"
+    parts = any(found.startswith(f"{name}.") for found in observed.tensors)
+    return "; one tensor is asked for" if other or parts else ""

@@ -51,11 +51,18 @@ def by_values(case: Case, expected: Observation, seen: Observation) -> Digest:
     """Every result: names, shapes, and two fixed weighted sums; and which inputs changed."""
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
-    words += [f"{name}={seen.values[name].get('json')}" for name in sorted(seen.values)]
+    words += [f"{name}={plain_value(seen.values[name])}" for name in sorted(seen.values)]
     words += changed_inputs(seen)
     tensors = [seen.tensors[name] for name in names]
     words += ["nan"] * any(t.isnan().any() for t in tensors if t.is_floating_point())
     return Digest("; ".join(words), (weighted(tensors, 1.0), weighted(tensors, 2.7)))
+
+
+def plain_value(value: dict):
+    """A number, text, list or dict as it is; whether anything else is there at all."""
+    if value.get("json") is not None:
+        return value["json"]
+    return "nothing" if value.get("type") == "NoneType" else "an object"
 
 
 def changed_inputs(seen: Observation) -> list[str]:

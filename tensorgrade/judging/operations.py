@@ -7,6 +7,12 @@ PRODUCTS = {
     "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_scaled_dot_product_fused_attention_overrideable", "_addmm_activation", "mkldnn_linear",
 }
+# How often a tensor is laid out anew differs with its sizes: one head's rows need no copy to be merged.
+LAYOUT = {
+    "view", "_unsafe_view", "reshape", "_reshape_alias", "as_strided", "expand", "clone", "copy_", "_to_copy",
+    "t", "transpose", "permute", "detach", "alias", "select", "slice", "unsqueeze", "squeeze", "split",
+    "split_with_sizes", "unbind", "cat", "stack", "empty", "empty_like", "new_empty", "zeros", "zeros_like",
+}
 # Calls that an exercise on softmax, or on dropout, may not make.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
 SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
@@ -25,23 +31,23 @@ def products(operations: dict) -> int:
     return sum(count for count in counts if isinstance(count, int))
 
 
-def total(operations: dict) -> int:
-    """How many operations of torch's core ran; calls from Python stand for some of them already.
+def arithmetic(operations: dict) -> int:
+    """How many operations of torch's core computed something, and did not only lay it out anew.
 
-    >>> total({"bmm": 2, "add": 4, "call:matmul": 2})
+    >>> arithmetic({"bmm": 2, "add": 4, "view": 9, "call:matmul": 2})
     6
     """
-    counts = (count for name, count in operations.items() if not name.startswith("call:"))
-    return sum(count for count in counts if isinstance(count, int))
+    worked = (count for name, count in operations.items() if not name.startswith("call:") and name not in LAYOUT)
+    return sum(count for count in worked if isinstance(count, int))
 
 
 def grows(few: dict, many: dict) -> bool:
-    """Whether the larger call did more of anything by as much as a loop would.
+    """Whether the larger call computed more often, as a loop does.
 
     More matrix products tell at once. Other operations may differ by one or two where code treats
     a size in a way of its own; a loop's grow with what it goes over, here by three and more.
     """
-    return products(many) > products(few) or total(many) >= total(few) + 3
+    return products(many) > products(few) or arithmetic(many) >= arithmetic(few) + 3
 
 
 def uses(operations: dict, names: set[str]) -> bool:
