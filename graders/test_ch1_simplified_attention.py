@@ -128,7 +128,7 @@ def test_simplified_self_attention_gradients(attempt):
     attempt.simplified_self_attention.agrees("gradients", only="gradient")
 
 
-@exercise("simplified_self_attention", points=0.5, guard=True)
+@exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_inputs(attempt):
     """What is passed in stays as it was."""
     attempt.simplified_self_attention.keeps_inputs("values", "gradients")

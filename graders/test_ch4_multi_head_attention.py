@@ -33,7 +33,7 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
     attempt.MultiHeadAttentionWrapper.has_parameters("parameters")
 
 
-@exercise("MultiHeadAttentionWrapper", points=0.5, guard=True)
+@exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
     """What is passed in stays as it was."""
     attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")

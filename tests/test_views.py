@@ -155,7 +155,7 @@ def test_small_things_are_shown_as_they_are():
 
 def test_other_shapes_are_named_and_not_drawn():
     text = note_of(actual=torch.zeros(3), expected=torch.zeros(2, 2))
-    assert "expected  2×2, float32" in text and "yours     3, float32" in text and "░" not in text
+    assert "expected  2×2, float32" in text and "yours     (3,), float32" in text and "░" not in text
 
 
 def test_a_hidden_diagnosis_shows_no_values():

@@ -11,7 +11,7 @@ def trace_lines(steps: list[tuple[int, str, tuple[int, ...]]], error: dict | Non
     """One line for each tensor that came into being; the last ones, where there are many.
 
     >>> [str(line) for line in trace_lines([(3, "x", (2, 5)), (4, "y", (2,))], None)][1:]
-    ['line   3  x  2×5', 'line   4  y  2']
+    ['line   3  x  2×5', 'line   4  y  (2,)']
     """
     if len(steps) < 2:
         return []
