@@ -8,6 +8,10 @@ from .diagnosis import Diagnosis
 from .judging.unanswered import ENDS, is_unwritten
 
 
+# Statuses of exercises that could not be graded as usual, whoever is to blame.
+TROUBLE = ("error", "timeout", "killed")
+
+
 @dataclass
 class CheckResult:
     """How one test of an exercise ended. `said` is the test's own line for the learner."""

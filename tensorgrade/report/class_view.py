@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from ..course import Course
+from ..results import TROUBLE
 
-TROUBLE = ("error", "timeout", "killed")
 BINS = 10
 MOST_MISTAKES = 15
 NEEDS_HELP = 0.5  # a learner below this share of the points is listed
@@ -68,6 +68,7 @@ def class_view(course: Course, rows: list[dict], identical: list[dict]) -> dict:
         "mistakes": mistake_counts(rows),
         "helped": needing_help(people),
         "trouble": troubles(rows, people),
+        "troubled": len({(row["student"], row["chapter"]) for row in rows if row["status"] in TROUBLE}),
         "identical": [g | {"people": [people[s] for s in g["students"] if s in people]} for g in identical],
         "rungs": sorted(Counter(row["isolation"] for row in rows).items()),
     }

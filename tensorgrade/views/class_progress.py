@@ -6,11 +6,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ..grading.submissions import Handin
-from ..results import Verdict
+from ..results import TROUBLE, Verdict
 from .words import plural
 
 SECONDS_BETWEEN_LINES = 10
-TROUBLE = ("error", "timeout", "killed")
 MOST_LISTED = 12
 
 

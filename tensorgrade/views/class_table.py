@@ -7,8 +7,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..course import Course
-from .class_progress import MOST_LISTED, TROUBLE
+from ..results import TROUBLE
+from .class_progress import MOST_LISTED
 
+LONGEST = 200
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
 
 
@@ -48,6 +50,11 @@ def mistakes_line(rows: list[dict]) -> str:
     return f"\nMost frequent mistakes: {named}"
 
 
+def cut(text: str) -> str:
+    """No more than a line or two of what may be a learner's own text."""
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
 def troubles(rows: list[dict]) -> list[str]:
     """A line for each chapter of a learner that could not be graded as usual."""
     found = {}
@@ -55,7 +62,7 @@ def troubles(rows: list[dict]) -> list[str]:
         if row["status"] in TROUBLE:
             found.setdefault((row["student"], row["chapter"]), row)
     lines = [
-        f"  {escape(student)}/{chapter} {row['exercise']}: {row['status']}. {escape(row['message'])}"
+        f"  {escape(student)}/{chapter} {row['exercise']}: {row['status']}. {escape(cut(row['message']))}"
         for (student, chapter), row in list(found.items())[:MOST_LISTED]
     ]
     more = len(found) - MOST_LISTED
