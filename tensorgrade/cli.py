@@ -1,4 +1,4 @@
-"""The command line: `tensorgrade build`, `grade`, `bundle`, `hint`, `doctor`.
+"""Exercises on tensors that grade themselves: what learners, instructors and authors can run.
 
 Each command imports what it needs when it runs, so that a learner's `hint` does not wait for an
 instructor's libraries.
@@ -14,10 +14,39 @@ import typer
 
 from .course import CourseError
 
+LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split("\n")[0])
 
 
-@app.command()
+@app.command(rich_help_panel=LEARNERS)
+def watch(
+    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
+    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
+):
+    """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
+    from .watch.watch import watch as run
+
+    if not (tests / "references").is_dir():
+        raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
+    run(tests.resolve(), folder.resolve())
+
+
+@app.command(rich_help_panel=LEARNERS)
+def hint(exercise: str, count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1):
+    """Show the first hints for an exercise, from a nudge to nearly there."""
+    from rich.console import Console
+
+    from .course import load_course
+    from .views.summary import print_hints
+
+    folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)
+    if folder is None:
+        raise CourseError("there is no exercises/course.json here; go to the course's folder first")
+    _, found = load_course(folder).exercise(exercise)
+    print_hints(Console(highlight=False), found.hints, count, f"tensorgrade hint {exercise} -n {count + 1}")
+
+
+@app.command(rich_help_panel=AUTHORS)
 def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a file is stale.")] = False):
     """Derive stubs, references, fingerprints and notebooks from the solutions."""
     from .building.checks import complaints, failing_solutions
@@ -37,7 +66,7 @@ def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fa
     typer.echo(f"{len(files)} derived files are fresh; every exercise is proved.")
 
 
-@app.command()
+@app.command(rich_help_panel=INSTRUCTORS)
 def grade(
     submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")],
     out: Annotated[Path, typer.Option(help="Folder for results.jsonl; the same one again goes on where it stopped.")],
@@ -79,7 +108,7 @@ def interruptible(out: Path):
         signal.signal(signal.SIGTERM, before)
 
 
-@app.command()
+@app.command(rich_help_panel=INSTRUCTORS)
 def report(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
     hide_names: Annotated[bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")] = False,
@@ -91,7 +120,7 @@ def report(
     typer.echo(f"{write_report(out, find_project().course, hide_names)}")
 
 
-@app.command()
+@app.command(rich_help_panel=INSTRUCTORS)
 def bundle(out: Annotated[Path, typer.Option(help="The zip to write.")] = Path("attention-kit.zip")):
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
     from .bundle import write_kit
@@ -100,7 +129,7 @@ def bundle(out: Annotated[Path, typer.Option(help="The zip to write.")] = Path("
     typer.echo(f"{write_kit(find_project(), out)} files in {out}")
 
 
-@app.command("kill-matrix")
+@app.command("kill-matrix", rich_help_panel=AUTHORS)
 def kill_matrix(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")] = False):
     """Run every known mistake against every hidden test, and write docs/kill_matrix.md."""
     from .building.derive import text_file
@@ -122,7 +151,7 @@ def kill_matrix(check: Annotated[bool, typer.Option("--check", help="Write nothi
     typer.echo("Every mistake is noticed, and every hidden test notices one or is a guard.")
 
 
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def figures(
     pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
     seed: Annotated[int, typer.Option(help="Another number, other pairs.")] = 1,
@@ -137,7 +166,7 @@ def figures(
     typer.echo(report(measured, project.mistakes))
 
 
-@app.command()
+@app.command(rich_help_panel=AUTHORS)
 def sample(
     folder: Annotated[Path, typer.Argument(help="Where to write the made-up learners' files.")],
     learners: Annotated[int, typer.Option(help="How many.")] = 30,
@@ -151,20 +180,7 @@ def sample(
     typer.echo(f"{files} files of {learners} made-up learners in {folder}")
 
 
-@app.command()
-def watch(
-    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
-    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
-):
-    """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
-    from .watch.watch import watch as run
-
-    if not (tests / "references").is_dir():
-        raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
-    run(tests.resolve(), folder.resolve())
-
-
-@app.command()
+@app.command(rich_help_panel=INSTRUCTORS)
 def explain(
     student: Annotated[str, typer.Argument(help="The learner's folder name.")],
     exercise: Annotated[str, typer.Argument(help="For example softmax.")],
@@ -188,22 +204,7 @@ def explain(
         grader.close()
 
 
-@app.command()
-def hint(exercise: str, count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1):
-    """Show the first hints for an exercise, from a nudge to nearly there."""
-    from .course import load_course
-
-    folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)
-    if folder is None:
-        raise CourseError("there is no exercises/course.json here; go to the course's folder first")
-    _, found = load_course(folder).exercise(exercise)
-    for number, text in enumerate(found.hints[:count], 1):
-        typer.echo(f"hint {number}: {text}")
-    if count < len(found.hints):
-        typer.echo(f"(more: tensorgrade hint {exercise} -n {count + 1})")
-
-
-@app.command()
+@app.command(rich_help_panel=INSTRUCTORS)
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ):

@@ -4,6 +4,7 @@ It adds the `attempt` fixture, demands the `exercise` marker of every test that 
 failures into notes for learners, and ends a run with a summary for each exercise.
 """
 
+from argparse import ArgumentTypeError
 from collections import defaultdict
 from pathlib import Path
 
@@ -35,8 +36,15 @@ def pytest_addoption(parser):
                     help="where the learner's code computes (default: cpu)")
     group.addoption("--isolation", choices=("auto", "none"), default="auto",
                     help="how hidden graders lock learner code in (default: the best there is)")
-    group.addoption("--hint", nargs="?", const=1, type=int, metavar="N", default=0,
+    group.addoption("--hint", nargs="?", const=1, type=number_of_hints, metavar="N", default=0,
                     help="show the first N hints for the exercise to work on first")
+
+
+def number_of_hints(text: str) -> int:
+    """The N of `--hint N`. Raises ArgumentTypeError where a path got in its place."""
+    if not text.isdigit():
+        raise ArgumentTypeError(f"takes a number, not {text!r}; put it last: pytest exercises/ --hint")
+    return int(text)
 
 
 def pytest_configure(config):
