@@ -88,10 +88,14 @@ class Cluster:
             time.sleep(0.05)
 
     def end(self) -> None:
+        """Workers before their scheduler: one that loses it on the way out waits for it in vain."""
         for process in self.processes[::-1]:
             process.terminate()
-        for process in self.processes:
-            process.wait(30)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 @pytest.fixture

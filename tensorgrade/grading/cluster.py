@@ -30,6 +30,7 @@ except ImportError as error:
     ) from error
 
 LONGEST_START = 120
+LONGEST_CONNECT = 10
 MOST_AHEAD = 1000  # what waits at the scheduler; 10 MB of hand-ins
 GRADERS: dict[str, Grader] = {}  # in a worker's process: by run
 ONE_AT_A_TIME = threading.Lock()  # a worker with several threads still has one warm session
@@ -105,7 +106,7 @@ class ClusterWorkers:
 def connect(address: str) -> "Client":
     """A client of the scheduler. Raises CourseError."""
     try:
-        return Client(address, set_as_default=False)
+        return Client(address, set_as_default=False, timeout=LONGEST_CONNECT)
     except (OSError, ValueError) as error:
         raise CourseError(f"there is no dask scheduler at {address}: {error}") from None
 

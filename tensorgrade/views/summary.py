@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ..course import Chapter, Course
 from ..diagnosis import Diagnosis
+from ..judging.unanswered import raised
 from .note import Note
 from .place import place_in_file
 
@@ -26,6 +27,7 @@ def print_summary(terminal, reports: list, desk, config) -> None:
     folder = Path(config.getoption("attempt") or desk.tests)
     console.print()
     print_progress(console, course, by_exercise)
+    print_left_out(console, desk)
     first = first_to_work_on(course, by_exercise)
     if first is None:
         whole = not any("::" in argument for argument in config.args)
@@ -33,6 +35,16 @@ def print_summary(terminal, reports: list, desk, config) -> None:
         console.print(f"\n[bold green]{said}[/]\n")
     else:
         print_first(console, course, first, by_exercise[first], folder, config.getoption("hint"))
+
+
+def print_left_out(console: Console, desk) -> None:
+    """What else in the learner's files could not be run: the checks went on without it."""
+    for attempt in desk.attempts.values():
+        exercises = {exercise.name for exercise in attempt.chapter.exercises}
+        for problem in attempt.loaded.problems:
+            if attempt.loaded.status == "loaded" and not exercises & set(problem["names"]):
+                said = f"Left out of {attempt.chapter.name}.py, since it fails: {raised(problem['error'])}"
+                console.print(Text(said, "yellow"))
 
 
 def console_on(terminal) -> Console:
