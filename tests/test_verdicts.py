@@ -159,3 +159,12 @@ def causal_attention_weights(attn_scores, d_k):
     return torch.softmax(attn_scores.masked_fill(future, -100.0) / d_k**0.5, dim=-1)
 """
     assert judge(CH3, "causal_attention_weights", code).mistakes == ["mask_fill_not_low_enough"]
+
+
+def test_what_another_chapter_does_not_lend_is_told(edited):
+    verdict = edited(
+        CH4, "MultiHeadAttention",
+        ("from ch3_causal_attention import CausalAttention", "from ch3_causal_attention import CausalAttention, causal_mask"),
+        ("torch.triu(torch.ones(context_length, context_length), diagonal=1)", "causal_mask(context_length)"),
+    )
+    assert "each chapter's file is checked alone" in verdict.message

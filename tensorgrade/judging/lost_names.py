@@ -6,6 +6,10 @@ from ..cases import Case
 from ..observation import Loaded
 
 
+# A stand-in for another chapter is made by the runner, in no file.
+STANDS_ALONE = "; each chapter's file is checked alone: of other chapters only what the stub imports is there"
+
+
 def lost_name(error: dict, loaded: Loaded, case: Case) -> str:
     """What became of the name that a NameError is about; nothing for other errors."""
     found = re.search(r"name '(\w+)' is not defined", error["text"])
@@ -23,4 +27,5 @@ def what_failed(error: dict) -> str:
     imports = error["source"].startswith(("import ", "from "))
     what = "its import failed" if imports else "the line that makes it failed"
     at = f", line {error['line']}" if error["line"] else ""
-    return f"{what} ({error['type']}: {error['text']}{at})"
+    alone = STANDS_ALONE if "unknown location" in error["text"] else ""
+    return f"{what} ({error['type']}: {error['text'].removesuffix(' (unknown location)')}{at}){alone}"
