@@ -93,8 +93,14 @@ class Checks:
                 self.wrong("fact", said, case=case)
 
     def does_not_grow(self, group: str, said: str) -> None:
-        """The call named `many` needs no more operations than the one named `few`."""
-        for case, _, observed in self.answered(group):
+        """The call named `many` needs no more operations than the one named `few`.
+
+        Both must have come to numbers of the right shape: what computes nothing has no loop either.
+        """
+        for case, expected, observed in self.answered(group):
+            results = {name: self.result(case, name, expected, observed) for name in expected.tensors}
+            if nan := [name for name, result in results.items() if result.isnan().any()]:
+                self.wrong("nan", f"{spoken_result(nan[0])} contains NaN", case=case)
             few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
             if grows(few, many) or not arithmetic(few):
                 said = f"{said} ({arithmetic(few)} operations became {arithmetic(many)})"
