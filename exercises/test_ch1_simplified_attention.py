@@ -39,7 +39,7 @@ def test_softmax_naive_on_the_sentence(attempt):
     attempt.softmax_naive.agrees("sentence")
 
 
-@exercise("softmax_naive", points=2)
+@exercise("softmax_naive", points=1.5)
 def test_softmax_naive_on_other_sizes(attempt):
     """Other lengths, and negative scores."""
     attempt.softmax_naive.agrees("values")
@@ -49,6 +49,12 @@ def test_softmax_naive_on_other_sizes(attempt):
 def test_softmax_naive_gradients(attempt):
     """Gradients reach the scores."""
     attempt.softmax_naive.agrees("gradients", only="gradient")
+
+
+@exercise("softmax_naive", points=0.5)
+def test_softmax_naive_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.softmax_naive.keeps_inputs("values")
 
 
 @exercise("softmax_naive", points=0.5)

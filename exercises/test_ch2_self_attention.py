@@ -20,7 +20,7 @@ def test_project_qkv_on_other_sizes(attempt):
 
 @exercise("project_qkv", points=0.5)
 def test_project_qkv_gradients(attempt):
-    """Gradients reach x and W_query."""
+    """Gradients reach x and all three matrices."""
     attempt.project_qkv.agrees("gradients", only="gradient")
 
 
@@ -194,5 +194,7 @@ def test_copy_v2_into_v1_value(attempt):
 
 @exercise("copy_v2_into_v1", points=0.5)
 def test_copy_v2_into_v1_leaves_v2(attempt):
-    """v2 stays as it was, and nothing is returned."""
+    """v2 stays as it was, both can go on learning, and nothing is returned."""
     attempt.copy_v2_into_v1.agrees("values")
+    attempt.copy_v2_into_v1.has_parameters("values", "v1")
+    attempt.copy_v2_into_v1.has_parameters("values", "v2")

@@ -24,7 +24,7 @@ def test_attention_scores_inputs(attempt):
     attempt.attention_scores.keeps_inputs("values", "gradients")
 
 
-@exercise("softmax_naive", points=3.5)
+@exercise("softmax_naive", points=3)
 def test_softmax_naive_values(attempt):
     """Exponentials over their sum."""
     attempt.softmax_naive.agrees("values")
@@ -34,6 +34,12 @@ def test_softmax_naive_values(attempt):
 def test_softmax_naive_gradients(attempt):
     """Gradients reach the scores."""
     attempt.softmax_naive.agrees("gradients", only="gradient")
+
+
+@exercise("softmax_naive", points=0.5)
+def test_softmax_naive_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.softmax_naive.keeps_inputs("values")
 
 
 @exercise("softmax_naive", points=0.5)
@@ -120,6 +126,7 @@ def test_simplified_self_attention_context(attempt):
 def test_simplified_self_attention_weights(attempt):
     """One row of weights for every token, each summing to 1."""
     attempt.simplified_self_attention.agrees("values", only="result.1")
+    attempt.simplified_self_attention.gives_no_more("values")
 
 
 @exercise("simplified_self_attention", points=2)

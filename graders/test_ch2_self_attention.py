@@ -19,11 +19,12 @@ def test_project_qkv_keys(attempt):
 def test_project_qkv_values(attempt):
     """Values come third: x times W_value."""
     attempt.project_qkv.agrees("values", only="result.2")
+    attempt.project_qkv.gives_no_more("values")
 
 
 @exercise("project_qkv", points=1)
 def test_project_qkv_gradients(attempt):
-    """Gradients reach x and W_query."""
+    """Gradients reach x and all three matrices."""
     attempt.project_qkv.agrees("gradients", only="gradient")
 
 
@@ -173,5 +174,7 @@ def test_copy_v2_into_v1_value(attempt):
 
 @exercise("copy_v2_into_v1", points=0.5)
 def test_copy_v2_into_v1_leaves_v2(attempt):
-    """v2 stays as it was, and nothing is returned."""
+    """v2 stays as it was, both can go on learning, and nothing is returned."""
     attempt.copy_v2_into_v1.agrees("values")
+    attempt.copy_v2_into_v1.has_parameters("values", "v1")
+    attempt.copy_v2_into_v1.has_parameters("values", "v2")

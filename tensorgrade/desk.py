@@ -100,7 +100,7 @@ class Unread:
     def load(self) -> Loaded:
         """Nothing is defined, for the one reason."""
         error = {"type": "Unreadable", "text": self.reason, "line": None, "function": "",
-                 "source": "", "verb": "", "missing": None}
+                 "source": "", "verb": "", "missing": None, "kinds": []}
         return Loaded("unreadable", (), ({"names": [], "error": error},))
 
     def run(self, cases: list) -> list:

@@ -81,7 +81,9 @@ def read_error(error) -> dict | None:
     texts = {k: printable(str(error.get(k) or "")) for k in ("type", "text", "function", "source")}
     line = error.get("line")
     missing = error.get("missing")
+    kinds = error.get("kinds")
     return texts | {
+        "kinds": strings(kinds) if isinstance(kinds, list) else [texts["type"]],
         "line": line if isinstance(line, int) and 0 < line < 10**7 else None,
         "verb": printable(str(error.get("verb") or "")),
         "missing": printable(missing) if isinstance(missing, str) else None,

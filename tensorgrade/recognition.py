@@ -27,7 +27,15 @@ def recognise(
         return ()
     found = digests_of(seen)
     candidates = sorted(fingerprints.by_exercise.get(exercise, []), key=lambda p: len(p.mistakes))
+    if only_errors(seen):
+        candidates = [print for print in candidates if len(print.mistakes) == 1]
     return next((p.mistakes for p in candidates if matches(p, found)), ())
+
+
+def only_errors(seen: list[tuple[Case, Observation, Observation]]) -> bool:
+    """Whether every call ended in an error: that can show one mistake, but hardly two."""
+    called = [observed for case, _, observed in seen if any(step["verb"] == "call" for step in case.steps)]
+    return all(observed.error for observed in called)
 
 
 def matches(fingerprint: Fingerprint, found: dict[str, Digest]) -> bool:

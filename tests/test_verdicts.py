@@ -168,3 +168,106 @@ def test_what_another_chapter_does_not_lend_is_told(edited):
         ("torch.triu(torch.ones(context_length, context_length), diagonal=1)", "causal_mask(context_length)"),
     )
     assert "each chapter's file is checked alone" in verdict.message
+
+
+CAUSAL = """
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(1).bool())
+
+    def forward(self, x):
+        n = x.shape[1]
+        q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
+        s = (q @ k.mT).masked_fill(self.mask[:n, :n], -torch.inf)
+        w = self.dropout(torch.softmax(s / k.shape[-1] ** 0.5, dim=-1))
+        return w @ v
+"""
+
+
+def test_the_causal_module_above_is_right(judge):
+    assert judge(CH3, "CausalAttention", CAUSAL).status == "passed"
+
+
+@pytest.mark.parametrize("old, new, mistakes, said", [
+    ("        q, k, v =", "        self.mask = self.mask[:n, :n]\n        q, k, v =", ["mask_cut_for_good"], "longer text"),
+    ("        s = (q", "        if not hasattr(self, 'kept'): self.kept = k\n        k = self.kept\n        s = (q", [], ""),
+    (".masked_fill(self.mask[:n, :n], -torch.inf)", ".tril()\n        s = s.masked_fill(s == 0, -torch.inf)",
+     ["zeros_taken_for_hidden"], "score of 0"),
+    ("torch.ones(context_length, context_length)", "torch.ones(1024, 1024)", [], "has shape [1024, 1024]"),
+    ("nn.Dropout(dropout)", "nn.Dropout()", ["dropout_rate_of_a_half"], "a half"),
+    ("nn.Dropout(dropout)", "nn.Dropout(0.4)", [], "of the entries is dropped although p is"),
+    ("        return w @ v", "        return (w / w.sum(-1, keepdim=True)) @ v", [], "contains NaN"),
+])
+def test_what_an_attack_on_the_module_slipped_past(judge, old, new, mistakes, said):
+    assert old in CAUSAL
+    verdict = judge(CH3, "CausalAttention", CAUSAL.replace(old, new))
+    assert verdict.points < verdict.max_points and verdict.mistakes == mistakes and said in verdict.message
+
+
+@pytest.mark.parametrize("exercise, code, said", [
+    ("project_qkv", "def project_qkv(x, W_query, W_key, W_value):\n"
+     "    return x @ W_query.weight, x @ W_key.weight, x @ W_value.weight\n", "has no attribute 'weight'"),
+    ("copy_v2_into_v1", "def copy_v2_into_v1(v2, v1):\n    v1.W_query = v2.W_query.weight.T\n", "cannot assign"),
+    ("SelfAttention_v2", CAUSAL.replace("CausalAttention", "SelfAttention_v2").replace("context_length, dropout, ", "")
+     .replace("nn.Dropout(dropout)", "nn.Identity()").replace("        self.register", "        # ")
+     .replace("n = x.shape[1]", "raise RuntimeError('boom')"), "boom"),
+])
+def test_an_error_everywhere_is_told_and_given_no_name(judge, exercise, code, said):
+    verdict = judge(CH2, exercise, code)
+    assert verdict.mistakes == [] and said in verdict.message
+
+
+def test_a_small_number_in_the_row_sums_is_right(judge):
+    code = "def mask_and_renormalize(attn_weights):\n    kept = attn_weights.tril()\n"
+    assert judge(CH3, "mask_and_renormalize", code + "    return kept / (kept.sum(-1, keepdim=True) + 1e-6)\n").status == "passed"
+
+
+@pytest.mark.parametrize("error, said", [
+    ("RuntimeError('no')", "refused with RuntimeError"), ("NotImplementedError('uneven')", "refused with NotImplementedError"),
+])
+def test_a_refusal_of_another_kind_is_told_as_one(edited, error, said):
+    line = "\n            raise ValueError("
+    verdict = edited(CH4, "MultiHeadAttention", (line, f"\n            raise {error}{line}"))
+    assert said in verdict.message and verdict.points == verdict.max_points - 0.75
+
+
+def test_a_refusal_with_an_error_of_ones_own_is_right(edited):
+    verdict = edited(
+        CH4, "MultiHeadAttention", ("\n            raise ValueError(", "\n            raise Uneven("),
+        ("class MultiHeadAttention(nn.Module)", "class Uneven(ValueError):\n    pass\n\n\nclass MultiHeadAttention(nn.Module)"),
+    )
+    assert verdict.status == "passed"
+
+
+@pytest.mark.parametrize("code, said", [
+    ("def simplified_self_attention(inputs):\n    w = torch.softmax(inputs @ inputs.T, -1)\n    return w @ inputs, w, 'done'\n",
+     "3 results come back; 2 are asked for"),
+    ("def simplified_self_attention(inputs):\n    w = torch.softmax(inputs @ inputs.T, -1)\n    return {'c': w @ inputs, 'w': w}\n",
+     "a dict with the keys c, w"),
+    ("def simplified_self_attention(inputs):\n    return inputs.detach().numpy()\n", "an object of type ndarray"),
+])
+def test_results_of_another_form_are_told(judge, code, said):
+    verdict = judge(CH1, "simplified_self_attention", code)
+    assert said in verdict.message and verdict.points < verdict.max_points
+
+
+def test_numpy_sizes_are_sizes(edited):
+    verdict = edited(CH4, "trace_shapes", ("    head_dim = d_out // num_heads\n    return", "    import numpy\n    head_dim = numpy.int64(d_out) // num_heads\n    return"))
+    assert verdict.status == "passed"
+
+
+def test_weights_that_can_no_longer_learn_are_told(judge):
+    code = "def copy_v2_into_v1(v2, v1):\n    v1.requires_grad_(False)\n"
+    code += "".join(f"    v1.{w}.copy_(v2.{w}.weight.T)\n" for w in ("W_query", "W_key", "W_value"))
+    verdict = judge(CH2, "copy_v2_into_v1", code)
+    assert verdict.points == 4.5 and "does not learn" in verdict.message
+
+
+def test_scores_overwritten_in_the_naive_softmax_are_told(judge):
+    verdict = judge(CH1, "softmax_naive", "def softmax_naive(x):\n    x.exp_()\n    return x / x.sum()\n")
+    assert verdict.mistakes == ["exponential_in_place"]

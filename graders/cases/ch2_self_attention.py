@@ -114,6 +114,18 @@ def module_case(name, shapes, n, d_in, d_out, gradient=False, dtype="float64", *
     return write
 
 
+def twice(name, shapes, d_in, d_out):
+    """One module, called on three tokens and then on five: the second call owes nothing to the first."""
+
+    def write(attempt, draw):
+        module = attempt.construct(name, d_in=d_in, d_out=d_out, dtype="float64")
+        module.load({key: draw.weights(*shape) for key, shape in shapes.items()})
+        module.call(x=draw.normal(3, d_in), result="first")
+        module.call(x=draw.normal(5, d_in), result="second")
+
+    return write
+
+
 def structure(name, state=False, seed=123, **arguments):
     """Construct and describe; with `state`, the values that the seed gives as well."""
 
@@ -141,6 +153,9 @@ def SelfAttention_v1(book):
     for size in sizes:
         book.add(name, f"values/{size}", random(*size))
     book.add(name, "values/one token", random(1, 3, 4))
+    book.add(name, "values/twice", twice(name, {matrix: (3, 4) for matrix in QKV}, 3, 4))
+    # With all sizes alike, mistakes that would end in an error elsewhere give values to know them by.
+    book.add(name, "values/square", random(3, 3, 3))
     book.add(name, "values/float32", random(7, 5, 4, dtype="float32"), FLOAT32)
     book.add(name, "gradients/5x3x4", random(5, 3, 4, gradient=True))
     seed = book.pick(public=123, hidden=book.seed % 2**31)
@@ -173,6 +188,8 @@ def SelfAttention_v2(book):
     for size in sizes:
         book.add(name, f"values/{size}", random(*size))
     book.add(name, "values/one token", random(1, 3, 4))
+    book.add(name, "values/twice", twice(name, linear_shapes(3, 4, False), 3, 4))
+    book.add(name, "values/square", random(3, 3, 3))
     book.add(name, "values/float32", random(7, 5, 4, dtype="float32"), FLOAT32)
     book.add(name, "bias/5x3x4", random(5, 3, 4, bias=True))
     book.add(name, "gradients/5x3x4", random(5, 3, 4, bias=True, gradient=True))

@@ -1,5 +1,7 @@
 """Cases of chapter 3. Sequences are mostly shorter than context_length; batch rows differ."""
 
+import math
+
 import torch
 
 from .ch2_self_attention import linear_shapes, structure
@@ -31,8 +33,13 @@ def weights_of_sentence():
 
 
 def rows_of_weights(draw, *shape):
-    """Random rows that sum to 1 and are far from even."""
-    return torch.softmax(1.5 * draw.normal(*shape), dim=-1)
+    """Random rows that sum to 1 and are far from even.
+
+    Each token keeps a fair part for itself: a small number added to what is left of a row, to be
+    safe from dividing by zero, must not count as wrong.
+    """
+    scores = 1.5 * draw.normal(*shape).clamp(-1, 1.5)
+    return torch.softmax(scores + math.log(shape[-1]) * torch.eye(shape[-1]), dim=-1)
 
 
 def mask_and_renormalize(book):
@@ -70,6 +77,11 @@ def causal_attention_weights(book):
     book.add(
         name, "values/low scores",
         lambda a, draw: a.call(name, attn_scores=3 * draw.normal(5, 5) - 400, d_k=3),
+    )
+    # A score of 0 is a score like any other, not a sign that it is hidden.
+    book.add(
+        name, "values/zero scores",
+        lambda a, draw: a.call(name, attn_scores=draw.normal(5, 5) * (draw.normal(5, 5) > 0), d_k=3),
     )
     book.add(name, "gradients/4", random(4, 3, gradient=(4, 4)))
 
@@ -161,6 +173,37 @@ def low_scores(name, b, n, d_in, d_out, shapes=linear_shapes, **arguments):
     return write
 
 
+def zero_scores(name, b, n, d_in, d_out, shapes=linear_shapes, **arguments):
+    """One token of zeros: its scores are 0, which hides nothing."""
+
+    def write(attempt, draw):
+        module = attempt.construct(
+            name, d_in=d_in, d_out=d_out, context_length=n, dropout=0.0, dtype="float64", **arguments
+        )
+        module.load({key: draw.weights(*s) for key, s in shapes(d_in, d_out, False).items()})
+        module.mode(training=False)
+        x = draw.normal(b, n, d_in)
+        x[:, 1] = 0
+        module.call(x=x)
+
+    return write
+
+
+def short_then_long(name, d_in, d_out, shapes=linear_shapes, **arguments):
+    """One module, called on two tokens and then on five: the second call owes nothing to the first."""
+
+    def write(attempt, draw):
+        module = attempt.construct(
+            name, d_in=d_in, d_out=d_out, context_length=6, dropout=0.0, dtype="float64", **arguments
+        )
+        module.load({key: draw.weights(*s) for key, s in shapes(d_in, d_out, False).items()})
+        module.mode(training=False)
+        module.call(x=draw.normal(2, 2, d_in), result="first")
+        module.call(x=draw.normal(2, 5, d_in), result="second")
+
+    return write
+
+
 def dropped_weights(name, b, n, p, extra_weights=None, num_heads=None):
     """Values [I I] through each head: the output *is* the attention weights, twice side by side."""
     heads, arguments = num_heads or 1, {"num_heads": num_heads} if num_heads else {}
@@ -204,6 +247,8 @@ def causal_attention(book):
     book.add(name, "values/square", attention_module(name, 2, 2, 2, 2, 2))
     book.add(name, "values/float32", attention_module(name, 2, 5, 4, 3, 5, dtype="float32"), FLOAT32)
     book.add(name, "values/low scores", low_scores(name, 2, 4, 3, 5))
+    book.add(name, "values/zero scores", zero_scores(name, 2, 4, 3, 5))
+    book.add(name, "short/2 tokens, then 5", short_then_long(name, 3, 5))
     short = book.pick(public=[(2, 3, 4, 5, 6)], hidden=[(3, 4, 5, 7, 9), (1, 1, 3, 4, 5), (2, 5, 3, 6, 30)])
     for b, n, d_in, d_out, context in short:
         book.add(

@@ -3,7 +3,9 @@
 import torch
 
 from .ch2_self_attention import linear_shapes, structure
-from .ch3_causal_attention import attention_module, changed_future, dropped_weights, low_scores
+from .ch3_causal_attention import (
+    attention_module, changed_future, dropped_weights, low_scores, short_then_long, zero_scores,
+)
 from .sentence import SENTENCE
 
 FLOAT32 = torch.float32
@@ -158,7 +160,10 @@ def multi_head_attention(book):
     # With all sizes alike, mistakes that would end in an error elsewhere give values to know them by.
     book.add(name, "values/square", random(2, 2, 4, 4, 2, 2))
     book.add(name, "values/float32", random(2, 5, 4, 6, 2, 5, dtype="float32"), FLOAT32)
-    book.add(name, "values/low scores", low_scores(name, 2, 4, 3, 6, shapes=multi_head_shapes, num_heads=2))
+    heads = dict(shapes=multi_head_shapes, num_heads=2)
+    book.add(name, "values/low scores", low_scores(name, 2, 4, 3, 6, **heads))
+    book.add(name, "values/zero scores", zero_scores(name, 2, 4, 3, 6, **heads))
+    book.add(name, "short/2 tokens, then 5", short_then_long(name, 3, 6, **heads))
     short = book.pick(
         public=[(2, 3, 4, 6, 2, 7)],
         hidden=[(3, 4, 5, 6, 3, 9), (1, 1, 3, 4, 2, 5), (2, 5, 3, 8, 4, 30)],

@@ -57,10 +57,20 @@ MISTAKES = [
         on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(0.1)")),
     ),
     mistake(
+        "dropout_rate_of_a_half",
+        "The dropout rate is always a half, which nn.Dropout takes when it is told nothing.",
+        on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout()")),
+    ),
+    mistake(
+        "dropout_on_output_too",
+        "Dropout acts on the weights and on the output as well. Here it should thin out the weights alone.",
+        on("MultiHeadAttention", ("return self.out_proj(context_vec)", "return self.dropout(self.out_proj(context_vec))")),
+    ),
+    mistake(
         "dropout_keeps_p",
         "p is taken for the share that is kept. It is the share that is dropped.",
-        on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout if dropout else 0.0)")),
-        on("inverted_dropout", (KEEP, "keep = torch.rand_like(attn_weights) < p"), (SCALE, "attn_weights * keep / p if p else attn_weights")),
+        on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)")),
+        on("inverted_dropout", (KEEP, "keep = torch.rand_like(attn_weights) < p"), (SCALE, "attn_weights * keep / p")),
     ),
     mistake(
         "dropout_renormalized",
@@ -94,7 +104,7 @@ MISTAKES = [
     mistake(
         "scaled_by_one_over_p",
         "The kept entries are divided by p. Ask which share survives: that is what must be made up for.",
-        on("inverted_dropout", (SCALE, "attn_weights * keep / p if p else attn_weights")),
+        on("inverted_dropout", (SCALE, "attn_weights * keep / p")),
     ),
     mistake(
         "scaled_down",

@@ -51,6 +51,8 @@ MISTAKES = [
             on("softmax_naive", (RETURN_NAIVE, f"({RETURN_NAIVE}).detach()")), on("softmax", (RETURN, f"({RETURN}).detach()"))),
     mistake("library_softmax", "It calls torch's own softmax; the point of the exercise is to write it.",
             on("softmax_naive", (RETURN_NAIVE, "torch.softmax(x, dim=0)")), on("softmax", (RETURN, "torch.softmax(x, dim=dim)"))),
+    mistake("exponential_in_place", "The scores that were passed in are overwritten. Whoever called still needs them.",
+            on("softmax_naive", (EXP_NAIVE, "x.exp_()"))),
     mistake("no_maximum_subtracted", "Large scores overflow: the exponential of 10,000 is infinite. A shift by the same "
             "number everywhere would not change the result.",
             on("softmax", (SHIFT, "x"))),

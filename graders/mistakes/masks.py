@@ -121,6 +121,23 @@ MISTAKES = [
         ),
     ),
     mistake(
+        "zeros_taken_for_hidden",
+        "Every score that is 0 is hidden, wherever it stands. A token may have a score of 0 and be visible.",
+        on(BOTH, (FILL, "attn_scores.tril().masked_fill(attn_scores.tril() == 0, -torch.inf)")),
+    ),
+    mistake(
+        "mask_cut_for_good",
+        "The module's own mask is cut to the length of one text. A longer text that comes next finds a "
+        "mask that is too small.",
+        on(MODULES, (CUT, f"{CUT}\n        self.mask = future")),
+    ),
+    mistake(
+        "mask_inverted_and_shifted",
+        "The mask hides the past, the token itself and the next one, and shows the rest of the future: "
+        "True must stand where a token may not look.",
+        *made("torch.tril(N, diagonal=1)"),
+    ),
+    mistake(
         "mask_not_cut",
         "The whole mask meets a sequence that is shorter than context_length. Only its first "
         "num_tokens rows and columns fit.",

@@ -34,6 +34,12 @@ MISTAKES = [
         on(ATTENTION, ("/ d_k**0.5", "/ attn_scores.shape[-1] ** 0.5")),
     ),
     mistake(
+        "scaled_by_dimension_1",
+        "The scale is taken from dimension 1, which is the width of the keys only where there is no "
+        "batch. Counted from the end, the width is always in the same place.",
+        on("attention_weights scaled_dot_product_attention", ("/ d_k**0.5", "/ keys.shape[1] ** 0.5")),
+    ),
+    mistake(
         "scaled_by_a_constant",
         "The scale is a fixed number: right for one size of keys (64) and wrong for all others.",
         on(ATTENTION, ("/ d_k**0.5", "/ 8")),

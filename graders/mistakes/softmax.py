@@ -27,6 +27,12 @@ MISTAKES = [
         *everywhere("torch.softmax(S, dim=-2)"),
     ),
     mistake(
+        "softmax_over_dimension_1",
+        "The softmax runs over dimension 1, which holds the keys only where there is no batch. Counted "
+        "from the end, the keys are always in the same place.",
+        on("attention_weights scaled_dot_product_attention", (SOFTMAX, f"torch.softmax({SCORES}, dim=1)")),
+    ),
+    mistake(
         "softmax_over_everything",
         "One softmax runs over all scores at once. Every query needs weights of its own that sum to 1.",
         *everywhere("torch.softmax(S.flatten(), dim=0).reshape(S.shape)"),

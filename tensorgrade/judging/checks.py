@@ -48,6 +48,16 @@ class Checks:
             for name, value in expected.values.items():
                 if observed.values.get(name) != value:
                     self.wrong("values", f"the result is {shown(observed, name)}", case=case)
+        if not only:
+            self.gives_no_more(group)
+
+    def gives_no_more(self, group: str) -> None:
+        """No more results come back than the reference gives: unpacking them would fail."""
+        for case, expected, observed in self.answered(group):
+            most, got = (sum(name.startswith("result.") for name in (*seen.tensors, *seen.values))
+                         for seen in (expected, observed))
+            if got > most:
+                self.wrong("values", f"{got} results come back; {most} are asked for", case=case)
 
     def compare(self, case: Case, name: str, expected, observed: Observation) -> None:
         """One result against the reference. Raises Wrong where they disagree."""
@@ -106,27 +116,35 @@ class Checks:
                 said = f"{said} ({arithmetic(few)} operations became {arithmetic(many)})"
                 self.wrong("fact", said, case=case)
 
-    def has_parameters(self, group: str) -> None:
+    def has_parameters(self, group: str, module: str = "module") -> None:
         """Exactly the parameters of the reference: names, shapes, and that they can learn."""
         for case, expected, observed in self.answered(group):
-            want = expected.facts["module"]["parameters"]
-            got = observed.fact("module", "parameters", default={})
+            want = expected.facts[module]["parameters"]
+            got = observed.fact(module, "parameters", default={})
             if said := parameters_differ(want, got):
                 self.wrong("fact", said, case=case)
 
     def has_buffer(self, group: str, name: str) -> None:
         """A tensor of that name is a buffer: no parameter and no plain attribute."""
-        for case, _, observed in self.answered(group):
+        for case, expected, observed in self.answered(group):
             place = home(observed, "module", name)
             if place != "buffers":
                 self.wrong("fact", BUFFER_SAID[place].format(name), case=case)
+            want = expected.facts["module"]["buffers"][name][0]
+            got = observed.fact("module", "buffers", name, default=[[]])[0]
+            if not isinstance(got, list) or got[-len(want):] != want:  # (1, n, n) serves as well as (n, n)
+                said = f"the buffer `{name}` has shape {got}; {want} is asked for"
+                self.wrong("fact", said, case=case)
 
     def refuses(self, group: str, said: str) -> None:
         """Construction fails with a message of the learner's own (ValueError or AssertionError)."""
         for case, _, observed in self.group(group):
             error = observed.error or {}
-            if observed.status != "answered" or error.get("missing") or (error and is_unwritten(error)):
+            unwritten = error and is_unwritten(error) and not error["text"]
+            if observed.status != "answered" or error.get("missing") or unwritten:
                 raise Wrong(why_unanswered(self, case, observed))
+            if error.get("verb") == "construct" and not is_refusal(error):
+                said = f"it is refused with {error['type']}; a ValueError, or an assert, is asked for"
             if not is_refusal(observed.error):
                 self.wrong("fact", said, case=case)
 
@@ -177,6 +195,8 @@ class Checks:
         """
         for case, expected, observed in self.answered(group):
             dropped = self.result(case, "dropped", expected, observed)
+            if dropped.isnan().any():
+                self.wrong("nan", "in training the result contains NaN", case=case, actual=dropped)
             if not halves_agree(dropped):
                 said = "what is dropped is not an attention weight: a dropped weight takes all of a value with it"
                 self.wrong("fact", said, case=case, actual=dropped)
@@ -280,18 +300,20 @@ def shown(observed: Observation, name: str) -> str:
     parts = sum(found.startswith(f"{name}.") for found in observed.tensors)
     if parts:
         return f"a tuple or list of {parts} tensor{'s' * (parts > 1)}"
-    value = observed.values.get(name)
+    value = observed.values.get(name) or observed.values.get(name.split(".")[0])
     if value is None:
         return "missing"
     if value.get("type") == "NoneType":
         return "None: is there a `return`?"
     if isinstance(value.get("json"), dict):
         return f"a dict with the keys {', '.join(value['json'])}"
-    return f"{str(value.get('json'))[:200]} ({value.get('type')})"
+    if value.get("json") is None:
+        return f"an object of type {value.get('type')}"
+    return f"{str(value['json'])[:200]} ({value.get('type')})"
 
 
 def asked_for(observed: Observation, name: str) -> str:
     """That a tensor should have come, where something else did."""
-    other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType"
+    other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType" and "." not in name
     parts = any(found.startswith(f"{name}.") for found in observed.tensors)
     return "; one tensor is asked for" if other or parts else ""

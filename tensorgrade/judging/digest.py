@@ -4,6 +4,7 @@ A digest holds too little to learn an answer from, is the same on every platform
 what right answers may do differently.
 """
 
+import re
 from dataclasses import dataclass
 
 import torch
@@ -14,7 +15,8 @@ from . import dropout
 from .operations import DROPOUTS, SOFTMAXES, grows, uses
 
 
-REFUSALS = ("ValueError", "AssertionError")
+REFUSALS = {"ValueError", "AssertionError"}
+LONGEST = 120
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,22 @@ def digest(case: Case, expected: Observation, seen: Observation) -> Digest:
     if case.signature == "error" and is_refusal(seen.error):
         return Digest("refused")
     if seen.error and case.signature != "ignored":
-        return Digest(f"{seen.error['verb']} {seen.error['type']}")
+        return Digest(f"{seen.error['verb']} {seen.error['type']}: {without_numbers(seen.error['text'])}")
     return SIGNATURES[case.signature](case, expected, seen)
+
+
+def without_numbers(text: str) -> str:
+    """An error's text with every number as `#`: sizes differ from case to case, causes do not.
+
+    >>> without_numbers("mat1 and mat2 shapes cannot be multiplied (6x3 and 2x3)")
+    'mat# and mat# shapes cannot be multiplied (#x# and #x#)'
+    """
+    return re.sub(r"\d+", "#", text)[:LONGEST]
 
 
 def is_refusal(error: dict | None) -> bool:
     """Whether construction failed in one of the two ways that are fine: raise ValueError, or assert."""
-    return error is not None and error["verb"] == "construct" and error["type"] in REFUSALS
+    return error is not None and error["verb"] == "construct" and not REFUSALS.isdisjoint(error["kinds"])
 
 
 def by_values(case: Case, expected: Observation, seen: Observation) -> Digest:

@@ -84,6 +84,8 @@ def sentence(seen: DropoutBehaviour, p: float) -> str:
         return "in training nothing is dropped at all"
     if seen.scale is None:
         return "the kept entries are not all scaled by one and the same factor"
+    if abs(seen.scale * (1 - seen.zeros) - 1) < 0.05:
+        return f"a share of {seen.zeros:.2f} of the entries is dropped although p is {p}"
     if abs(seen.scale - 1) < 1e-3:
         return "the kept entries are not scaled up, so their expected value shrinks"
     if abs(seen.scale * (1 - p) - 1) >= 1e-3:

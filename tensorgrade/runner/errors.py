@@ -2,7 +2,7 @@
 
 import traceback
 
-LONGEST = 500
+LONGEST, DEEPEST = 500, 12
 
 
 class OutOfTime(BaseException):
@@ -10,7 +10,8 @@ class OutOfTime(BaseException):
 
 
 def describe_error(error: BaseException, filename: str) -> dict:
-    """`type`, `text`, and the `line`, its `source` and `function` in the learner's file, if any.
+    """`type`, its `kinds` (base classes too), `text`, and the `line`, its `source` and `function`
+    in the learner's file, if any.
 
     >>> try: 1 / 0
     ... except ZeroDivisionError as error: describe_error(error, "no such file")["text"]
@@ -22,6 +23,7 @@ def describe_error(error: BaseException, filename: str) -> dict:
         line, source = error.lineno, error.text or ""
     return {
         "type": type(error).__name__[:LONGEST],
+        "kinds": [kind.__name__[:LONGEST] for kind in type(error).__mro__[:DEEPEST]],
         "text": text_of(error),
         "line": line,
         "function": function,

@@ -6,6 +6,7 @@ known outside by a handle. What a step returns is collected under the names the 
 
 import inspect
 from contextlib import contextmanager, nullcontext
+from numbers import Integral
 
 import torch
 from torch import nn
@@ -235,6 +236,8 @@ def changed(before: torch.Tensor, after: torch.Tensor) -> bool:
 
 def jsonable(value, depth: int = 3):
     """Numbers, strings, lists and dicts as they are (tuples as lists); anything else as None."""
+    if isinstance(value, Integral) and not isinstance(value, bool):  # NumPy's whole numbers too
+        return int(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if depth and isinstance(value, (list, tuple)):

@@ -54,11 +54,15 @@ class CallCounter(TorchFunctionMode):
 
 
 def describe_module(module: nn.Module) -> dict:
-    """Parameters, buffers, submodules and plain tensor attributes of a module, by dotted name."""
+    """Parameters, buffers, submodules and plain tensor attributes of a module, by dotted name.
+
+    A parameter is told with its shape, its dtype and whether an optimiser could change it, which
+    it refuses where autograd has made the parameter a result of something else.
+    """
     return {
         "type": type(module).__name__,
         "parameters": {
-            name: [list(p.shape), dtype_name(p), p.requires_grad]
+            name: [list(p.shape), dtype_name(p), p.requires_grad and p.is_leaf]
             for name, p in module.named_parameters()
         },
         "buffers": {
