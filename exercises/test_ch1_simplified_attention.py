@@ -39,7 +39,7 @@ def test_softmax_naive_on_the_sentence(attempt):
     attempt.softmax_naive.agrees("sentence")
 
 
-@exercise("softmax_naive", points=1.5)
+@exercise("softmax_naive", points=2)
 def test_softmax_naive_on_other_sizes(attempt):
     """Other lengths, and negative scores."""
     attempt.softmax_naive.agrees("values")
@@ -51,13 +51,13 @@ def test_softmax_naive_gradients(attempt):
     attempt.softmax_naive.agrees("gradients", only="gradient")
 
 
-@exercise("softmax_naive", points=0.5)
+@exercise("softmax_naive", points=0.25)
 def test_softmax_naive_inputs(attempt):
     """What is passed in stays as it was."""
     attempt.softmax_naive.keeps_inputs("values")
 
 
-@exercise("softmax_naive", points=0.5)
+@exercise("softmax_naive", points=0.25)
 def test_softmax_naive_is_your_own(attempt):
     """It is written out and calls no softmax of torch."""
     attempt.softmax_naive.avoids("own", SOFTMAXES, OWN_SOFTMAX)

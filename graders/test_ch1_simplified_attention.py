@@ -24,7 +24,7 @@ def test_attention_scores_inputs(attempt):
     attempt.attention_scores.keeps_inputs("values", "gradients")
 
 
-@exercise("softmax_naive", points=3)
+@exercise("softmax_naive", points=3.5)
 def test_softmax_naive_values(attempt):
     """Exponentials over their sum."""
     attempt.softmax_naive.agrees("values")
@@ -36,13 +36,13 @@ def test_softmax_naive_gradients(attempt):
     attempt.softmax_naive.agrees("gradients", only="gradient")
 
 
-@exercise("softmax_naive", points=0.5)
+@exercise("softmax_naive", points=0.25)
 def test_softmax_naive_inputs(attempt):
     """What is passed in stays as it was."""
     attempt.softmax_naive.keeps_inputs("values")
 
 
-@exercise("softmax_naive", points=0.5)
+@exercise("softmax_naive", points=0.25)
 def test_softmax_naive_is_your_own(attempt):
     """It is written out and calls no softmax of torch."""
     attempt.softmax_naive.agrees("own")
