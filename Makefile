@@ -25,7 +25,8 @@ demo: .venv/ready
 	@echo "  $(DEMO)/out/results.jsonl         a row for every exercise of every learner"
 	@echo "  $(DEMO)/out/report.html           the class on one page, for a browser"
 	@echo "  $(DEMO)/attention-kit.zip         what learners get"
-	@echo "  exercises/                   where you can try it yourself: pytest exercises/"
+	@echo "  exercises/                   where you can try it yourself:"
+	@echo "                               source .venv/bin/activate, then pytest exercises/"
 
 test: .venv/ready
 	@pytest tests -m "" -p no:cacheprovider

@@ -227,9 +227,10 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 #     print(big, "->", softmax_naive(torch.tensor(big)))
 
 # %% [markdown]
-# All three have the same differences between neighbours, so the first and second should be the same
-# shares, and the third the same in reverse. The first is right: 0.0900, 0.2447, 0.6652. The second
-# gives 0, `nan`, `nan`, the third nothing but `nan`.
+# Take the scores 80, 81, 82, then 88, 89, 90, then -200, -201, -202. All three have the same
+# differences between neighbours, so the first and second should be the same shares, and the third the
+# same in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second it
+# gives 0, `nan`, `nan`, on the third nothing but `nan`.
 #
 # The cure is in what you saw above: a constant added to all scores changes nothing. For any $c$,
 #
@@ -306,10 +307,11 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 #       x="first score minus second score", y="share", title="Softmax of two scores")
 
 # %% [markdown]
-# Now all three give 0.0900, 0.2447, 0.6652, and the hidden entry's partners share 0.2689 and 0.7311
-# between them. The curve shows how two tokens share: half each at a tie, and from a gap of about 4
-# on the winner takes practically all: 0.9820. There the curve is almost flat. Keep that in mind for
-# chapter 2, where flat means *hard to train*.
+# Now 88, 89, 90 give 0.0900, 0.2447, 0.6652 too, and so do 10,000, 10,001 and 10,002. Where one score
+# is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. Draw what two
+# tokens get against the gap between their scores (the notebook does): half each at a tie, and from a
+# gap of about 4 on the winner takes practically all: 0.9820. There the curve is almost flat. Keep that
+# in mind for chapter 2, where flat means *hard to train*.
 #
 # You have written a softmax that you may trust. From here on you are free to use `torch.softmax`,
 # which does the same.

@@ -123,8 +123,8 @@ def project_qkv(
 # |---|---|---|---|---|---|---|
 # | score | 1.2705 | 1.8524 | 1.8111 | 1.0795 | 0.5577 | 1.5440 |
 #
-# The left picture is symmetric, the right one is not. "Journey" gives "step" the score 1.5440,
-# while "step" gives "journey" 1.3165. Asking and being asked have become different things.
+# Chapter 1's dot products of the words with one another are symmetric; those of queries with keys are
+# not. "Journey" gives "step" the score 1.5440, while "step" gives "journey" 1.3165. Asking and being asked have become different things.
 #
 # ## Why the scores are divided by $\sqrt{d_k}$
 #

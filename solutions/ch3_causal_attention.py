@@ -512,9 +512,10 @@ class CausalAttention(nn.Module):
 # heatmap(moved, rows=words, columns=words, title="Output (row) moves when input (column) does")
 
 # %% [markdown]
-# The mask is among the things kept and not among the things trained. The picture is the test that
-# matters most for a causal layer. Above the diagonal stand zeros, and they are exact: no output
-# depends on a later token. That makes it fair to train on all positions at once, and it lets a
+# The mask is among the things kept (`state_dict`) and not among the things trained (`parameters`). The
+# test that matters most for a causal layer: change each token in turn and note which outputs move. In
+# that table (row: output, column: token changed) zeros stand above the diagonal, and they are exact: no
+# output depends on a later token. That makes it fair to train on all positions at once, and it lets a
 # model go on writing without computing the earlier outputs anew.
 #
 # One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a

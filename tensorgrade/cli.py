@@ -57,6 +57,8 @@ def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fa
     files = derive(project, anew=check)
     if not check:
         for file in files:
+            if not file.fresh():
+                typer.echo(f"wrote {file.path.relative_to(project.root)}")
             file.write()
     found = complaints(project, files) + (failing_solutions(project) if check else [])
     for complaint in found:

@@ -40,6 +40,13 @@ def pytest_addoption(parser):
                     help="show the first N hints for the exercise to work on first")
 
 
+def tests_of(argument: str) -> str:
+    """The tests of a chapter, where a learner names the chapter's own file."""
+    path = Path(argument)
+    tests = path.with_name(f"test_{path.name}")
+    return str(tests) if path.suffix == ".py" and tests.exists() else argument
+
+
 def number_of_hints(text: str) -> int:
     """The N of `--hint N`. Raises ArgumentTypeError where a path got in its place."""
     if not text.isdigit():
@@ -48,6 +55,7 @@ def number_of_hints(text: str) -> int:
 
 
 def pytest_configure(config):
+    config.args[:] = [tests_of(argument) for argument in config.args]
     config.addinivalue_line(
         "markers", "exercise(name, points, guard=False): the exercise that a test judges, and its share"
     )
@@ -105,6 +113,8 @@ def attempt(request):
         desk = desk_for(request.config, request.path.parent)
     except NoDevice as error:
         pytest.skip(str(error))
+    if desk.chapter_material(chapter)[0].hidden and not request.config.getoption("attempt"):
+        pytest.exit("whose answers? pytest graders/ --attempt DIR, where DIR holds the chapters' files", returncode=2)
     key = (request.path, chapter)
     if key not in desk.attempts:
         folder = Path(request.config.getoption("attempt") or request.path.parent)

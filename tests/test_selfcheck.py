@@ -120,4 +120,15 @@ def test_what_fails_beside_the_exercises_is_told(answers):
     path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     run = check("exercises/test_ch1_simplified_attention.py", "--attempt", str(answers))
     said = " ".join(run.stdout.split())
-    assert run.returncode == 0 and "No module named 'no_such_package'" in said and "Everything is done" in said
+    assert run.returncode == 0 and "No module named 'no_such_package'" in said
+    assert "Everything is done" not in said and "What was run is done" in said
+
+
+def test_a_chapter_can_be_named_by_its_own_file(answers):
+    run = check("exercises/ch1_simplified_attention.py", "--attempt", str(answers))
+    assert run.returncode == 0 and "35 of 35 points" in run.stdout
+
+
+def test_hidden_tests_ask_whose_answers_they_are_to_judge():
+    run = check("graders/")
+    assert run.returncode == 2 and "whose answers?" in run.stdout + run.stderr

@@ -271,3 +271,13 @@ def test_weights_that_can_no_longer_learn_are_told(judge):
 def test_scores_overwritten_in_the_naive_softmax_are_told(judge):
     verdict = judge(CH1, "softmax_naive", "def softmax_naive(x):\n    x.exp_()\n    return x / x.sum()\n")
     assert verdict.mistakes == ["exponential_in_place"]
+
+
+def test_a_mistyped_argument_is_guessed(judge):
+    verdict = judge(CH1, "attention_scores", "def attention_scores(query, inputs):\n    return inputs @ quary\n")
+    assert "is `query` meant?" in verdict.message
+
+
+def test_the_most_natural_wrong_mask_is_named_twice(judge):
+    code = "def causal_mask(context_length):\n    return torch.tril(torch.ones(context_length, context_length))\n"
+    assert set(judge(CH3, "causal_mask", code).mistakes) == {"mask_inverted", "mask_of_numbers"}

@@ -167,7 +167,7 @@ MISTAKES = [
     mistake(
         "mask_of_numbers",
         "The mask holds numbers, not booleans. True and False are asked for.",
-        on("causal_mask", (RULE, RULE.removesuffix(".bool()"))),
+        on("causal_mask", (".bool()", "")),
     ),
     mistake(
         "mask_of_minus_inf",

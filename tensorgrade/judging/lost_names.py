@@ -1,6 +1,7 @@
 """Why a name that the learner's code uses is not there: an import that failed, a `self.` missing."""
 
 import re
+from difflib import get_close_matches
 
 from ..cases import Case
 from ..observation import Loaded
@@ -18,8 +19,15 @@ def lost_name(error: dict, loaded: Loaded, case: Case) -> str:
     for problem in loaded.problems:
         if found[1] in problem["names"]:
             return f"; {what_failed(problem['error'])}"
+    if close := get_close_matches(found[1], names_of(case), 1):
+        return f"; is `{close[0]}` meant?"
     own = any(step["verb"] == "construct" for step in case.steps)
     return "; it is no argument and nothing before that line makes it" + (", or is `self.` missing?" if own else "")
+
+
+def names_of(case: Case) -> list[str]:
+    """The names of all arguments in a case."""
+    return sorted({name for step in case.steps for name in step.get("arguments", {})})
 
 
 def what_failed(error: dict) -> str:

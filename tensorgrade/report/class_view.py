@@ -52,14 +52,17 @@ def in_no_order(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def class_view(course: Course, rows: list[dict], identical: list[dict]) -> dict:
-    """All that the template needs."""
+def class_view(course: Course, rows: list[dict], identical: list[dict], hide_names: bool = False) -> dict:
+    """All that the template needs. Where names are hidden, no order tells of them either."""
+    if hide_names:
+        rows = sorted(rows, key=lambda row: in_no_order(row["student"]))
+        identical = [g | {"students": sorted(g["students"], key=in_no_order)} for g in identical]
     handed_in = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
     people = people_of(rows, sum(chapter.points for chapter in handed_in))
     shares = [person.share for person in people.values()]
     return {
         "course": course,
-        "people": list(people.values()),
+        "people": sorted(people.values(), key=lambda person: person.number if hide_names else 0),
         "most": sum(chapter.points for chapter in handed_in),
         "handins": len({(row["student"], row["chapter"]) for row in rows}),
         "median": median(shares) if shares else 0.0,

@@ -32,7 +32,7 @@ def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
     if not (out / "results.jsonl").exists():
         raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
     rows = [row for row in read_lines(out / "results.jsonl") if known(row, course)]
-    page = render(class_view(course, rows, read_lines(out / "identical.jsonl")), hide_names)
+    page = render(class_view(course, rows, read_lines(out / "identical.jsonl"), hide_names), hide_names)
     path, temporary = out / "report.html", out / "report.tmp"
     # A name that is no UTF-8 on disk is shown with a mark in its place.
     temporary.write_bytes(page.encode("utf-8", "replace"))

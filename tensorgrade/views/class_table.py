@@ -9,6 +9,7 @@ from rich.table import Table
 from ..course import Course
 from ..results import TROUBLE
 from .class_progress import MOST_LISTED
+from .words import plural
 
 LONGEST = 200
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
@@ -43,11 +44,12 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
 
 def mistakes_line(rows: list[dict]) -> str:
     """The mistakes that were recognised most often."""
-    counts = Counter(name for row in rows for name in row["mistakes"])
+    made = {(row["student"], name) for row in rows for name in row["mistakes"]}
+    counts = Counter(name for _, name in sorted(made))
     if not counts:
         return "\nNo known mistake was recognised."
     named = ", ".join(f"{name} ({count})" for name, count in counts.most_common(6))
-    return f"\nMost frequent mistakes: {named}"
+    return f"\nMost frequent mistakes (learners who made them): {named}"
 
 
 def cut(text: str) -> str:
@@ -66,5 +68,5 @@ def troubles(rows: list[dict]) -> list[str]:
         for (student, chapter), row in list(found.items())[:MOST_LISTED]
     ]
     more = len(found) - MOST_LISTED
-    head = [f"\n{len(found)} files had trouble (nobody else is touched by it):"] if found else []
+    head = [f"\n{plural(len(found), 'file')} had trouble (nobody else is touched by it):"] if found else []
     return head + lines + ([f"  … and {more} more"] if more > 0 else [])

@@ -98,11 +98,10 @@ def print_difference(console: Console, wrong: OpenDiagnosis) -> None:
 
 def print_nearest(console: Console, found: Explanation) -> None:
     """The known mistakes that match on most cases, and where they do not."""
-    console.print(Text("\nNearest known mistakes", "bold"))
-    cases = len(found.part.seen)
-    for near in nearly(found.part.name, found.part.seen, found.part.attempt.fingerprints):
-        if not near.matched:
-            break
+    near_ones = nearly(found.part.name, found.part.seen, found.part.attempt.fingerprints)
+    cases, near_ones = len(found.part.seen), [near for near in near_ones if near.matched]
+    console.print(Text("\nNearest known mistakes" if near_ones else "\nNo known mistake comes near it", "bold"))
+    for near in near_ones:
         names = " + ".join(near.mistakes)
         missed = f"; not on {', '.join(near.differs[:3])}" + (" …" if near.differs[3:] else "") if near.differs else ""
         console.print(Padding(Text(f"{near.matched} of {cases} cases  {names}{missed}"), (0, 2)))

@@ -27,24 +27,30 @@ def print_summary(terminal, reports: list, desk, config) -> None:
     folder = Path(config.getoption("attempt") or desk.tests)
     console.print()
     print_progress(console, course, by_exercise)
-    print_left_out(console, desk)
+    print_left_out(console, desk.attempts.values())
     first = first_to_work_on(course, by_exercise)
     if first is None:
-        whole = not any("::" in argument for argument in config.args)
+        narrowed = any("::" in argument for argument in config.args) or config.getoption("keyword")
+        whole = not narrowed and all(e.name in by_exercise for c in course.chapters for e in c.exercises)
         said = "Everything is done." if whole else "What was run is done; `pytest exercises/` runs it all."
         console.print(f"\n[bold green]{said}[/]\n")
     else:
         print_first(console, course, first, by_exercise[first], folder, config.getoption("hint"))
 
 
-def print_left_out(console: Console, desk) -> None:
-    """What else in the learner's files could not be run: the checks went on without it."""
-    for attempt in desk.attempts.values():
-        exercises = {exercise.name for exercise in attempt.chapter.exercises}
-        for problem in attempt.loaded.problems:
-            if attempt.loaded.status == "loaded" and not exercises & set(problem["names"]):
-                said = f"Left out of {attempt.chapter.name}.py, since it fails: {raised(problem['error'])}"
-                console.print(Text(said, "yellow"))
+def print_left_out(console: Console, attempts) -> None:
+    """What else in the learner's files could not be run."""
+    for said in (said for attempt in attempts for said in left_out(attempt)):
+        console.print(Text(said, "yellow"))
+
+
+def left_out(attempt) -> list[str]:
+    """What of a file, beside its exercises, could not be run: the checks go on without it."""
+    if attempt.loaded.status != "loaded":
+        return []
+    exercises = {exercise.name for exercise in attempt.chapter.exercises}
+    failed = [p["error"] for p in attempt.loaded.problems if not exercises & set(p["names"])]
+    return [f"Left out of {attempt.chapter.name}.py, since it fails: {raised(error)}" for error in failed]
 
 
 def console_on(terminal) -> Console:

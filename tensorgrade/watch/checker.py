@@ -15,6 +15,7 @@ from ..grading.session import WarmSession
 from ..results import CheckResult
 from ..sandbox.warm_process import WarmProcess
 from ..views.note import Note
+from ..views.summary import left_out
 
 # Without fork a check runs in this process, where an endless loop is not ended.
 CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
@@ -54,6 +55,7 @@ class Checker:
         self.desk, self.folder = WatchDesk(tests), folder
         self.course = self.desk.course
         self.session = WarmSession(tests)
+        self.left_out: dict[str, list[str]] = {}  # by chapter: what of its file could not be run
 
     def path(self, chapter: str) -> Path:
         """The learner's file of a chapter."""
@@ -68,6 +70,7 @@ class Checker:
             for result in self.session.results(attempt):
                 part = getattr(attempt, result.exercise)
                 found.setdefault(result.exercise, []).append(with_note(result, part))
+            self.left_out[chapter] = left_out(attempt)
         finally:
             attempt.backend.close()
         return found, time.perf_counter() - began

@@ -94,6 +94,8 @@ class Watch:
             print_progress(self.console, self.course, self.by_exercise, every=True)
         else:
             show_exercise(self.console, self.course, self.page, self.by_exercise, self.folder, self.hints)
+        for said in (said for chapter in self.checker.left_out.values() for said in chapter):
+            self.console.print(f"\n{said}", style="yellow", markup=False)
         show_keys(self.console, self.said)
 
     def close(self) -> None:
