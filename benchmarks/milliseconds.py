@@ -1,0 +1,78 @@
+"""Where a submission's milliseconds go: one worker, every layer of isolation that there is.
+
+    python benchmarks/milliseconds.py [--submissions 60]
+
+The trusted side's time, by what it does or waits for. Mean over submissions, in milliseconds.
+"""
+
+import argparse
+import time
+from collections import Counter
+
+import throughput
+import torch
+
+from tensorgrade import recognition
+from tensorgrade.backends import elsewhere
+from tensorgrade.grading.grader import Grader
+from tensorgrade.sandbox.child import Child
+from tensorgrade.sandbox.warm_process import WarmProcess
+
+# What to measure: (owner, method) by the words to show. Parts of one another are taken apart.
+PARTS = {
+    "a fresh child: fork, namespaces, limits, filters": (WarmProcess, "fork"),
+    "waiting for the child: it loads the file, runs the cases, packs the replies": (Child, "receive"),
+    "sending the file and the cases": (Child, "send"),
+    "reading and checking the replies": (elsewhere, "read_observation"),
+    "ending the child": (Child, "close"),
+    "recognising mistakes": (recognition, "digests_of"),
+}
+
+
+def measure(spent: Counter) -> None:
+    """Have every part note its own time, without that of the parts inside it."""
+    inside = []
+
+    def timed(words, function):
+        def measured(*arguments, **settings):
+            inside.append(0.0)
+            start = time.perf_counter()
+            try:
+                return function(*arguments, **settings)
+            finally:
+                took = time.perf_counter() - start
+                spent[words] += took - inside.pop()
+                if inside:
+                    inside[-1] += took
+
+        return measured
+
+    for words, (owner, name) in PARTS.items():
+        setattr(owner, name, timed(words, getattr(owner, name)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--submissions", type=int, default=60)
+    count = parser.parse_args().submissions
+    torch.set_num_threads(1)
+    grader, spent, made = Grader(throughput.PROJECT.graders), Counter(), throughput.sources(count)
+    rung = grader.start()
+    for source in made[:3]:  # what happens only once is not a submission's cost
+        grader.grade("nobody", throughput.CHAPTER, source, f"{throughput.CHAPTER}.py")
+    measure(spent)
+    start = time.perf_counter()
+    for source in made:
+        grader.grade("s", throughput.CHAPTER, source, f"{throughput.CHAPTER}.py")
+    spent["everything else: the hidden tests and their comparisons"] = (
+        time.perf_counter() - start - sum(spent.values())
+    )
+    grader.close()
+    total = sum(spent.values())
+    print(f"{count} submissions of {throughput.CHAPTER}, isolation {rung}: {1000 * total / count:.1f} ms each")
+    for words, seconds in spent.most_common():
+        print(f"  {1000 * seconds / count:7.1f} ms {100 * seconds / total:4.0f} %  {words}")
+
+
+if __name__ == "__main__":
+    main()
