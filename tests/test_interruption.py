@@ -31,11 +31,14 @@ def submitted(tmp_path_factory):
 
 
 def begin(submitted: Path, out: Path) -> subprocess.Popen:
-    """A run in a process group of its own, as a terminal would start it."""
+    """A run in a process group of its own that heeds Ctrl-C, as a terminal would start it.
+
+    A shell that starts the tests in the background has them, and all that they start, ignore it.
+    """
     command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(submitted), "--out", str(out),
                "--jobs", "2", "--isolation", "none"]
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            start_new_session=True)
+                            start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def finish(submitted: Path, out: Path) -> str:

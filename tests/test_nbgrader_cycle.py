@@ -386,7 +386,8 @@ def test_feedback_shows_code_cards_and_points_and_reveals_nothing(cheating):
     cards = "\n".join(
         output.data["text/html"] for cell in nb.cells for output in cell.get("outputs", [])
     )
-    assert not re.search(r"\d\.\d{2,}", re.sub(r"<[^>]+>", "", cards)), (
+    said = re.sub(r"[\d.]+ of \d+ points", "", re.sub(r"<[^>]+>", "", cards))
+    assert not re.search(r"\d\.\d{2,}", said), (
         "a card shows a number that may be a hidden value"
     )
     tests = (ROOT / "graders" / f"test_{CH1}.py").read_text(encoding="utf-8")
