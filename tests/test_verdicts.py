@@ -281,3 +281,15 @@ def test_a_mistyped_argument_is_guessed(judge):
 def test_the_most_natural_wrong_mask_is_named_twice(judge):
     code = "def causal_mask(context_length):\n    return torch.tril(torch.ones(context_length, context_length))\n"
     assert set(judge(CH3, "causal_mask", code).mistakes) == {"mask_inverted", "mask_of_numbers"}
+
+
+def test_dropout_in_another_dtype_is_judged_all_the_same(judge):
+    code = "def inverted_dropout(attn_weights, p, training=True):\n    if not training:\n        return attn_weights\n"
+    code += "    return nn.functional.dropout(attn_weights.float(), p)\n"
+    verdict = judge(CH3, "inverted_dropout", code)
+    assert verdict.status == "partial" and "torch's own dropout" in verdict.message
+
+
+def test_a_dict_of_many_keys_makes_no_endless_message(judge):
+    code = "def attention_scores(query, inputs):\n    return {'k' * 50 + str(n): n for n in range(1000)}\n"
+    assert len(judge(CH1, "attention_scores", code).message) < 400

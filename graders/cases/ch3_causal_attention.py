@@ -122,17 +122,29 @@ def inverted_dropout(book):
     )
 
 
+def drawn(draw, shapes, d_in, d_out, bias=False):
+    """Weights by name, of these shapes."""
+    return {key: draw.weights(*shape) for key, shape in shapes(d_in, d_out, bias).items()}
+
+
+def evaluated(attempt, name, weights, d_in, d_out, context, dtype="float64", **arguments):
+    """A module without dropout, with these weights, in evaluation."""
+    module = attempt.construct(
+        name, d_in=d_in, d_out=d_out, context_length=context, dropout=0.0, dtype=dtype, **arguments
+    )
+    module.load(weights)
+    module.mode(training=False)
+    return module
+
+
 def attention_module(name, b, n, d_in, d_out, context, *, bias=False, gradient=False,
                      dtype="float64", shapes=linear_shapes, **arguments):
-    """Construct without dropout, load weights by name, call on b different rows of n tokens."""
+    """Called on b different rows of n tokens."""
 
     def write(attempt, draw):
         extra = arguments | ({"qkv_bias": True} if bias else {})
-        module = attempt.construct(
-            name, d_in=d_in, d_out=d_out, context_length=context, dropout=0.0, dtype=dtype, **extra
-        )
-        module.load({key: draw.weights(*s) for key, s in shapes(d_in, d_out, bias).items()})
-        module.mode(training=False)
+        weights = drawn(draw, shapes, d_in, d_out, bias)
+        module = evaluated(attempt, name, weights, d_in, d_out, context, dtype, **extra)
         seed = draw.normal(b, n, d_out) if gradient else None
         module.call(x=draw.normal(b, n, d_in), gradient=seed)
 
@@ -143,11 +155,8 @@ def changed_future(name, n, cut, d_in, d_out, shapes=linear_shapes, **arguments)
     """Two calls on inputs that differ from token `cut` on: earlier outputs must stay."""
 
     def write(attempt, draw):
-        module = attempt.construct(
-            name, d_in=d_in, d_out=d_out, context_length=n, dropout=0.0, dtype="float64", **arguments
-        )
-        module.load({key: draw.weights(*s) for key, s in shapes(d_in, d_out, False).items()})
-        module.mode(training=False)
+        weights = drawn(draw, shapes, d_in, d_out)
+        module = evaluated(attempt, name, weights, d_in, d_out, n, **arguments)
         x = draw.normal(2, n, d_in)
         other = torch.cat([x[:, :cut], draw.normal(2, n - cut, d_in)], dim=1)
         module.call(x=x, result="before")
@@ -160,14 +169,10 @@ def low_scores(name, b, n, d_in, d_out, shapes=linear_shapes, **arguments):
     """All scores far below -100 and nearly alike: a hidden place must be lower than any score."""
 
     def write(attempt, draw):
-        module = attempt.construct(
-            name, d_in=d_in, d_out=d_out, context_length=n, dropout=0.0, dtype="float64", **arguments
-        )
-        weights = {key: draw.weights(*s) for key, s in shapes(d_in, d_out, False).items()}
+        weights = drawn(draw, shapes, d_in, d_out)
         weights["W_query.weight"] = weights["W_query.weight"].abs()
         weights["W_key.weight"] = -weights["W_key.weight"].abs()
-        module.load(weights)
-        module.mode(training=False)
+        module = evaluated(attempt, name, weights, d_in, d_out, n, **arguments)
         module.call(x=4 + 0.05 * draw.normal(b, n, d_in))
 
     return write
@@ -177,11 +182,8 @@ def zero_scores(name, b, n, d_in, d_out, shapes=linear_shapes, **arguments):
     """One token of zeros: its scores are 0, which hides nothing."""
 
     def write(attempt, draw):
-        module = attempt.construct(
-            name, d_in=d_in, d_out=d_out, context_length=n, dropout=0.0, dtype="float64", **arguments
-        )
-        module.load({key: draw.weights(*s) for key, s in shapes(d_in, d_out, False).items()})
-        module.mode(training=False)
+        weights = drawn(draw, shapes, d_in, d_out)
+        module = evaluated(attempt, name, weights, d_in, d_out, n, **arguments)
         x = draw.normal(b, n, d_in)
         x[:, 1] = 0
         module.call(x=x)
@@ -193,11 +195,8 @@ def short_then_long(name, d_in, d_out, shapes=linear_shapes, **arguments):
     """One module, called on two tokens and then on five: the second call owes nothing to the first."""
 
     def write(attempt, draw):
-        module = attempt.construct(
-            name, d_in=d_in, d_out=d_out, context_length=6, dropout=0.0, dtype="float64", **arguments
-        )
-        module.load({key: draw.weights(*s) for key, s in shapes(d_in, d_out, False).items()})
-        module.mode(training=False)
+        weights = drawn(draw, shapes, d_in, d_out)
+        module = evaluated(attempt, name, weights, d_in, d_out, 6, **arguments)
         module.call(x=draw.normal(2, 2, d_in), result="first")
         module.call(x=draw.normal(2, 5, d_in), result="second")
 

@@ -129,7 +129,8 @@ def arguments(case: Case) -> list[dict]:
 
 def sums_kept(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
     """Whether the rows still have their sums, as they do when each is brought back to 1."""
-    return bool(torch.isclose(plain.sum(dim=-1), dropped.sum(dim=-1)).double().mean() > 0.9)
+    before, after = (tensor.double().sum(dim=-1) for tensor in (plain, dropped))
+    return bool(torch.isclose(before, after).double().mean() > 0.9)
 
 
 def repeats(case: Case, seen: Observation) -> str:
