@@ -3,7 +3,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := demo
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-export PYTHONWARNINGS := ignore
 
 .PHONY: demo test check clean
 
@@ -28,10 +27,15 @@ demo: .venv/ready
 	@echo "  exercises/                   where you can try it yourself:"
 	@echo "                               source .venv/bin/activate, then pytest exercises/"
 
+# A file's tests stay together: they share what the file's fixtures build. In order, so that no long
+# file comes last.
 test: .venv/ready
-	@pytest tests -m "" -p no:cacheprovider
+	@pytest tests -m "" -p no:cacheprovider -n logical --dist loadfile --no-loadscope-reorder
 
 check: .venv/ready
+	@ruff format --check --quiet .
+	@ruff check --quiet .
+	@mypy
 	@tensorgrade build --check
 
 .venv/ready: requirements.lock pyproject.toml

@@ -1,69 +1,33 @@
-"""The course: chapters, exercises, points, seeds, tolerances, limits; and nbgrader's settings.
+"""The course: chapters, seed, tolerances, limits; and nbgrader's settings.
 
-Everything that an instructor decides stands here and nowhere else. `tensorgrade build` carries
-it into every derived file. nbgrader reads the same file through `nbgrader_config.py`.
+Everything that an instructor decides stands here. Exercises stand in `solutions/`, their points
+beside the tests in `graders/`. `tensorgrade build` carries it all into every derived file.
+nbgrader reads the same file through `nbgrader_config.py`.
 """
 
-from tensorgrade.course import Chapter, Course, Exercise, Limits, Tolerance
+from tensorgrade.course import Limits, Settings, Tolerance
 
 FLOATS = {
     # Right answers differ: a sqrt taken in float32, a 1e-6 added to a row sum. Known mistakes
-    # move a value of these cases by far more (tests/test_tolerances.py measures both).
+    # move a value of these cases by far more (tests/course/test_tolerances.py measures both).
     "float64": Tolerance(relative=1e-5, absolute=1e-5),
     "float32": Tolerance(relative=1e-4, absolute=1e-4),
 }
 
-COURSE = Course(
+COURSE = Settings(
+    name="attention",
     title="Attention, from a dot product to many heads",
     # Hidden cases are drawn from this number. A new term: change it, run `tensorgrade build`.
     seed=20261101,
     chapters=(
-        Chapter(
-            "ch1_simplified_attention",
-            "Attention without weights",
-            (
-                Exercise("attention_scores", 5),
-                Exercise("softmax_naive", 5),
-                Exercise("softmax", 10),
-                Exercise("context_vector", 5),
-                Exercise("simplified_self_attention", 10),
-            ),
-        ),
-        Chapter(
-            "ch2_self_attention",
-            "Self-attention with trainable weights",
-            (
-                Exercise("project_qkv", 5),
-                Exercise("attention_weights", 10),
-                Exercise("scaled_dot_product_attention", 10),
-                Exercise("SelfAttention_v1", 10),
-                Exercise("SelfAttention_v2", 10),
-                Exercise("copy_v2_into_v1", 5),
-            ),
-        ),
-        Chapter(
-            "ch3_causal_attention",
-            "Causal attention",
-            (
-                Exercise("causal_mask", 5),
-                Exercise("mask_and_renormalize", 10),
-                Exercise("causal_attention_weights", 10),
-                Exercise("inverted_dropout", 10),
-                Exercise("CausalAttention", 20),
-            ),
-        ),
-        Chapter(
-            "ch4_multi_head_attention",
-            "Multi-head attention",
-            (
-                Exercise("MultiHeadAttentionWrapper", 15),
-                Exercise("split_heads", 5),
-                Exercise("merge_heads", 5),
-                Exercise("trace_shapes", 5),
-                Exercise("MultiHeadAttention", 30),
-            ),
-        ),
+        "ch1_simplified_attention",
+        "ch2_self_attention",
+        "ch3_causal_attention",
+        "ch4_multi_head_attention",
     ),
+    # What an exercise is worth, where that is not to be the sum of its tests in graders/; each
+    # test keeps its share. For example {"softmax": 12}.
+    points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
     # What one learner's file may use, in seconds, bytes and pieces.
     limits=Limits(

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
-from tensorgrade.grading.ledger import read_lines  # noqa: E402
+from tensorgrade.instructor.ledger import read_lines  # noqa: E402
 from tests.attacks.conftest import CHAPTER, WRONG, attack_file, attacks  # noqa: E402
 
 PLACES = {"COURSE_FOLDER": str(ROOT), "LISTENER_PORT": "9", "TOKEN": "zq7attack"}
@@ -33,7 +33,11 @@ def write(folder: Path, count: int, share: float) -> None:
     for number, source in enumerate(throughput.sources(count)):
         kind = names[number // every % len(names)] if number % every == 0 else "learner"
         if kind != "learner":
-            source = WRONG + filled(attack_file(kind).read_text(encoding="utf-8"), folder) + f"\n# {number}\n"
+            source = (
+                WRONG
+                + filled(attack_file(kind).read_text(encoding="utf-8"), folder)
+                + f"\n# {number}\n"
+            )
         path = folder / f"{number:05}_{kind}" / CHAPTER / f"{CHAPTER}.py"
         path.parent.mkdir(parents=True)
         path.write_text(source, encoding="utf-8")
@@ -51,7 +55,11 @@ def judge(folder: Path, out: Path) -> list[str]:
     rows = read_lines(out / "results.jsonl")
     students = {path.name for path in folder.iterdir()}
     counts = Counter(row["student"] for row in rows)
-    wrong = [f"{s}: {counts[s]} rows" for s in students | counts.keys() if counts[s] != 5 or s not in students]
+    wrong = [
+        f"{s}: {counts[s]} rows"
+        for s in students | counts.keys()
+        if counts[s] != 5 or s not in students
+    ]
     earned = Counter()
     for row in rows:
         earned[row["student"]] += row["points"]
@@ -59,7 +67,8 @@ def judge(folder: Path, out: Path) -> list[str]:
             wrong.append(f"{row['student']}: {row['status']}")
     attackers = {s: points for s, points in earned.items() if not s.endswith("_learner")}
     wrong += [f"{s}: {points} points" for s, points in attackers.items() if points > MOST_OF_WRONG]
-    print(f"{len(students)} submissions, {len(attackers)} of them attacks; {dict(Counter(r['status'] for r in rows))}")
+    statuses = dict(Counter(row["status"] for row in rows))
+    print(f"{len(students)} submissions, {len(attackers)} of them attacks; {statuses}")
     return wrong
 
 

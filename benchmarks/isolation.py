@@ -19,12 +19,12 @@ from pathlib import Path
 
 import torch
 
-from tensorgrade.backends.elsewhere import Elsewhere
+from tensorgrade.attempts.in_child import InChild
+from tensorgrade.exchange.references import load_references
+from tensorgrade.isolation.ladder import LADDER, best_rung
+from tensorgrade.isolation.probing import probe
+from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.project import find_project
-from tensorgrade.references import load_references
-from tensorgrade.sandbox.ladder import LADDER, best_rung
-from tensorgrade.sandbox.probing import probe
-from tensorgrade.sandbox.warm_process import WarmProcess
 
 CHAPTER, EXERCISE = "ch1_simplified_attention", "softmax"
 MOST_MILLISECONDS = 10
@@ -90,7 +90,7 @@ def material(project) -> tuple:
 def attempt(warm: WarmProcess, submission, cases: list) -> float:
     """Milliseconds of one attempt from fork to end; every case must be answered."""
     start = time.perf_counter()
-    backend = Elsewhere(submission, warm, warm.limits)
+    backend = InChild(submission, warm, warm.limits)
     backend.load()
     seen = backend.run(cases)
     backend.close()
@@ -141,8 +141,10 @@ def print_table(report: dict) -> None:
     for name, row in report["rungs"].items():
         numbers = row["milliseconds"], row["slowest_tenth"], row["per_second"]
         print(f"{name:<22}{numbers[0]:>10}{numbers[1]:>15}{numbers[2]:>12}")
-    print(f"\nisolation costs {report['isolation_milliseconds']} ms an attempt "
-          f"({report['isolation_ratio']} times the time without; at most {MOST_MILLISECONDS} ms)")
+    print(
+        f"\nisolation costs {report['isolation_milliseconds']} ms an attempt "
+        f"({report['isolation_ratio']} times the time without; at most {MOST_MILLISECONDS} ms)"
+    )
     times = report["faster_than_fresh_pytest"]
     print(f"a locked-in attempt is {times} times faster than a fresh pytest")
 

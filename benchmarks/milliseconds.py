@@ -12,20 +12,23 @@ from collections import Counter
 import throughput
 import torch
 
-from tensorgrade import recognition
-from tensorgrade.backends import elsewhere
-from tensorgrade.grading.grader import Grader
-from tensorgrade.sandbox.child import Child
-from tensorgrade.sandbox.warm_process import WarmProcess
+from tensorgrade.attempts import in_child
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.instructor.grader import Grader
+from tensorgrade.isolation.warm_process import Child, WarmProcess
+from tensorgrade.recognition import fingerprints as recognition
 
 # What to measure: (owner, method) by the words to show. Parts of one another are taken apart.
 PARTS = {
     "a fresh child: fork, namespaces, limits, filters": (WarmProcess, "fork"),
-    "waiting for the child: it loads the file, runs the cases, packs the replies": (Child, "receive"),
+    "waiting for the child: it loads the file, runs the cases, packs the replies": (
+        Child,
+        "receive",
+    ),
     "sending the file and the cases": (Child, "send"),
-    "reading and checking the replies": (elsewhere, "read_observation"),
+    "reading and checking the replies": (in_child, "read_observation"),
     "ending the child": (Child, "close"),
-    "recognising mistakes": (recognition, "digests_of"),
+    "recognising mistakes": (recognition, "imprints_of"),
 }
 
 
@@ -56,20 +59,25 @@ def main() -> None:
     parser.add_argument("--submissions", type=int, default=60)
     count = parser.parse_args().submissions
     torch.set_num_threads(1)
-    grader, spent, made = Grader(throughput.PROJECT.graders), Counter(), throughput.sources(count)
+    grader, spent, made = (
+        Grader(Setup(throughput.PROJECT.graders)),
+        Counter(),
+        throughput.sources(count),
+    )
     rung = grader.start()
     for source in made[:3]:  # what happens only once is not a submission's cost
-        grader.grade("nobody", throughput.CHAPTER, source, f"{throughput.CHAPTER}.py")
+        grader.grade(throughput.handin(source))
     measure(spent)
     start = time.perf_counter()
     for source in made:
-        grader.grade("s", throughput.CHAPTER, source, f"{throughput.CHAPTER}.py")
+        grader.grade(throughput.handin(source))
     spent["everything else: the hidden tests and their comparisons"] = (
         time.perf_counter() - start - sum(spent.values())
     )
     grader.close()
     total = sum(spent.values())
-    print(f"{count} submissions of {throughput.CHAPTER}, isolation {rung}: {1000 * total / count:.1f} ms each")
+    each = f"{1000 * total / count:.1f} ms each"
+    print(f"{count} submissions of {throughput.CHAPTER}, isolation {rung}: {each}")
     for words, seconds in spent.most_common():
         print(f"  {1000 * seconds / count:7.1f} ms {100 * seconds / total:4.0f} %  {words}")
 

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -26,10 +27,12 @@ import torch
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tensorgrade.backends.in_process import InProcess  # noqa: E402
-from tensorgrade.building.sample_class import assemble, choose  # noqa: E402
-from tensorgrade.grading.grader import Grader  # noqa: E402
+from tensorgrade.attempts.in_process import InProcess  # noqa: E402
+from tensorgrade.attempts.setup import Setup  # noqa: E402
+from tensorgrade.author.proofs.sample_class import assemble, choose  # noqa: E402
+from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
+from tensorgrade.sources.handins import Handin  # noqa: E402
 
 PROJECT = Project(ROOT)
 CHAPTER = PROJECT.course.chapters[-1].name
@@ -48,22 +51,27 @@ def sources(count: int) -> list[str]:
 class Floor(Grader):
     """The same tests on the same attempts, run in this very process."""
 
-    def __init__(self, graders: Path):
-        super().__init__(graders)
-        self.desk.backend = lambda chapter, submission: InProcess(submission)
+    def __init__(self, setup: Setup):
+        super().__init__(setup)
+        self.maker.backend = lambda submission: InProcess(submission)
 
-    def grade(self, student: str, chapter: str, source: str, filename: str):
-        return self.judge(student, self.desk.attempt_from_source(chapter, source, filename))
+    def grade(self, handin: Handin):
+        return self.judge(handin.student, self.attempt(handin))
+
+
+def handin(source: str) -> Handin:
+    """A source as somebody's hand-in."""
+    return Handin("somebody", CHAPTER, f"{CHAPTER}.py", source.encode())
 
 
 KINDS = 20  # different submissions in the classes whose growth is measured
 SETTLED = 40  # results after which all workers have started and are at work
 
 
-def timed(work) -> float:
-    """Milliseconds of wall-clock time."""
+def timed(work: Callable, *arguments: object) -> float:
+    """Milliseconds of wall-clock time that a call takes."""
     start = time.perf_counter()
-    work()
+    work(*arguments)
     return 1000 * (time.perf_counter() - start)
 
 
@@ -71,25 +79,24 @@ def fresh(source: str, folder: Path) -> None:
     """One submission in a pytest of its own, which finds it wrong or right."""
     (folder / f"{CHAPTER}.py").write_text(source, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    tests = [f"graders/test_{CHAPTER}.py", "--attempt", str(folder)]
+    tests = [f"graders/{CHAPTER}", "--attempt", str(folder)]
     done = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stdout + done.stderr
 
 
 def side_by_side(count: int) -> None:
     """Print the cost of a submission in the three ways."""
-    ours, floor = Grader(PROJECT.graders), Floor(PROJECT.graders)
+    ours, floor = (kind(Setup(PROJECT.graders)) for kind in (Grader, Floor))
     rung, times = ours.start(), {"ours": [], "floor": [], "fresh": []}
     made = sources(count)
     for grader in (ours, floor):  # what happens only once is not a submission's cost
         for source in made[:3]:
-            grader.grade("nobody", CHAPTER, source, f"{CHAPTER}.py")
+            grader.grade(handin(source))
     with tempfile.TemporaryDirectory() as folder:
         for source in made:
             for name, grader in (("ours", ours), ("floor", floor)):
-                work = lambda: grader.grade("s", CHAPTER, source, f"{CHAPTER}.py")  # noqa: E731
-                times[name].append(timed(work))
-            times["fresh"].append(timed(lambda: fresh(source, Path(folder))))
+                times[name].append(timed(grader.grade, handin(source)))
+            times["fresh"].append(timed(fresh, source, Path(folder)))
     for grader in (ours, floor):
         grader.close()
     print(f"{count} submissions of {CHAPTER}, isolation {rung}, one worker")
@@ -115,8 +122,10 @@ def growth(small: int, large: int) -> None:
             seconds, settled, peaks = whole_run(Path(folder))
         each = settled / (size - SETTLED)
         cost[size].append(each)
-        print(f"  {size:>5} submissions: {seconds:6.1f} s; {1000 * each:5.1f} ms each once all "
-              f"workers are at work; peak memory {peaks}")
+        print(
+            f"  {size:>5} submissions: {seconds:6.1f} s; {1000 * each:5.1f} ms each once all "
+            f"workers are at work; peak memory {peaks}"
+        )
     ratio = cost[large][0] / statistics.mean(cost[small])
     print(f"  {large} against {small}, for each submission: {ratio:.2f}, asked for: 0.9 to 1.1")
 
@@ -132,7 +141,15 @@ def hand_in(folder: Path, count: int) -> None:
 
 def whole_run(folder: Path) -> tuple[float, float, str]:
     """(seconds in all, seconds from result number SETTLED to the last, peak memory) of one run."""
-    command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(folder / "in"), "--out", str(folder / "out")]
+    command = [
+        sys.executable,
+        "-m",
+        "tensorgrade.cli",
+        "grade",
+        str(folder / "in"),
+        "--out",
+        str(folder / "out"),
+    ]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     watcher = Watcher(process, folder / "out" / "graded.jsonl")
@@ -164,12 +181,16 @@ class Watcher(threading.Thread):
         """Note the peak memory of a process and of its children, by what they are."""
         try:
             status = Path(f"/proc/{pid}/status").read_text()
-            lists = [file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")]
+            lists = [
+                file.read_text().split() for file in Path(f"/proc/{pid}/task").glob("*/children")
+            ]
             kind = Path(f"/proc/{pid}/cmdline").read_bytes()
         except OSError:
             return
         name = "worker" if b"spawn_main" in kind else "sandbox" if name == "worker" else name
-        peak = [int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")]
+        peak = [
+            int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM")
+        ]
         self.peaks[name] = max(self.peaks.get(name, 0), *peak, 0)
         for child in (int(pid) for children in lists for pid in children):
             self.look(child, name)
@@ -181,7 +202,9 @@ class Watcher(threading.Thread):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--submissions", type=int, default=60)
-    parser.add_argument("--growth", type=int, nargs=2, default=[100, 1000], metavar=("SMALL", "LARGE"))
+    parser.add_argument(
+        "--growth", type=int, nargs=2, default=[100, 1000], metavar=("SMALL", "LARGE")
+    )
     parser.add_argument("--only", choices=("side-by-side", "growth"))
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tensorgrade.mistakes import make
+from tensorgrade.author.recording.mistakes import make
+from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch
 from tensorgrade.project import find_project
-from tensorgrade.watch.watch import LOOK_EVERY, Watch
 
 SAVES, CHAPTER, EXERCISE = 10, -1, -1
 

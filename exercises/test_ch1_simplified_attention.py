@@ -3,25 +3,22 @@
 Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
 """
 
-from tensorgrade import exercise
-from tensorgrade.judging.operations import SOFTMAXES
-
-OWN_SOFTMAX = "it calls torch's own softmax; the point of the exercise is to write it"
+from tensorgrade import exercise, for_learners
 
 
-@exercise("attention_scores", points=2)
+@for_learners("attention_scores")
 def test_attention_scores_on_the_sentence(attempt):
     """The dot products of token 2 with all six tokens."""
     attempt.attention_scores.agrees("sentence")
 
 
-@exercise("attention_scores", points=2)
-def test_attention_scores_on_other_sizes(attempt):
-    """Other numbers of tokens and features."""
+@exercise("attention_scores", points=3.5)
+def test_attention_scores_values(attempt):
+    """One dot product for every row of the inputs."""
     attempt.attention_scores.agrees("values")
 
 
-@exercise("attention_scores", points=0.5)
+@exercise("attention_scores", points=1)
 def test_attention_scores_gradients(attempt):
     """Gradients reach the query and the inputs."""
     attempt.attention_scores.agrees("gradients", only="gradient")
@@ -30,22 +27,22 @@ def test_attention_scores_gradients(attempt):
 @exercise("attention_scores", points=0.5)
 def test_attention_scores_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.attention_scores.keeps_inputs("values")
+    attempt.attention_scores.keeps_inputs("values", "gradients")
 
 
-@exercise("softmax_naive", points=2)
+@for_learners("softmax_naive")
 def test_softmax_naive_on_the_sentence(attempt):
     """Exponentials over their sum, for the scores of token 2."""
     attempt.softmax_naive.agrees("sentence")
 
 
-@exercise("softmax_naive", points=2)
-def test_softmax_naive_on_other_sizes(attempt):
-    """Other lengths, and negative scores."""
+@exercise("softmax_naive", points=3.5)
+def test_softmax_naive_values(attempt):
+    """Exponentials over their sum."""
     attempt.softmax_naive.agrees("values")
 
 
-@exercise("softmax_naive", points=0.5)
+@exercise("softmax_naive", points=1)
 def test_softmax_naive_gradients(attempt):
     """Gradients reach the scores."""
     attempt.softmax_naive.agrees("gradients", only="gradient")
@@ -60,24 +57,25 @@ def test_softmax_naive_inputs(attempt):
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_is_your_own(attempt):
     """It is written out and calls no softmax of torch."""
-    attempt.softmax_naive.avoids("own", SOFTMAXES, OWN_SOFTMAX)
+    attempt.softmax_naive.agrees("own")
+    attempt.softmax_naive.avoids_softmax("own")
 
 
-@exercise("softmax", points=3)
+@for_learners("softmax")
 def test_softmax_on_the_sentence(attempt):
     """Along the last dimension of all scores of the sentence."""
     attempt.softmax.agrees("sentence")
 
 
-@exercise("softmax", points=1)
+@exercise("softmax", points=2.5)
 def test_softmax_last_dimension(attempt):
-    """Along the last dimension, for tensors of other ranks."""
+    """Along the last dimension, for tensors of every rank."""
     attempt.softmax.agrees("last")
 
 
-@exercise("softmax", points=2)
+@exercise("softmax", points=2.5)
 def test_softmax_any_dimension(attempt):
-    """Along the `dim` that is passed in."""
+    """Along the `dim` that is passed in, counted from the front or from the back."""
     attempt.softmax.agrees("dim")
 
 
@@ -93,7 +91,7 @@ def test_softmax_hidden_scores(attempt):
     attempt.softmax.agrees("hidden")
 
 
-@exercise("softmax", points=0.5)
+@exercise("softmax", points=1)
 def test_softmax_gradients(attempt):
     """Gradients reach the scores."""
     attempt.softmax.agrees("gradients", only="gradient")
@@ -105,31 +103,32 @@ def test_softmax_dtype(attempt):
     attempt.softmax.keeps_dtype("dtype")
 
 
-@exercise("softmax", points=0.25)
+@exercise("softmax", points=0.5)
 def test_softmax_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.softmax.keeps_inputs("last", "dim")
+    attempt.softmax.keeps_inputs("last", "dim", "large")
 
 
-@exercise("softmax", points=0.25)
+@exercise("softmax", points=0.5)
 def test_softmax_is_your_own(attempt):
     """It is written out and calls no softmax of torch."""
-    attempt.softmax.avoids("own", SOFTMAXES, OWN_SOFTMAX)
+    attempt.softmax.agrees("own")
+    attempt.softmax.avoids_softmax("own")
 
 
-@exercise("context_vector", points=2.5)
+@for_learners("context_vector")
 def test_context_vector_on_the_sentence(attempt):
     """The context vector of token 2."""
     attempt.context_vector.agrees("sentence")
 
 
-@exercise("context_vector", points=1.5)
-def test_context_vector_on_other_sizes(attempt):
-    """Other numbers of tokens and features."""
+@exercise("context_vector", points=3.5)
+def test_context_vector_values(attempt):
+    """The sum of all rows, each times its weight."""
     attempt.context_vector.agrees("values")
 
 
-@exercise("context_vector", points=0.5)
+@exercise("context_vector", points=1)
 def test_context_vector_gradients(attempt):
     """Gradients reach the query and the inputs, through the weights too."""
     attempt.context_vector.agrees("gradients", only="gradient")
@@ -138,28 +137,35 @@ def test_context_vector_gradients(attempt):
 @exercise("context_vector", points=0.5)
 def test_context_vector_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.context_vector.keeps_inputs("values")
+    attempt.context_vector.keeps_inputs("values", "gradients")
 
 
-@exercise("simplified_self_attention", points=3)
+@for_learners("simplified_self_attention")
 def test_simplified_self_attention_context_on_the_sentence(attempt):
     """A context vector for each of the six tokens."""
     attempt.simplified_self_attention.agrees("sentence", only="result.0")
 
 
-@exercise("simplified_self_attention", points=3)
+@for_learners("simplified_self_attention")
 def test_simplified_self_attention_weights_on_the_sentence(attempt):
     """Six rows of weights, each summing to 1."""
     attempt.simplified_self_attention.agrees("sentence", only="result.1")
 
 
+@exercise("simplified_self_attention", points=4)
+def test_simplified_self_attention_context(attempt):
+    """One context vector for every token."""
+    attempt.simplified_self_attention.agrees("values", only="result.0")
+
+
+@exercise("simplified_self_attention", points=3)
+def test_simplified_self_attention_weights(attempt):
+    """One row of weights for every token, each summing to 1."""
+    attempt.simplified_self_attention.agrees("values", only="result.1")
+    attempt.simplified_self_attention.gives_no_more("values")
+
+
 @exercise("simplified_self_attention", points=2)
-def test_simplified_self_attention_on_other_sizes(attempt):
-    """Other numbers of tokens and features."""
-    attempt.simplified_self_attention.agrees("values")
-
-
-@exercise("simplified_self_attention", points=1)
 def test_simplified_self_attention_gradients(attempt):
     """Gradients reach the inputs, through the weights too."""
     attempt.simplified_self_attention.agrees("gradients", only="gradient")
@@ -168,7 +174,7 @@ def test_simplified_self_attention_gradients(attempt):
 @exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.simplified_self_attention.keeps_inputs("values")
+    attempt.simplified_self_attention.keeps_inputs("values", "gradients")
 
 
 @exercise("simplified_self_attention", points=0.5)

@@ -3,22 +3,35 @@
 Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
 """
 
-from tensorgrade import exercise
+from tensorgrade import exercise, for_learners
 
 
-@exercise("project_qkv", points=2)
+@for_learners("project_qkv")
 def test_project_qkv_on_the_sentence(attempt):
     """Queries, keys and values of the sentence (seed 123)."""
     attempt.project_qkv.agrees("sentence")
 
 
-@exercise("project_qkv", points=2)
-def test_project_qkv_on_other_sizes(attempt):
-    """Other numbers of tokens and features."""
-    attempt.project_qkv.agrees("values")
+@exercise("project_qkv", points=1)
+def test_project_qkv_queries(attempt):
+    """Queries come first: x times W_query."""
+    attempt.project_qkv.agrees("values", only="result.0")
 
 
-@exercise("project_qkv", points=0.5)
+@exercise("project_qkv", points=1)
+def test_project_qkv_keys(attempt):
+    """Keys come second: x times W_key."""
+    attempt.project_qkv.agrees("values", only="result.1")
+
+
+@exercise("project_qkv", points=1.5)
+def test_project_qkv_values(attempt):
+    """Values come third: x times W_value."""
+    attempt.project_qkv.agrees("values", only="result.2")
+    attempt.project_qkv.gives_no_more("values")
+
+
+@exercise("project_qkv", points=1)
 def test_project_qkv_gradients(attempt):
     """Gradients reach x and all three matrices."""
     attempt.project_qkv.agrees("gradients", only="gradient")
@@ -27,18 +40,18 @@ def test_project_qkv_gradients(attempt):
 @exercise("project_qkv", points=0.5)
 def test_project_qkv_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.project_qkv.keeps_inputs("values")
+    attempt.project_qkv.keeps_inputs("values", "gradients")
 
 
-@exercise("attention_weights", points=4)
+@for_learners("attention_weights")
 def test_attention_weights_on_the_sentence(attempt):
     """With the sentence's projections (seed 123)."""
     attempt.attention_weights.agrees("sentence")
 
 
-@exercise("attention_weights", points=2)
-def test_attention_weights_on_other_sizes(attempt):
-    """Softmax over scaled scores, for another d_k."""
+@exercise("attention_weights", points=5)
+def test_attention_weights_values(attempt):
+    """Softmax over scaled scores, for every d_k."""
     attempt.attention_weights.agrees("values")
 
 
@@ -54,27 +67,27 @@ def test_attention_weights_leading_dimensions(attempt):
     attempt.attention_weights.agrees("leading")
 
 
-@exercise("attention_weights", points=0.5)
+@exercise("attention_weights", points=1.5)
 def test_attention_weights_gradients(attempt):
-    """Gradients reach everything that is passed in."""
+    """Gradients reach queries and keys."""
     attempt.attention_weights.agrees("gradients", only="gradient")
 
 
 @exercise("attention_weights", points=0.5)
 def test_attention_weights_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.attention_weights.keeps_inputs("values", "cross", "leading")
+    attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")
 
 
-@exercise("scaled_dot_product_attention", points=4)
+@for_learners("scaled_dot_product_attention")
 def test_scaled_dot_product_attention_on_the_sentence(attempt):
     """With the sentence's projections (seed 123)."""
     attempt.scaled_dot_product_attention.agrees("sentence")
 
 
-@exercise("scaled_dot_product_attention", points=2)
-def test_scaled_dot_product_attention_on_other_sizes(attempt):
-    """Softmax over scaled scores, for another d_k."""
+@exercise("scaled_dot_product_attention", points=5)
+def test_scaled_dot_product_attention_values(attempt):
+    """The values, mixed by the weights of every query."""
     attempt.scaled_dot_product_attention.agrees("values")
 
 
@@ -90,31 +103,31 @@ def test_scaled_dot_product_attention_leading_dimensions(attempt):
     attempt.scaled_dot_product_attention.agrees("leading")
 
 
-@exercise("scaled_dot_product_attention", points=0.5)
+@exercise("scaled_dot_product_attention", points=1.5)
 def test_scaled_dot_product_attention_gradients(attempt):
-    """Gradients reach everything that is passed in."""
+    """Gradients reach queries, keys and values."""
     attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
 
 
 @exercise("scaled_dot_product_attention", points=0.5)
 def test_scaled_dot_product_attention_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading")
+    attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
 
 
-@exercise("SelfAttention_v1", points=3)
+@for_learners("SelfAttention_v1")
 def test_SelfAttention_v1_on_the_sentence(attempt):
     """The sentence, with the weights of seed 123."""
     attempt.SelfAttention_v1.agrees("sentence")
 
 
-@exercise("SelfAttention_v1", points=4)
-def test_SelfAttention_v1_on_other_sizes(attempt):
-    """Other sizes, with weights that are loaded."""
+@exercise("SelfAttention_v1", points=6)
+def test_SelfAttention_v1_values(attempt):
+    """Projections, weights and mixing, with the weights that are loaded."""
     attempt.SelfAttention_v1.agrees("values")
 
 
-@exercise("SelfAttention_v1", points=1)
+@exercise("SelfAttention_v1", points=2)
 def test_SelfAttention_v1_gradients(attempt):
     """Gradients reach x and all three matrices."""
     attempt.SelfAttention_v1.agrees("gradients", only="gradient")
@@ -132,21 +145,21 @@ def test_SelfAttention_v1_parameters(attempt):
     attempt.SelfAttention_v1.has_parameters("parameters")
 
 
-@exercise("SelfAttention_v1", points=0.5)
+@exercise("SelfAttention_v1", points=0.5, guard=True)
 def test_SelfAttention_v1_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.SelfAttention_v1.keeps_inputs("values")
+    attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
 
 
-@exercise("SelfAttention_v2", points=2)
+@for_learners("SelfAttention_v2")
 def test_SelfAttention_v2_runs_on_the_sentence(attempt):
     """The sentence goes through (seed 789)."""
     attempt.SelfAttention_v2.answered("sentence")
 
 
-@exercise("SelfAttention_v2", points=4)
-def test_SelfAttention_v2_on_other_sizes(attempt):
-    """Other sizes, with weights that are loaded."""
+@exercise("SelfAttention_v2", points=5)
+def test_SelfAttention_v2_values(attempt):
+    """Projections, weights and mixing, with the weights that are loaded."""
     attempt.SelfAttention_v2.agrees("values")
 
 
@@ -156,7 +169,7 @@ def test_SelfAttention_v2_bias(attempt):
     attempt.SelfAttention_v2.agrees("bias")
 
 
-@exercise("SelfAttention_v2", points=1)
+@exercise("SelfAttention_v2", points=2)
 def test_SelfAttention_v2_gradients(attempt):
     """Gradients reach x and all weights."""
     attempt.SelfAttention_v2.agrees("gradients", only="gradient")
@@ -168,10 +181,10 @@ def test_SelfAttention_v2_parameters(attempt):
     attempt.SelfAttention_v2.has_parameters("parameters")
 
 
-@exercise("SelfAttention_v2", points=0.5)
+@exercise("SelfAttention_v2", points=0.5, guard=True)
 def test_SelfAttention_v2_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.SelfAttention_v2.keeps_inputs("values")
+    attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
 
 
 @exercise("copy_v2_into_v1", points=1.5)

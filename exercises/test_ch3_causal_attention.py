@@ -3,21 +3,18 @@
 Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
 """
 
-from tensorgrade import exercise
-from tensorgrade.judging.operations import DROPOUTS
-
-OWN_DROPOUT = "it calls torch's own dropout; the point of the exercise is to write it"
+from tensorgrade import exercise, for_learners
 
 
-@exercise("causal_mask", points=2)
+@for_learners("causal_mask")
 def test_causal_mask_for_the_sentence(attempt):
     """A mask for six tokens."""
     attempt.causal_mask.agrees("sentence")
 
 
-@exercise("causal_mask", points=2)
-def test_causal_mask_for_other_lengths(attempt):
-    """Masks for other lengths."""
+@exercise("causal_mask", points=4)
+def test_causal_mask_values(attempt):
+    """True above the diagonal, False on it and below."""
     attempt.causal_mask.agrees("values")
 
 
@@ -27,19 +24,19 @@ def test_causal_mask_dtype(attempt):
     attempt.causal_mask.keeps_dtype("dtype")
 
 
-@exercise("mask_and_renormalize", points=4)
+@for_learners("mask_and_renormalize")
 def test_mask_and_renormalize_on_the_sentence(attempt):
     """The weights of the sentence."""
     attempt.mask_and_renormalize.agrees("sentence")
 
 
-@exercise("mask_and_renormalize", points=4)
-def test_mask_and_renormalize_on_other_sizes(attempt):
-    """Other numbers of tokens."""
+@exercise("mask_and_renormalize", points=7)
+def test_mask_and_renormalize_values(attempt):
+    """The future gets 0, and every row sums to 1 again."""
     attempt.mask_and_renormalize.agrees("values")
 
 
-@exercise("mask_and_renormalize", points=1)
+@exercise("mask_and_renormalize", points=2)
 def test_mask_and_renormalize_gradients(attempt):
     """Gradients reach the weights."""
     attempt.mask_and_renormalize.agrees("gradients", only="gradient")
@@ -51,19 +48,19 @@ def test_mask_and_renormalize_inputs(attempt):
     attempt.mask_and_renormalize.keeps_inputs("values")
 
 
-@exercise("causal_attention_weights", points=4)
+@for_learners("causal_attention_weights")
 def test_causal_attention_weights_on_the_sentence(attempt):
     """The scores of the sentence."""
     attempt.causal_attention_weights.agrees("sentence")
 
 
-@exercise("causal_attention_weights", points=4)
-def test_causal_attention_weights_on_other_sizes(attempt):
-    """Other numbers of tokens, and another d_k."""
+@exercise("causal_attention_weights", points=7)
+def test_causal_attention_weights_values(attempt):
+    """Hidden scores drop out of the softmax; the rest is scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
 
 
-@exercise("causal_attention_weights", points=1)
+@exercise("causal_attention_weights", points=2)
 def test_causal_attention_weights_gradients(attempt):
     """Gradients reach the scores."""
     attempt.causal_attention_weights.agrees("gradients", only="gradient")
@@ -78,7 +75,7 @@ def test_causal_attention_weights_inputs(attempt):
 @exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
     """A share p becomes 0, the rest grows by 1 / (1 - p)."""
-    attempt.inverted_dropout.drops_weights("dropout")
+    attempt.inverted_dropout.drops_entries("dropout")
 
 
 @exercise("inverted_dropout", points=1.5)
@@ -90,7 +87,7 @@ def test_inverted_dropout_in_evaluation(attempt):
 @exercise("inverted_dropout", points=1)
 def test_inverted_dropout_gradients(attempt):
     """Gradients reach the entries that were kept."""
-    attempt.inverted_dropout.drops_gradients("gradients")
+    attempt.inverted_dropout.drops_gradients("gradients", "attn_weights")
 
 
 @exercise("inverted_dropout", points=0.5)
@@ -102,7 +99,7 @@ def test_inverted_dropout_of_nothing(attempt):
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_is_your_own(attempt):
     """It is written out and calls no dropout of torch."""
-    attempt.inverted_dropout.avoids("own", DROPOUTS, OWN_DROPOUT)
+    attempt.inverted_dropout.avoids_dropout("own")
 
 
 @exercise("inverted_dropout", points=0.5)
@@ -111,7 +108,7 @@ def test_inverted_dropout_inputs(attempt):
     attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
 
 
-@exercise("CausalAttention", points=2)
+@for_learners("CausalAttention")
 def test_CausalAttention_runs_on_the_sentence(attempt):
     """The sentence goes through, twice in one batch (seed 123)."""
     attempt.CausalAttention.answered("sentence")
@@ -119,7 +116,7 @@ def test_CausalAttention_runs_on_the_sentence(attempt):
 
 @exercise("CausalAttention", points=6)
 def test_CausalAttention_values(attempt):
-    """Masked attention for every row of a batch, with weights that are loaded."""
+    """Masked attention for every row of a batch."""
     attempt.CausalAttention.agrees("values")
 
 
@@ -135,13 +132,13 @@ def test_CausalAttention_bias(attempt):
     attempt.CausalAttention.agrees("bias")
 
 
-@exercise("CausalAttention", points=1)
+@exercise("CausalAttention", points=2)
 def test_CausalAttention_gradients(attempt):
     """Gradients reach x and all weights."""
     attempt.CausalAttention.agrees("gradients", only="gradient")
 
 
-@exercise("CausalAttention", points=1)
+@exercise("CausalAttention", points=2)
 def test_CausalAttention_sees_no_future(attempt):
     """A later token changes nothing before it."""
     attempt.CausalAttention.sees_no_future("future")
@@ -171,7 +168,7 @@ def test_CausalAttention_parameters(attempt):
     attempt.CausalAttention.has_parameters("parameters")
 
 
-@exercise("CausalAttention", points=0.5)
+@exercise("CausalAttention", points=0.5, guard=True)
 def test_CausalAttention_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.CausalAttention.keeps_inputs("values")
+    attempt.CausalAttention.keeps_inputs("values", "bias", "gradients")

@@ -3,21 +3,16 @@
 Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
 """
 
-from tensorgrade import exercise
-
-UNEVEN = (
-    "d_out = 7 and num_heads = 2 are accepted; they should be refused when the module is made, "
-    "with a ValueError or an assert that says why"
-)
+from tensorgrade import exercise, for_learners
 
 
 @exercise("MultiHeadAttentionWrapper", points=7)
 def test_MultiHeadAttentionWrapper_values(attempt):
-    """All heads' outputs side by side."""
+    """All heads' outputs side by side, for one head and for many."""
     attempt.MultiHeadAttentionWrapper.agrees("values")
 
 
-@exercise("MultiHeadAttentionWrapper", points=3)
+@exercise("MultiHeadAttentionWrapper", points=2)
 def test_MultiHeadAttentionWrapper_arguments(attempt):
     """Every head gets the context_length and the dropout that were passed in."""
     attempt.MultiHeadAttentionWrapper.agrees("arguments")
@@ -29,7 +24,7 @@ def test_MultiHeadAttentionWrapper_bias(attempt):
     attempt.MultiHeadAttentionWrapper.agrees("bias")
 
 
-@exercise("MultiHeadAttentionWrapper", points=1.5)
+@exercise("MultiHeadAttentionWrapper", points=2.5)
 def test_MultiHeadAttentionWrapper_gradients(attempt):
     """Gradients reach x and every head."""
     attempt.MultiHeadAttentionWrapper.agrees("gradients", only="gradient")
@@ -44,52 +39,52 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
 @exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.MultiHeadAttentionWrapper.keeps_inputs("values")
+    attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
 
 
-@exercise("split_heads", points=2)
+@for_learners("split_heads")
 def test_split_heads_by_eye(attempt):
     """Three tokens of four features, for two heads."""
     attempt.split_heads.agrees("sentence")
 
 
-@exercise("split_heads", points=2)
-def test_split_heads_on_other_sizes(attempt):
+@exercise("split_heads", points=3.5)
+def test_split_heads_values(attempt):
     """(b, n, d_out) becomes (b, h, n, head_dim); each head is a block of features."""
     attempt.split_heads.agrees("values")
 
 
-@exercise("split_heads", points=0.5)
+@exercise("split_heads", points=1)
 def test_split_heads_gradients(attempt):
     """Gradients pass through."""
     attempt.split_heads.agrees("gradients", only="gradient")
 
 
-@exercise("split_heads", points=0.5)
+@exercise("split_heads", points=0.5, guard=True)
 def test_split_heads_inputs(attempt):
     """What is passed in stays as it was."""
     attempt.split_heads.keeps_inputs("values")
 
 
-@exercise("merge_heads", points=2)
+@for_learners("merge_heads")
 def test_merge_heads_by_eye(attempt):
     """Two heads of three tokens, put side by side."""
     attempt.merge_heads.agrees("sentence")
 
 
-@exercise("merge_heads", points=2)
-def test_merge_heads_on_other_sizes(attempt):
-    """(b, h, n, head_dim) becomes (b, n, h * head_dim)."""
+@exercise("merge_heads", points=3.5)
+def test_merge_heads_values(attempt):
+    """(b, h, n, head_dim) becomes (b, n, h * head_dim), heads side by side."""
     attempt.merge_heads.agrees("values")
 
 
-@exercise("merge_heads", points=0.5)
+@exercise("merge_heads", points=1)
 def test_merge_heads_gradients(attempt):
     """Gradients pass through."""
     attempt.merge_heads.agrees("gradients", only="gradient")
 
 
-@exercise("merge_heads", points=0.5)
+@exercise("merge_heads", points=0.5, guard=True)
 def test_merge_heads_inputs(attempt):
     """What is passed in stays as it was."""
     attempt.merge_heads.keeps_inputs("values")
@@ -125,13 +120,13 @@ def test_trace_shapes_order(attempt):
     attempt.trace_shapes.keeps_order("values")
 
 
-@exercise("MultiHeadAttention", points=2)
+@for_learners("MultiHeadAttention")
 def test_MultiHeadAttention_runs_on_the_sentence(attempt):
     """The sentence goes through, twice in one batch (seed 123)."""
     attempt.MultiHeadAttention.answered("sentence")
 
 
-@exercise("MultiHeadAttention", points=4)
+@exercise("MultiHeadAttention", points=3)
 def test_MultiHeadAttention_one_head(attempt):
     """With one head it is causal attention and an output projection."""
     attempt.MultiHeadAttention.agrees("one head")
@@ -139,7 +134,7 @@ def test_MultiHeadAttention_one_head(attempt):
 
 @exercise("MultiHeadAttention", points=9)
 def test_MultiHeadAttention_values(attempt):
-    """With several heads."""
+    """With 2, 3 and 4 heads."""
     attempt.MultiHeadAttention.agrees("values")
 
 
@@ -155,13 +150,13 @@ def test_MultiHeadAttention_bias(attempt):
     attempt.MultiHeadAttention.agrees("bias")
 
 
-@exercise("MultiHeadAttention", points=1)
+@exercise("MultiHeadAttention", points=3)
 def test_MultiHeadAttention_gradients(attempt):
     """Gradients reach x and all weights."""
     attempt.MultiHeadAttention.agrees("gradients", only="gradient")
 
 
-@exercise("MultiHeadAttention", points=1)
+@exercise("MultiHeadAttention", points=2)
 def test_MultiHeadAttention_sees_no_future(attempt):
     """A later token changes nothing before it."""
     attempt.MultiHeadAttention.sees_no_future("future")
@@ -177,13 +172,17 @@ def test_MultiHeadAttention_in_evaluation(attempt):
 def test_MultiHeadAttention_dropout(attempt):
     """In training single attention weights are dropped and the rest scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
-    attempt.MultiHeadAttention.drops_weights("dropout in heads")
+    attempt.MultiHeadAttention.drops_entries("dropout in heads")
 
 
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
     """A d_out that num_heads does not divide is refused with a clear error."""
-    attempt.MultiHeadAttention.refuses("indivisible", UNEVEN)
+    attempt.MultiHeadAttention.refuses(
+        "indivisible",
+        "a d_out that num_heads does not divide is accepted; it should be refused "
+        "when the module is made, with a ValueError or an assert that says why",
+    )
 
 
 @exercise("MultiHeadAttention", points=0.75)
@@ -204,7 +203,7 @@ def test_MultiHeadAttention_parameters(attempt):
     attempt.MultiHeadAttention.has_parameters("parameters")
 
 
-@exercise("MultiHeadAttention", points=0.5)
+@exercise("MultiHeadAttention", points=0.5, guard=True)
 def test_MultiHeadAttention_inputs(attempt):
     """What is passed in stays as it was."""
-    attempt.MultiHeadAttention.keeps_inputs("values")
+    attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients")

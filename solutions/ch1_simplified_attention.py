@@ -63,7 +63,7 @@ sentence = torch.tensor(
 )
 
 # %% active="ipynb"
-# from tensorgrade.pictures import bars, heatmap, lines
+# from tensorgrade.notebook import bars, heatmap, lines
 
 # %% active="ipynb"
 # features = ["feature 1", "feature 2", "feature 3"]

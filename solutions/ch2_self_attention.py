@@ -58,7 +58,7 @@ sentence = torch.tensor(
 # %% active="ipynb"
 # from torch.nn import functional as F
 #
-# from tensorgrade.pictures import heatmap, heatmaps, lines
+# from tensorgrade.notebook import heatmap, heatmaps, lines
 
 # %% [markdown]
 # ## Three projections

@@ -48,7 +48,7 @@ sentence = torch.tensor(
 # %% active="ipynb"
 # from torch.nn import functional as F
 #
-# from tensorgrade.pictures import bars, heatmap, heatmaps, lines
+# from tensorgrade.notebook import bars, heatmap, heatmaps, lines
 
 # %% [markdown]
 # ## What there is to hide

@@ -49,7 +49,7 @@ sentence = torch.tensor(
 )
 
 # %% active="ipynb"
-# from tensorgrade.pictures import bars, heatmaps
+# from tensorgrade.notebook import bars, heatmaps
 
 # %% [markdown]
 # ## Several heads side by side

@@ -1,5 +1,5 @@
 """The grading engine: it knows tensors, pytest, nbgrader and sandboxes, and no course's subject."""
 
-from .marker import exercise
+from .marker import check, exercise, for_learners, signature
 
-__all__ = ["exercise"]
+__all__ = ["check", "exercise", "for_learners", "signature"]

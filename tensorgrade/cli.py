@@ -5,7 +5,9 @@ instructor's libraries.
 """
 
 import json
+import os
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -22,9 +24,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split
 def watch(
     folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
     tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
-):
+) -> None:
     """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
-    from .watch.watch import watch as run
+    from .learner.watch.loop import watch as run
 
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
@@ -32,25 +34,33 @@ def watch(
 
 
 @app.command(rich_help_panel=LEARNERS)
-def hint(exercise: str, count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1):
+def hint(
+    exercise: str,
+    count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1,
+) -> None:
     """Show the first hints for an exercise, from a nudge to nearly there."""
     from rich.console import Console
 
-    from .course import load_course
+    from .course_sources import load_course
     from .views.summary import print_hints
 
     folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)
     if folder is None:
         raise CourseError("there is no exercises/course.json here; go to the course's folder first")
-    _, found = load_course(folder).exercise(exercise)
-    print_hints(Console(highlight=False), found.hints, count, f"tensorgrade hint {exercise} -n {count + 1}")
+    hints = load_course(folder).exercise(exercise)[1].hints
+    again = f"tensorgrade hint {exercise} -n {count + 1}"
+    print_hints(Console(highlight=False), hints, count, again)
 
 
 @app.command(rich_help_panel=AUTHORS)
-def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if a file is stale.")] = False):
+def build(
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; fail if a file is stale.")
+    ] = False,
+) -> None:
     """Derive stubs, references, fingerprints and notebooks from the solutions."""
-    from .building.checks import complaints, failing_solutions
-    from .building.derive import derive
+    from .author.building.derive import derive
+    from .author.proofs.complaints import complaints, failing_solutions
     from .project import find_project
 
     project = find_project()
@@ -58,54 +68,83 @@ def build(check: Annotated[bool, typer.Option("--check", help="Write nothing; fa
     if not check:
         for file in files:
             if not file.fresh():
+                file.write()
                 typer.echo(f"wrote {file.path.relative_to(project.root)}")
-            file.write()
-    found = complaints(project, files) + (failing_solutions(project) if check else [])
-    for complaint in found:
-        typer.echo(f"✗ {complaint}")
-    if found:
-        raise typer.Exit(1)
+    complain(complaints(project, files) + (failing_solutions(project) if check else []))
     typer.echo(f"{len(files)} derived files are fresh; every exercise is proved.")
+
+
+def complain(complaints: list[str]) -> None:
+    """Print each complaint, and end with 1 where there is any."""
+    for complaint in complaints:
+        typer.echo(f"✗ {complaint}")
+    if complaints:
+        raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def grade(
-    submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")],
-    out: Annotated[Path, typer.Option(help="Folder for results.jsonl; the same one again goes on where it stopped.")],
-    jobs: Annotated[int, typer.Option(help="How many to grade at the same time (0: one a core).")] = 0,
-    scheduler: Annotated[str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")] = "",
-    isolation: Annotated[str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")] = "auto",
+    submitted: Annotated[
+        Path, typer.Argument(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for results.jsonl; the same one again goes on where it stopped."),
+    ],
+    jobs: Annotated[
+        int, typer.Option(help="How many to grade at the same time (0: one a core).")
+    ] = 0,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")
+    ] = "",
+    isolation: Annotated[
+        str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")
+    ] = "auto",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    gradebook: Annotated[str, typer.Option(help="nbgrader's database to write points into, such as sqlite:///gradebook.db.")] = "",
-):
+    gradebook: Annotated[
+        str,
+        typer.Option(
+            help="nbgrader's database to write points into, such as sqlite:///gradebook.db."
+        ),
+    ] = "",
+    forget: Annotated[
+        list[str] | None, typer.Option(help="Drop the rows that OUT holds of this learner.")
+    ] = None,
+) -> None:
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
-    from .grading.run import Settings, grade_class
+    from .attempts.setup import Setup
+    from .instructor.class_terminal import ClassProgress, print_class
+    from .instructor.report.page import write_report
+    from .instructor.run import Run, grade_class
     from .project import find_project
-    from .report.page import write_report
-    from .views.class_progress import ClassProgress
-    from .views.class_table import print_class
 
     project = find_project()
-    settings = Settings(project.graders, jobs, scheduler, isolation, device)
+    run = Run(Setup(project.graders, isolation, device), jobs, scheduler, tuple(forget or ()))
     with ClassProgress() as progress, interruptible(out):
-        rows = grade_class(submitted, out, settings, progress)
+        rows = grade_class(submitted, out, run, progress)
     print_class(progress.console, project.course, rows)
-    progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {write_report(out, project.course)}")
+    page = write_report(out, project.course)
+    progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
-        from .grading.gradebook import write_gradebook
+        from .instructor.gradebook import write_gradebook
 
-        progress.console.print(f"{write_gradebook(gradebook, rows, project.course)} submissions in the gradebook")
+        written = write_gradebook(gradebook, rows, project.course)
+        progress.console.print(f"{written} submissions in the gradebook")
 
 
 @contextmanager
-def interruptible(out: Path):
+def interruptible(out: Path) -> Iterator[None]:
     """Ctrl-C, and the signal by which clusters end a job, leave a folder to go on from."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"\nInterrupted. What is graded is in {out}; the same command does the rest.", err=True)
-        raise typer.Exit(130) from None
+        typer.echo(
+            f"\nInterrupted. What is graded is in {out}; the same command does the rest.", err=True
+        )
+        # All that counts is on disk. A usual exit would wait for the pool, and the pool, now and
+        # then, for a worker that was ended in the middle of a message.
+        os._exit(130)
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -113,30 +152,41 @@ def interruptible(out: Path):
 @app.command(rich_help_panel=INSTRUCTORS)
 def report(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
-    hide_names: Annotated[bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")] = False,
-):
+    hide_names: Annotated[
+        bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
+    ] = False,
+) -> None:
     """Write OUT/report.html, the class on one page, from the results in OUT."""
+    from .instructor.report.page import write_report
     from .project import find_project
-    from .report.page import write_report
 
     typer.echo(f"{write_report(out, find_project().course, hide_names)}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
-def bundle(out: Annotated[Path, typer.Option(help="The zip to write.")] = Path("attention-kit.zip")):
+def bundle(
+    out: Annotated[
+        Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")
+    ] = None,
+) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from .bundle import write_kit
+    from .author.bundle import write_kit
     from .project import find_project
 
-    typer.echo(f"{write_kit(find_project(), out)} files in {out}")
+    project = find_project()
+    out = out or Path(f"{project.course.name}-kit.zip")
+    typer.echo(f"{write_kit(project, out)} files in {out}")
 
 
 @app.command("kill-matrix", rich_help_panel=AUTHORS)
-def kill_matrix(check: Annotated[bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")] = False):
+def kill_matrix(
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")
+    ] = False,
+) -> None:
     """Run every known mistake against every hidden test, and write docs/kill_matrix.md."""
-    from .building.derive import text_file
-    from .building.kill_matrix import unproved
-    from .building.kill_page import kill_page
+    from .author.building.derived import text_file
+    from .author.proofs.kill_matrix import kill_page, unproved
     from .project import find_project
 
     project = find_project()
@@ -144,10 +194,7 @@ def kill_matrix(check: Annotated[bool, typer.Option("--check", help="Write nothi
     page, gaps = text_file(project.root / "docs" / "kill_matrix.md", text), unproved(matrices)
     if check and not page.fresh():
         gaps.append("docs/kill_matrix.md is stale; `tensorgrade kill-matrix` writes it")
-    for gap in gaps:
-        typer.echo(f"✗ {gap}")
-    if gaps:
-        raise typer.Exit(1)
+    complain(gaps)
     if not check:
         page.write()
     typer.echo("Every mistake is noticed, and every hidden test notices one or is a guard.")
@@ -157,10 +204,9 @@ def kill_matrix(check: Annotated[bool, typer.Option("--check", help="Write nothi
 def figures(
     pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
     seed: Annotated[int, typer.Option(help="Another number, other pairs.")] = 1,
-):
+) -> None:
     """Measure how often mistakes are caught and named, alone and two at once."""
-    from .building.figures import measure
-    from .building.figures_report import report
+    from .author.proofs.figures import measure, report
     from .project import find_project
 
     project = find_project()
@@ -173,9 +219,9 @@ def sample(
     folder: Annotated[Path, typer.Argument(help="Where to write the made-up learners' files.")],
     learners: Annotated[int, typer.Option(help="How many.")] = 30,
     seed: Annotated[int, typer.Option(help="Another number, another class.")] = 1,
-):
+) -> None:
     """Write a made-up class, put together from the solutions and the known mistakes."""
-    from .building.sample_class import write_sample_class
+    from .author.proofs.sample_class import write_sample_class
     from .project import find_project
 
     files = write_sample_class(find_project(), folder, learners, seed)
@@ -185,23 +231,32 @@ def sample(
 @app.command(rich_help_panel=INSTRUCTORS)
 def explain(
     student: Annotated[str, typer.Argument(help="The learner's folder name.")],
-    exercise: Annotated[str, typer.Argument(help="For example softmax.")],
-    submitted: Annotated[Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")],
-    out: Annotated[Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")] = None,
-    isolation: Annotated[str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")] = "auto",
-):
+    exercise: Annotated[str, typer.Argument(help="Its name, as in the chapter's file.")],
+    submitted: Annotated[
+        Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")
+    ] = None,
+    isolation: Annotated[
+        str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")
+    ] = "auto",
+) -> None:
     """Show an instructor everything behind one verdict, expected values too."""
     from rich.console import Console
 
-    from .grading.explain import explain as gather
-    from .grading.grader import Grader
+    from .attempts.setup import Setup
+    from .instructor.explain import explain as gather
+    from .instructor.explain import print_explanation
+    from .instructor.grader import Grader
     from .project import find_project
-    from .views.explanation import print_explanation
 
-    grader = Grader(find_project().graders, isolation)
+    grader = Grader(Setup(find_project().graders, isolation))
     try:
         grader.start()
-        print_explanation(Console(highlight=False), gather(grader, student, exercise, submitted, out))
+        print_explanation(
+            Console(highlight=False), gather(grader, student, exercise, submitted, out)
+        )
     finally:
         grader.close()
 
@@ -209,10 +264,10 @@ def explain(
 @app.command(rich_help_panel=INSTRUCTORS)
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
-):
+) -> None:
     """Say which isolation this machine gives, what it protects from, and how to get more."""
+    from .isolation.doctor import as_text, examine
     from .project import find_project
-    from .sandbox.doctor import as_text, examine
 
     try:
         wanted = find_project().course.isolation
@@ -229,7 +284,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("tensorgrade"):
             raise
-        typer.secho("tensorgrade: this command is not part of the learner's kit", fg="red", err=True)
+        typer.secho(
+            "tensorgrade: this command is not part of the learner's kit", fg="red", err=True
+        )
         raise SystemExit(2) from None
     except CourseError as error:
         typer.secho(f"tensorgrade: {error}", fg="red", err=True)

@@ -1,14 +1,13 @@
 """A course: its chapters, exercises, points, tolerances and limits, in one record.
 
-Instructors write it in `course_config.py`. What learners may know of it travels with their
-exercises as `course.json`, without the seed.
+Instructors write the settings in `course_config.py`; course_sources.py reads the rest from the
+course's own files. What learners may know of it travels with their exercises as `course.json`,
+without the seed.
 """
 
-import importlib.util
 import json
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from pathlib import Path
 
 
 class CourseError(Exception):
@@ -20,11 +19,17 @@ class Exercise:
     """One function or class to write.
 
     points: what a right answer earns. hints: from a nudge to nearly there.
+    shares: what the markers of its tests add up to; the same, unless the settings say otherwise.
     """
 
     name: str
     points: float
     hints: tuple[str, ...] = ()
+    shares: float = 0
+
+    def worth(self, share: float) -> float:
+        """The points for a test whose marker says `share`."""
+        return share * self.points / self.shares if self.shares else share
 
 
 @dataclass(frozen=True)
@@ -78,14 +83,34 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Settings:
+    """What an instructor decides, in `course_config.py`.
+
+    chapters: by name, in their order. points: of exercises that shall be worth something else
+    than their tests say. The rest is as in `Course`.
+    """
+
+    name: str
+    title: str
+    seed: int
+    chapters: tuple[str, ...]
+    tolerances: dict[str, dict[str, Tolerance]]
+    limits: Limits = field(default_factory=Limits)
+    isolation: str = "namespaces"
+    points: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Course:
     """Everything that the tools need to know of a course.
 
+    name: one short word, for names of files. title: for people.
     seed: the hidden cases are drawn from it; a new term takes a new one. None for learners.
     tolerances: by device (`cpu`, `cuda`), then by dtype.
-    isolation: the lowest rung of tensorgrade/sandbox/ladder.py on which hidden graders may run.
+    isolation: the lowest rung of tensorgrade/isolation/ladder.py on which hidden graders may run.
     """
 
+    name: str
     title: str
     chapters: tuple[Chapter, ...]
     tolerances: dict[str, dict[str, Tolerance]]
@@ -120,6 +145,7 @@ class Course:
         """The course that `public_json` wrote."""
         data = json.loads(text)
         return cls(
+            name=data["name"],
             title=data["title"],
             chapters=tuple(chapter_from(c) for c in data["chapters"]),
             tolerances={
@@ -133,23 +159,5 @@ class Course:
 
 def chapter_from(data: dict) -> Chapter:
     """One chapter of `course.json`."""
-    exercises = (Exercise(e["name"], e["points"], tuple(e["hints"])) for e in data["exercises"])
+    exercises = (Exercise(**e | {"hints": tuple(e["hints"])}) for e in data["exercises"])
     return Chapter(data["name"], data["title"], tuple(exercises))
-
-
-def load_course(folder: Path) -> Course:
-    """The course of a folder of tests: its `course.json`, or the `course_config.py` above it."""
-    public, config = folder / "course.json", folder.parent / "course_config.py"
-    if public.exists():
-        return Course.from_json(public.read_text(encoding="utf-8"))
-    if config.exists():
-        return load_config(config)
-    raise CourseError(f"there is neither {public} nor {config}")
-
-
-def load_config(path: Path) -> Course:
-    """The `COURSE` that a `course_config.py` defines."""
-    spec = importlib.util.spec_from_file_location("course_config", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.COURSE

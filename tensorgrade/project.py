@@ -1,13 +1,14 @@
 """Where things stand in a course's repository."""
 
-import importlib
-import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
-from .course import Course, CourseError, load_config
-from .submission import Submission, read_given
+from .course import Course, CourseError
+from .course_sources import load_config
+from .grader_files import grader_path, import_from
+from .sources.submission import Source, Submission, read_given
 
 
 @dataclass(frozen=True)
@@ -37,22 +38,28 @@ class Project:
         """A chapter's source with the stand-ins that the course puts beside it."""
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
-        return Submission(chapter, source, filename or f"{chapter}.py", given, rebind)
+        return Submission(chapter, Source(source, filename or f"{chapter}.py"), given, rebind)
 
-    def cases_of(self, chapter: str):
-        """The chapter's `write_cases`."""
-        return self.load(f"graders.cases.{chapter}").write_cases
+    def grader(self, chapter: str, exercise: str) -> ModuleType:
+        """The file with an exercise's cases, tests and mistakes, imported."""
+        return import_from(self.graders, f"{chapter}.{exercise}")
 
-    @property
+    @cached_property
     def mistakes(self) -> list:
-        """All known mistakes of the course."""
-        return self.load("graders.mistakes").MISTAKES
+        """All known mistakes: those of several exercises first, then each exercise's own."""
+        shared = list(import_from(self.graders, "mistakes").MISTAKES)
+        exercises = [(c.name, e.name) for c in self.course.chapters for e in c.exercises]
+        return shared + [one for names in exercises for one in self.own_mistakes(*names)]
 
-    def load(self, module: str):
-        """A module of the course's own (never of the engine)."""
-        if str(self.root) not in sys.path:
-            sys.path.insert(0, str(self.root))
-        return importlib.import_module(module)
+    def own_mistakes(self, chapter: str, exercise: str) -> list:
+        """The mistakes in an exercise's own file. Raises CourseError for one of another."""
+        path, mistakes = grader_path(self.graders, chapter, exercise), []
+        for one in getattr(self.grader(chapter, exercise), "MISTAKES", []):
+            if not {"", exercise} >= one.edits.keys():
+                raise CourseError(f"{path}: {one.name} happens elsewhere too: see graders/mistakes")
+            (edits,) = one.edits.values()
+            mistakes.append(replace(one, edits={exercise: edits}))
+        return mistakes
 
 
 def find_project(start: Path | None = None) -> Project:

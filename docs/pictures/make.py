@@ -51,7 +51,7 @@ def answer(changes: dict[str, tuple[str, str]]):
     """The chapter's solved notebook with some lines changed, as learners see it."""
     nb = nbformat.read(ROOT / "source" / CHAPTER / f"{CHAPTER}.ipynb", as_version=4)
     released = nbformat.read(ROOT / "release" / CHAPTER / f"{CHAPTER}.ipynb", as_version=4)
-    for cell, shown in zip(nb.cells, released.cells):
+    for cell, shown in zip(nb.cells, released.cells, strict=True):
         cell.metadata = shown.metadata
         cell.source = cell.source.replace(*changes.get(cell.id, ("", "")))
         kept = [
@@ -65,7 +65,7 @@ def make_course(root: Path) -> None:
     """A course with a graded class in it, and a learner's folder."""
     for name in ("source", "release"):
         shutil.copytree(ROOT / name / CHAPTER, root / name / CHAPTER)
-    for name in ("graders", "exercises"):
+    for name in ("graders", "exercises", "solutions"):
         (root / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "nbgrader_config.py", root)
     shutil.copy(ROOT / "course_config.py", root)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
-from tensorgrade.mistakes import make
+from tensorgrade.author.recording.mistakes import make
 from tensorgrade.project import find_project
 
 CHAPTER = "ch3_causal_attention"
@@ -44,24 +44,53 @@ def self_check(project) -> str:
         source = make(source, exercise, [known[name]])
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{CHAPTER}.py").write_text(source, encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=yes",
-                   f"exercises/test_{CHAPTER}.py", "--attempt", folder, "--hint", "1"]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--color=yes",
+            f"exercises/test_{CHAPTER}.py",
+            "--attempt",
+            folder,
+            "--hint",
+            "1",
+        ]
         colours = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "COLUMNS": str(COLUMNS)}
-        found = subprocess.run(command, cwd=project.root, env=os.environ | colours, capture_output=True, text=True)
+        found = subprocess.run(
+            command, cwd=project.root, env=os.environ | colours, capture_output=True, text=True
+        )
     return found.stdout.rstrip()
 
 
 def take_picture(browser: str, svg: str, path: Path) -> None:
     """Have a browser draw an SVG, in its own size, twice as sharp."""
-    width, height = (round(float(n)) for n in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups())
+    width, height = (
+        round(float(n)) for n in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg).groups()
+    )
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        page.write_text(f'<meta charset="utf-8"><style>body {{ margin: 0 }}</style>{svg}', encoding="utf-8")
+        page.write_text(
+            f'<meta charset="utf-8"><style>body {{ margin: 0 }}</style>{svg}', encoding="utf-8"
+        )
         subprocess.run(
-            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             f"--user-data-dir={folder}/browser", "--default-background-color=00000000",
-             f"--window-size={width},{height}", f"--screenshot={path}", page.as_uri()],
-            check=True, capture_output=True, timeout=120,
+            [
+                browser,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                f"--user-data-dir={folder}/browser",
+                "--default-background-color=00000000",
+                f"--window-size={width},{height}",
+                f"--screenshot={path}",
+                page.as_uri(),
+            ],
+            check=True,
+            capture_output=True,
+            timeout=120,
         )
 
 

@@ -1,6 +1,6 @@
 """Dropout: left out, in the wrong place, always on, or wrongly scaled."""
 
-from tensorgrade.mistakes import mistake, on
+from tensorgrade.author import mistake, on
 
 MODULES = "CausalAttention MultiHeadAttention"
 APPLY = "attn_weights = self.dropout(attn_weights)"
@@ -12,25 +12,46 @@ PLAIN = "torch.rand_like(attn_weights) >= self.dropout.p"
 MISTAKES = [
     mistake(
         "dropout_left_out",
-        "In training nothing is dropped: dropout is made but never applied, or its result is thrown away.",
+        "In training nothing is dropped: dropout is made but never applied, or its result is "
+        "thrown away.",
         on(MODULES, (APPLY, "self.dropout(attn_weights)")),
         on("inverted_dropout", (SCALE, "attn_weights")),
     ),
     mistake(
         "dropout_on_scores",
-        "Dropout acts on the scores before the softmax, where a zero hides nothing. It belongs on the weights.",
-        on(MODULES, (APPLY, "pass"), (SOFTMAX, "torch.softmax(self.dropout(attn_scores / d_k**0.5), dim=-1)")),
+        "Dropout acts on the scores before the softmax, where a zero hides nothing. It belongs on "
+        "the weights.",
+        on(
+            MODULES,
+            (APPLY, "pass"),
+            (SOFTMAX, "torch.softmax(self.dropout(attn_scores / d_k**0.5), dim=-1)"),
+        ),
     ),
     mistake(
         "dropout_on_output",
         "Dropout acts on the output. Here it should thin out the attention weights.",
-        on("CausalAttention", (APPLY, "pass"), ("return attn_weights @ values", "return self.dropout(attn_weights @ values)")),
-        on("MultiHeadAttention", (APPLY, "pass"), ("return self.out_proj(context_vec)", "return self.dropout(self.out_proj(context_vec))")),
+        on(
+            "CausalAttention",
+            (APPLY, "pass"),
+            ("return attn_weights @ values", "return self.dropout(attn_weights @ values)"),
+        ),
+        on(
+            "MultiHeadAttention",
+            (APPLY, "pass"),
+            (
+                "return self.out_proj(context_vec)",
+                "return self.dropout(self.out_proj(context_vec))",
+            ),
+        ),
     ),
     mistake(
         "dropout_on_values",
         "Dropout acts on the values. Here it should thin out the attention weights.",
-        on(MODULES, (APPLY, "pass"), ("attn_weights @ values", "attn_weights @ self.dropout(values)")),
+        on(
+            MODULES,
+            (APPLY, "pass"),
+            ("attn_weights @ values", "attn_weights @ self.dropout(values)"),
+        ),
     ),
     mistake(
         "dropout_always_on",
@@ -42,13 +63,23 @@ MISTAKES = [
         "dropout_not_rescaled",
         "What survives dropout keeps its size, so the expected weight shrinks. Inverted dropout "
         "makes up for it in training.",
-        on(MODULES, (APPLY, f"attn_weights = attn_weights * ({PLAIN}) if self.training else attn_weights")),
+        on(
+            MODULES,
+            (APPLY, f"attn_weights = attn_weights * ({PLAIN}) if self.training else attn_weights"),
+        ),
         on("inverted_dropout", (SCALE, "attn_weights * keep")),
     ),
     mistake(
         "dropout_rescaled_twice",
         "What survives dropout is scaled up twice; nn.Dropout does it once already.",
-        on(MODULES, (APPLY, "attn_weights = self.dropout(attn_weights) / ((1 - self.dropout.p) if self.training else 1)")),
+        on(
+            MODULES,
+            (
+                APPLY,
+                "attn_weights = self.dropout(attn_weights) / ((1 - self.dropout.p) if "
+                "self.training else 1)",
+            ),
+        ),
         on("inverted_dropout", (SCALE, "attn_weights * keep / (1 - p) ** 2")),
     ),
     mistake(
@@ -62,79 +93,51 @@ MISTAKES = [
         on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout()")),
     ),
     mistake(
-        "dropout_on_output_too",
-        "Dropout acts on the weights and on the output as well. Here it should thin out the weights alone.",
-        on("MultiHeadAttention", ("return self.out_proj(context_vec)", "return self.dropout(self.out_proj(context_vec))")),
-    ),
-    mistake(
         "dropout_keeps_p",
         "p is taken for the share that is kept. It is the share that is dropped.",
         on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)")),
-        on("inverted_dropout", (KEEP, "keep = torch.rand_like(attn_weights) < p"), (SCALE, "attn_weights * keep / p")),
+        on(
+            "inverted_dropout",
+            (KEEP, "keep = torch.rand_like(attn_weights) < p"),
+            (SCALE, "attn_weights * keep / p"),
+        ),
     ),
     mistake(
         "dropout_renormalized",
-        "After dropout the rows are brought back to a sum of 1, which undoes its scaling row by row.",
-        on(MODULES, (APPLY, f"{APPLY}\n        attn_weights = attn_weights / attn_weights.sum(-1, keepdim=True).clamp(min=1e-9)")),
-        on("inverted_dropout", (SCALE, "attn_weights * keep / (attn_weights * keep).sum(-1, keepdim=True)")),
+        "After dropout the rows are brought back to a sum of 1, which undoes its scaling row by "
+        "row.",
+        on(
+            MODULES,
+            (
+                APPLY,
+                f"{APPLY}\n        attn_weights = attn_weights / attn_weights.sum(-1, "
+                "keepdim=True).clamp(min=1e-9)",
+            ),
+        ),
+        on(
+            "inverted_dropout",
+            (SCALE, "attn_weights * keep / (attn_weights * keep).sum(-1, keepdim=True)"),
+        ),
     ),
     mistake(
         "dropout_seed_fixed",
-        "Every call drops the same entries: a seed is set inside, or they are not chosen by chance at "
+        "Every call drops the same entries: a seed is set inside, or they are not chosen by "
+        "chance at "
         "all. Dropout draws anew each time.",
         on(MODULES, (APPLY, f"torch.manual_seed(0)\n        {APPLY}")),
         on("inverted_dropout", (KEEP, f"torch.manual_seed(0)\n    {KEEP}")),
     ),
     mistake(
         "dropout_pattern_shared",
-        "One pattern of dropped entries serves all rows, or all sequences of a batch. Each weight is dropped on its own.",
-        on(MODULES, (APPLY, "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:1]))")),
+        "One pattern of dropped entries serves all rows, or all sequences of a batch. Each weight "
+        "is dropped on its own.",
+        on(
+            MODULES,
+            (
+                APPLY,
+                "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:1]))",
+            ),
+        ),
         on("inverted_dropout", (KEEP, "keep = torch.rand(attn_weights.shape[-1]) >= p")),
-    ),
-    mistake(
-        "dropout_pattern_shared_by_heads",
-        "All heads drop the same entries. Each weight of each head is dropped on its own.",
-        on("MultiHeadAttention", (APPLY, "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))")),
-    ),
-    mistake(
-        "dropout_detached",
-        "What comes back is cut off from the graph, so nothing before it can learn.",
-        on("inverted_dropout", (SCALE, f"({SCALE}).detach()")),
-    ),
-    mistake(
-        "scaled_by_one_over_p",
-        "The kept entries are divided by p. Ask which share survives: that is what must be made up for.",
-        on("inverted_dropout", (SCALE, "attn_weights * keep / p")),
-    ),
-    mistake(
-        "scaled_down",
-        "The kept entries are made smaller instead of larger, so the expected value shrinks twice.",
-        on("inverted_dropout", (SCALE, "attn_weights * keep * (1 - p)")),
-    ),
-    mistake(
-        "mask_kept_by_p_alone",
-        "The share that is dropped and the share that is kept are mixed up: with p = 0.2 four fifths vanish.",
-        on("inverted_dropout", (KEEP, "keep = torch.rand_like(attn_weights) < p")),
-    ),
-    mistake(
-        "training_turned_around",
-        "Dropout acts in evaluation and not in training.",
-        on("inverted_dropout", ("if not training:", "if training:")),
-    ),
-    mistake(
-        "scaled_in_evaluation",
-        "The scaling is left to evaluation. Inverted dropout scales in training, so that evaluation "
-        "has nothing to do.",
-        on("inverted_dropout", ("return attn_weights\n", "return attn_weights * (1 - p)\n"), (SCALE, "attn_weights * keep")),
-    ),
-    mistake(
-        "library_dropout",
-        "It calls torch's own dropout; the point of the exercise is to write it.",
-        on("inverted_dropout", (SCALE, "nn.functional.dropout(attn_weights, p, training=True)")),
-    ),
-    mistake(
-        "not_zero_but_nan",
-        "Dropped entries become NaN: something is divided by zero.",
-        on("inverted_dropout", (SCALE, "attn_weights * keep / (keep * (1 - p))")),
     ),
 ]

@@ -1,6 +1,6 @@
 """Masks: turned around, shifted, filled wrongly, thrown away, kept in the wrong place."""
 
-from tensorgrade.mistakes import mistake, on
+from tensorgrade.author import mistake, on
 
 MODULES = "CausalAttention MultiHeadAttention"
 BOTH = f"{MODULES} causal_attention_weights"
@@ -12,7 +12,6 @@ REGISTER = 'self.register_buffer("mask", future.bool())'
 CUT = "self.mask[:num_tokens, :num_tokens]"
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
 SOFTMAX_FUNCTION = "torch.softmax(masked_scores / d_k**0.5, dim=-1)"
-RULE = "torch.triu(ones, diagonal=1).bool()"
 VISIBLE = "torch.tril(torch.ones_like(attn_weights))"
 
 
@@ -20,7 +19,10 @@ def made(template: str) -> list[dict]:
     """Another triangle, with `N` for the tensor of ones, where a mask of the future is made."""
     return [
         on(MODULES, (MAKE, template.replace("N", "torch.ones(context_length, context_length)"))),
-        on("causal_attention_weights", (MAKE_FUNCTION, template.replace("N", "torch.ones_like(attn_scores)"))),
+        on(
+            "causal_attention_weights",
+            (MAKE_FUNCTION, template.replace("N", "torch.ones_like(attn_scores)")),
+        ),
         on("causal_mask", ("torch.triu(ones, diagonal=1)", template.replace("N", "ones"))),
     ]
 
@@ -36,7 +38,10 @@ MISTAKES = [
         "The mask hides the past and the token itself and shows the future: True must stand where "
         "a token may not look.",
         *made("torch.tril(N)"),
-        on("mask_and_renormalize", (VISIBLE, "torch.triu(torch.ones_like(attn_weights), diagonal=1)")),
+        on(
+            "mask_and_renormalize",
+            (VISIBLE, "torch.triu(torch.ones_like(attn_weights), diagonal=1)"),
+        ),
     ),
     mistake(
         "mask_hides_the_past",
@@ -46,15 +51,22 @@ MISTAKES = [
     ),
     mistake(
         "mask_on_the_diagonal",
-        "The mask hides the diagonal too, so no token sees itself and the first one sees nothing at all.",
+        "The mask hides the diagonal too, so no token sees itself and the first one sees nothing "
+        "at all.",
         *made("torch.triu(N)"),
-        on("mask_and_renormalize", (VISIBLE, "torch.tril(torch.ones_like(attn_weights), diagonal=-1)")),
+        on(
+            "mask_and_renormalize",
+            (VISIBLE, "torch.tril(torch.ones_like(attn_weights), diagonal=-1)"),
+        ),
     ),
     mistake(
         "mask_one_too_late",
         "The mask starts one place too late: each token still sees the one right after it.",
         *made("torch.triu(N, diagonal=2)"),
-        on("mask_and_renormalize", (VISIBLE, "torch.tril(torch.ones_like(attn_weights), diagonal=1)")),
+        on(
+            "mask_and_renormalize",
+            (VISIBLE, "torch.tril(torch.ones_like(attn_weights), diagonal=1)"),
+        ),
     ),
     mistake(
         "mask_thrown_away",
@@ -71,12 +83,14 @@ MISTAKES = [
     ),
     mistake(
         "mask_filled_with_minus_one",
-        "Hidden scores are set to a number that is not low enough: the softmax still gives it weight.",
+        "Hidden scores are set to a number that is not low enough: the softmax still gives it "
+        "weight.",
         filled("-1.0"),
     ),
     mistake(
         "mask_fill_not_low_enough",
-        "Hidden scores are set to a number that ordinary scores can fall below; then the hidden ones "
+        "Hidden scores are set to a number that ordinary scores can fall below; then the hidden "
+        "ones "
         "win. Only minus infinity is lower than all of them.",
         filled("-100.0"),
     ),
@@ -112,7 +126,8 @@ MISTAKES = [
     ),
     mistake(
         "minus_inf_after_softmax",
-        "The -inf is filled in after the softmax. It has to meet the exponential, which turns it into 0.",
+        "The -inf is filled in after the softmax. It has to meet the exponential, which turns it "
+        "into 0.",
         on(MODULES, (ASSIGN, "pass"), (SOFTMAX, f"{SOFTMAX}.masked_fill(future, -torch.inf)")),
         on(
             "causal_attention_weights",
@@ -122,18 +137,21 @@ MISTAKES = [
     ),
     mistake(
         "zeros_taken_for_hidden",
-        "Every score that is 0 is hidden, wherever it stands. A token may have a score of 0 and be visible.",
+        "Every score that is 0 is hidden, wherever it stands. A token may have a score of 0 and "
+        "be visible.",
         on(BOTH, (FILL, "attn_scores.tril().masked_fill(attn_scores.tril() == 0, -torch.inf)")),
     ),
     mistake(
         "mask_cut_for_good",
-        "The module's own mask is cut to the length of one text. A longer text that comes next finds a "
+        "The module's own mask is cut to the length of one text. A longer text that comes next "
+        "finds a "
         "mask that is too small.",
         on(MODULES, (CUT, f"{CUT}\n        self.mask = future")),
     ),
     mistake(
         "mask_inverted_and_shifted",
-        "The mask hides the past, the token itself and the next one, and shows the rest of the future: "
+        "The mask hides the past, the token itself and the next one, and shows the rest of the "
+        "future: "
         "True must stand where a token may not look.",
         *made("torch.tril(N, diagonal=1)"),
     ),
@@ -163,38 +181,6 @@ MISTAKES = [
         "The scores that were passed in are overwritten. Whoever called still needs them.",
         on("causal_attention_weights", (FILL, "attn_scores.masked_fill_(future, -torch.inf)")),
         on("mask_and_renormalize", ("attn_weights * visible", "attn_weights.mul_(visible)")),
-    ),
-    mistake(
-        "mask_of_numbers",
-        "The mask holds numbers, not booleans. True and False are asked for.",
-        on("causal_mask", (".bool()", "")),
-    ),
-    mistake(
-        "mask_of_minus_inf",
-        "The mask holds -inf, ready to be added to scores. A boolean mask is asked for: True where "
-        "a token is hidden.",
-        on("causal_mask", (RULE, "torch.full((context_length, context_length), -torch.inf).triu(1)")),
-    ),
-    mistake(
-        "mask_true_for_visible",
-        "True stands where a token may look. In this course True hides.",
-        on("causal_mask", (RULE, f"~{RULE}")),
-        same_as="mask_inverted",
-    ),
-    mistake(
-        "mask_hides_nothing",
-        "Nothing is hidden: the mask is False everywhere.",
-        on("causal_mask", (RULE, "torch.zeros(context_length, context_length).bool()")),
-    ),
-    mistake(
-        "mask_hides_all_others",
-        "Everything but the token itself is hidden; the past should stay visible.",
-        on("causal_mask", (RULE, "~torch.eye(context_length).bool()")),
-    ),
-    mistake(
-        "mask_one_too_large",
-        "The mask has one row and one column too many.",
-        on("causal_mask", ("torch.ones(context_length, context_length)", "torch.ones(context_length + 1, context_length + 1)")),
     ),
     mistake(
         "mask_for_six_tokens",

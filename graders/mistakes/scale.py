@@ -1,6 +1,6 @@
 """Scores divided by something other than sqrt(d_k)."""
 
-from tensorgrade.mistakes import mistake, on
+from tensorgrade.author import mistake, on
 
 ATTENTION = (
     "attention_weights scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2 "
@@ -35,9 +35,13 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_dimension_1",
-        "The scale is taken from dimension 1, which is the width of the keys only where there is no "
+        "The scale is taken from dimension 1, which is the width of the keys only where there is "
+        "no "
         "batch. Counted from the end, the width is always in the same place.",
-        on("attention_weights scaled_dot_product_attention", ("/ d_k**0.5", "/ keys.shape[1] ** 0.5")),
+        on(
+            "attention_weights scaled_dot_product_attention",
+            ("/ d_k**0.5", "/ keys.shape[1] ** 0.5"),
+        ),
     ),
     mistake(
         "scaled_by_a_constant",
@@ -50,11 +54,17 @@ MISTAKES = [
         "sum to 1) and no longer softens them.",
         on(
             BY_TENSOR,
-            ("torch.softmax(attn_scores / d_k**0.5, dim=-1)", "torch.softmax(attn_scores, dim=-1) / d_k**0.5"),
+            (
+                "torch.softmax(attn_scores / d_k**0.5, dim=-1)",
+                "torch.softmax(attn_scores, dim=-1) / d_k**0.5",
+            ),
         ),
         on(
             "causal_attention_weights",
-            ("torch.softmax(masked_scores / d_k**0.5, dim=-1)", "torch.softmax(masked_scores, dim=-1) / d_k**0.5"),
+            (
+                "torch.softmax(masked_scores / d_k**0.5, dim=-1)",
+                "torch.softmax(masked_scores, dim=-1) / d_k**0.5",
+            ),
         ),
     ),
     mistake(
@@ -62,17 +72,5 @@ MISTAKES = [
         "The scale is taken from the width of the inputs. The dot products are between projected "
         "vectors, whose width may differ.",
         on(MODULES, ("/ d_k**0.5", "/ x.shape[-1] ** 0.5")),
-    ),
-    mistake(
-        "scaled_by_sqrt_d_out",
-        "The scale is taken from all of d_out. Each head computes its dot products over its own, "
-        "shorter vectors.",
-        on("MultiHeadAttention", ("/ d_k**0.5", "/ self.out_proj.in_features ** 0.5")),
-    ),
-    mistake(
-        "scaled_by_sqrt_num_heads",
-        "The scale is taken from the number of heads. Ask over how many features one head's dot "
-        "product runs.",
-        on("MultiHeadAttention", ("/ d_k**0.5", "/ self.num_heads ** 0.5")),
     ),
 ]

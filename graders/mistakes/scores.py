@@ -1,6 +1,6 @@
 """Scores between the wrong vectors, or weights applied to the wrong ones."""
 
-from tensorgrade.mistakes import mistake, on
+from tensorgrade.author import mistake, on
 
 TWO_D = "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2"
 WEIGHTS = "attention_weights"
@@ -40,12 +40,14 @@ MISTAKES = [
     ),
     mistake(
         "scores_from_keys_alone",
-        "The scores compare keys with keys; the queries play no part. One projection may be used twice.",
+        "The scores compare keys with keys; the queries play no part. One projection may be used "
+        "twice.",
         *products("keys", "keys"),
     ),
     mistake(
         "scores_from_values",
-        "The scores compare queries with values. Values are what is handed over, not what is searched.",
+        "The scores compare queries with values. Values are what is handed over, not what is "
+        "searched.",
         *products("queries", "values", weights_too=False),
     ),
     mistake(

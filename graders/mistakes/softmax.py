@@ -1,6 +1,6 @@
 """Softmax over the wrong entries, twice, or not at all."""
 
-from tensorgrade.mistakes import mistake, on
+from tensorgrade.author import mistake, on
 
 from .scale import BY_TENSOR
 
@@ -14,7 +14,10 @@ def everywhere(template: str) -> list[dict]:
     """The same replacement in every exercise that ends in a softmax over scores `S`."""
     return [
         on(BY_TENSOR, (SOFTMAX, template.replace("S", SCORES))),
-        on("causal_attention_weights", (CAUSAL, template.replace("S", "(masked_scores / d_k**0.5)"))),
+        on(
+            "causal_attention_weights",
+            (CAUSAL, template.replace("S", "(masked_scores / d_k**0.5)")),
+        ),
         on("simplified_self_attention", (SIMPLE, template.replace("S", "attn_scores"))),
     ]
 
@@ -28,13 +31,18 @@ MISTAKES = [
     ),
     mistake(
         "softmax_over_dimension_1",
-        "The softmax runs over dimension 1, which holds the keys only where there is no batch. Counted "
+        "The softmax runs over dimension 1, which holds the keys only where there is no batch. "
+        "Counted "
         "from the end, the keys are always in the same place.",
-        on("attention_weights scaled_dot_product_attention", (SOFTMAX, f"torch.softmax({SCORES}, dim=1)")),
+        on(
+            "attention_weights scaled_dot_product_attention",
+            (SOFTMAX, f"torch.softmax({SCORES}, dim=1)"),
+        ),
     ),
     mistake(
         "softmax_over_everything",
-        "One softmax runs over all scores at once. Every query needs weights of its own that sum to 1.",
+        "One softmax runs over all scores at once. Every query needs weights of its own that sum "
+        "to 1.",
         *everywhere("torch.softmax(S.flatten(), dim=0).reshape(S.shape)"),
     ),
     mistake(
@@ -58,12 +66,6 @@ MISTAKES = [
             "context_vector simplified_self_attention",
             (SIMPLE, "attn_scores / attn_scores.sum(dim=-1, keepdim=True)"),
         ),
-    ),
-    mistake(
-        "softmax_over_heads",
-        "The softmax runs over the heads, so the heads compete for each pair of tokens instead of "
-        "each one spreading its own attention.",
-        on("MultiHeadAttention", (SOFTMAX, f"torch.softmax({SCORES}, dim=1)")),
     ),
     mistake(
         "softmax_over_batch",

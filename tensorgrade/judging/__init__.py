@@ -1,1 +1,1 @@
-"""The judging of tensors: agreement, where they differ, and the properties of attention's parts."""
+"""From what was seen to a verdict on one check: agreement, what differs, what to say."""

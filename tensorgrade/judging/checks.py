@@ -1,40 +1,56 @@
 """The checks that a test can make on one exercise of an attempt. Each raises Wrong or passes.
 
-    def test_values(attempt):
-        \"\"\"softmax gives the exponentials over their sum.\"\"\"
-        attempt.softmax.agrees("values")
+def test_values(attempt):
+    \"\"\"Every row is divided by its sum.\"\"\"
+    attempt.normalise.agrees("values")
 """
+
+from typing import NoReturn
 
 import torch
 
-from ..cases import Case, spoken, spoken_shape
-from ..diagnosis import Diagnosis, OpenDiagnosis, Wrong
-from ..observation import Observation
-from . import dropout
-from .agreement import Disagreement, disagreement
-from .digest import halves_agree, home, is_refusal, rate, repeats
-from .lost_weights import lost_weights
-from .operations import arithmetic, grows, uses
-from .places import where_they_differ
+from ..exchange.cases import Case, spoken, spoken_shape
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import Seen
+from ..recognition import dropout
+from ..recognition.imprints import home
+from ..recognition.operations import arithmetic, grows, uses
+from ..recognition.signatures import is_refusal
+from .agreement import disagreement, where_they_differ
+from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
+from .judged import JudgedAttempt
 from .remarks import remarks
-from .unanswered import is_unwritten, why_unanswered
+from .unanswered import is_unwritten, lost_weights, why_it_ended, why_it_raised
 
 
 class Checks:
-    """Mixed into an exercise's attempt, which has `seen`, `name`, and the `attempt` it is of."""
+    """Mixed into an exercise's attempt. A course adds checks of its own (judging/course_checks.py).
 
-    def group(self, group: str) -> list[tuple[Case, Observation, Observation]]:
+    attempt: the attempt that the exercise is a part of. seen: what each of its cases gave.
+    """
+
+    attempt: JudgedAttempt
+    name: str
+    seen: list[Seen]
+
+    def group(self, group: str) -> list[Seen]:
         """The cases of a group, each with what is expected and what was seen."""
-        found = [entry for entry in self.seen if entry[0].group == group]
-        assert found, f"{self.name} has no cases in the group {group!r}"
-        return found
+        entries = [entry for entry in self.seen if entry.case.group == group]
+        assert entries, f"{self.name} has no cases in the group {group!r}"
+        return entries
 
-    def answered(self, group: str) -> list[tuple[Case, Observation, Observation]]:
+    def answered(self, group: str) -> list[Seen]:
         """The cases of a group. Raises Wrong where one got no answer, or an error instead."""
         for case, _, observed in self.group(group):
-            if observed.status != "answered" or observed.error:
-                raise Wrong(why_unanswered(self, case, observed))
+            self.came_back(case, observed)
+            if observed.error:
+                raise Wrong(why_it_raised(self.attempt, self.name, case, observed.error))
         return self.group(group)
+
+    def came_back(self, case: Case, observed: Observation) -> None:
+        """A case got an answer, be it an error. Raises Wrong where it got none."""
+        if observed.status != Outcome.ANSWERED:
+            raise Wrong(why_it_ended(self.attempt, case, observed.status))
 
     def agrees(self, group: str, only: str = "") -> None:
         """Every result of every case in the group agrees with the reference.
@@ -54,39 +70,47 @@ class Checks:
     def gives_no_more(self, group: str) -> None:
         """No more results come back than the reference gives: unpacking them would fail."""
         for case, expected, observed in self.answered(group):
-            most, got = (sum(name.startswith("result.") for name in (*seen.tensors, *seen.values))
-                         for seen in (expected, observed))
+            most, got = (
+                sum(name.startswith("result.") for name in (*seen.tensors, *seen.values))
+                for seen in (expected, observed)
+            )
             if got > most:
                 self.wrong("values", f"{got} results come back; {most} are asked for", case=case)
 
-    def compare(self, case: Case, name: str, expected, observed: Observation) -> None:
+    def compare(self, case: Case, name: str, expected: torch.Tensor, observed: Observation) -> None:
         """One result against the reference. Raises Wrong where they disagree."""
         actual = observed.tensors.get(name)
-        found = disagreement(actual, expected, self.attempt.tolerances)
-        if found is None:
+        gap = disagreement(actual, expected, self.attempt.tolerances)
+        if gap is None:
             return
-        said, where = describe(found, name, actual, expected, observed)
         if lost := lost_weights(observed):
             self.wrong("fact", lost, case=case)
-        self.wrong(found.kind, said, case=case, where=where, actual=actual, expected=expected,
-                   differs=found.differs,
-                   remarks=remarks(case, actual, expected, self.attempt.references.hidden))
+        self.wrong(
+            gap.kind,
+            describe(gap.kind, name, expected, observed),
+            case=case,
+            where="" if gap.differs is None else where_they_differ(gap.differs),
+            actual=actual,
+            expected=expected,
+            differs=gap.differs,
+            remarks=remarks(case, actual, expected, self.attempt.references.hidden),
+        )
 
     def keeps_inputs(self, *groups: str) -> None:
-        """No call of any of these groups changed a tensor that it was given, and each gave a result."""
-        for case, expected, observed in (entry for group in groups for entry in self.answered(group)):
+        """No call of these groups changed a tensor that it was given, and each gave a result."""
+        for case, expected, observed in (
+            entry for group in groups for entry in self.answered(group)
+        ):
             self.something_came_back(case, expected, observed)
             for name in observed.facts:
                 if changed := observed.fact(name, "changed", default=[]):
-                    said = f"it changes its input `{changed[0]}` in place; whoever called it still needs it"
-                    self.wrong("fact", said, case=case)
+                    self.wrong("fact", CHANGED.format(changed[0]), case=case)
 
     def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Doing nothing changes no input either, and earns nothing. Raises Wrong."""
         results = [name for name in expected.tensors if not name.startswith("gradient.")]
         if not any(name in observed.tensors for name in results):
-            said, _ = describe(Disagreement("absent"), results[0], None, None, observed)
-            self.wrong("absent", said, case=case)
+            self.wrong("absent", absent(results[0], observed), case=case)
 
     def keeps_dtype(self, group: str) -> None:
         """Results have the dtype of the reference."""
@@ -96,123 +120,111 @@ class Checks:
             if got != want:
                 self.wrong("fact", f"the result is {got}; {want} is asked for", case=case)
 
-    def avoids(self, group: str, calls: set[str], said: str) -> None:
+    def avoids(self, group: str, calls: set[str], problem: str) -> None:
         """None of these calls was made in a watched call."""
         for case, _, observed in self.answered(group):
             if uses(observed.fact("result", "operations", default={}), calls):
-                self.wrong("fact", said, case=case)
+                self.wrong("fact", problem, case=case)
 
-    def does_not_grow(self, group: str, said: str) -> None:
+    def does_not_grow(self, group: str, problem: str) -> None:
         """The call named `many` needs no more operations than the one named `few`.
 
         Both must have come to numbers of the right shape: what computes nothing has no loop either.
         """
         for case, expected, observed in self.answered(group):
-            results = {name: self.result(case, name, expected, observed) for name in expected.tensors}
+            results = {
+                name: self.result(case, name, expected, observed) for name in expected.tensors
+            }
             if nan := [name for name, result in results.items() if result.isnan().any()]:
                 self.wrong("nan", f"{spoken_result(nan[0])} contains NaN", case=case)
             few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
             if grows(few, many) or not arithmetic(few):
-                said = f"{said} ({arithmetic(few)} operations became {arithmetic(many)})"
-                self.wrong("fact", said, case=case)
+                counts = f"{arithmetic(few)} operations became {arithmetic(many)}"
+                self.wrong("fact", f"{problem} ({counts})", case=case)
 
     def has_parameters(self, group: str, module: str = "module") -> None:
         """Exactly the parameters of the reference: names, shapes, and that they can learn."""
         for case, expected, observed in self.answered(group):
             want = expected.facts[module]["parameters"]
             got = observed.fact(module, "parameters", default={})
-            if said := parameters_differ(want, got):
-                self.wrong("fact", said, case=case)
+            if problem := parameters_differ(want, got):
+                self.wrong("fact", problem, case=case)
 
     def has_buffer(self, group: str, name: str) -> None:
         """A tensor of that name is a buffer: no parameter and no plain attribute."""
         for case, expected, observed in self.answered(group):
             place = home(observed, "module", name)
             if place != "buffers":
-                self.wrong("fact", BUFFER_SAID[place].format(name), case=case)
+                self.wrong("fact", NO_BUFFER[place].format(name), case=case)
             want = expected.facts["module"]["buffers"][name][0]
             got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
-            if not isinstance(got, list) or got[-len(want):] != want:  # (1, n, n) serves as well as (n, n)
-                said = f"the buffer `{name}` has shape {got}; {want} is asked for"
-                self.wrong("fact", said, case=case)
+            # (1, n, n) serves as well as (n, n).
+            if not isinstance(got, list) or got[-len(want) :] != want:
+                problem = f"the buffer `{name}` has shape {got}; {want} is asked for"
+                self.wrong("fact", problem, case=case)
 
-    def refuses(self, group: str, said: str) -> None:
+    def refuses(self, group: str, problem: str) -> None:
         """Construction fails with a message of the learner's own (ValueError or AssertionError)."""
         for case, _, observed in self.group(group):
-            error = observed.error or {}
-            unwritten = error and is_unwritten(error) and not error["text"]
-            if observed.status != "answered" or error.get("missing") or unwritten:
-                raise Wrong(why_unanswered(self, case, observed))
-            if error.get("verb") == "construct" and not is_refusal(error):
-                said = f"it is refused with {error['type']}; a ValueError, or an assert, is asked for"
-            if not is_refusal(observed.error):
-                self.wrong("fact", said, case=case)
+            self.came_back(case, observed)
+            error = observed.error
+            if error and (error.missing or (is_unwritten(error) and not error.text)):
+                raise Wrong(why_it_raised(self.attempt, self.name, case, error))
+            if error and error.verb == "construct" and not is_refusal(error):
+                self.wrong("fact", REFUSED_OTHERWISE.format(error.type), case=case)
+            if not is_refusal(error):
+                self.wrong("fact", problem, case=case)
 
-    def sees_no_future(self, group: str) -> None:
-        """Two inputs differ from some token on: results before it stay, and after it change."""
-        for case, expected, observed in self.answered(group):
-            before, after = (self.result(case, r, expected, observed) for r in ("before", "after"))
-            first, second = (t for name, t in sorted(case.tensors.items()) if name.endswith(".x"))
-            cut = int((first != second).any(dim=-1).any(dim=0).nonzero()[0])
-            if not torch.allclose(before[:, :cut].double(), after[:, :cut].double(), rtol=1e-4, atol=1e-6):
-                said = f"changing only the tokens from {cut} on changes results before them: they see the future"
-                self.wrong("values", said, case=case, actual=after)
-            if torch.equal(before[:, cut:], after[:, cut:]):
-                self.wrong("values", f"changing the tokens from {cut} on changes nothing at all", case=case)
-
-    def drops_weights(self, group: str) -> None:
+    def drops_entries(self, group: str) -> None:
         """The runs `dropped` and `again` came out of `plain` by inverted dropout of single entries.
 
-        Each run and each row (sequence, head) must have lost entries of its own.
+        Each run and each row (of each part, where the case has parts) must have lost entries of its
+        own. The case names the argument that is the rate.
         """
         for case, expected, observed in self.answered(group):
-            plain, *runs = (self.result(case, r, expected, observed) for r in ("plain", "dropped", "again"))
-            p, entries = rate(case), int((plain.abs() > 1e-12).sum())
-            seen = [dropout.behaviour(plain, run) for run in runs]
-            said = REPEATS_SAID.get(repeats(case, observed))
-            if said and all(0 < run.zeros < 1 for run in seen):
-                self.wrong("fact", said, case=case, actual=runs[0])
-            for run, found in zip(runs, seen):
-                if not dropout.looks_like(found, p, entries):
-                    self.wrong("fact", dropout.sentence(found, p), case=case, actual=run)
+            plain, dropped, again = (
+                self.result(case, r, expected, observed) for r in ("plain", "dropped", "again")
+            )
+            p, entries = dropout.rate(case), int((plain.abs() > 1e-12).sum())
+            behaviours = [(run, dropout.behaviour(plain, run)) for run in (dropped, again)]
+            problem = REPEATED.get(dropout.repeats(case, plain, dropped, again))
+            if problem and all(0 < behaviour.zeros < 1 for _, behaviour in behaviours):
+                self.wrong("fact", problem, case=case, actual=dropped)
+            for run, behaviour in behaviours:
+                if not dropout.looks_like(behaviour, p, entries):
+                    self.wrong("fact", dropout.sentence(behaviour, p), case=case, actual=run)
 
-    def drops_gradients(self, group: str) -> None:
-        """Gradients of `dropped` pass where an entry was kept, scaled like it, and nowhere else."""
+    def drops_gradients(self, group: str, name: str) -> None:
+        """Gradients of `dropped` pass where an entry was kept, scaled like it, and nowhere else.
+
+        name: the argument whose entries are dropped.
+        """
         for case, expected, observed in self.answered(group):
-            plain, dropped = (self.result(case, r, expected, observed) for r in ("plain", "dropped"))
+            plain, dropped = (
+                self.result(case, r, expected, observed) for r in ("plain", "dropped")
+            )
             if not (dropped == 0).any():
-                self.wrong("fact", "in training nothing is dropped at all", case=case, actual=dropped)
-            gradient = self.result(case, "gradient.attn_weights", expected, observed)
-            if not torch.allclose(gradient.double() * plain, dropped.double(), rtol=1e-3, atol=1e-6):
-                said = "the gradient for `attn_weights` is not that of the entries that were kept"
-                self.wrong("values", said, case=case, actual=gradient)
-
-    def drops_both_halves(self, group: str) -> None:
-        """`drops_weights`, and what is dropped is a weight, not a value or an output.
-
-        The values are two identity matrices side by side, so the result holds the attention
-        weights twice, and both halves must have lost the same entries.
-        """
-        for case, expected, observed in self.answered(group):
-            dropped = self.result(case, "dropped", expected, observed)
-            if dropped.isnan().any():
-                self.wrong("nan", "in training the result contains NaN", case=case, actual=dropped)
-            if not halves_agree(dropped):
-                said = "what is dropped is not an attention weight: a dropped weight takes all of a value with it"
-                self.wrong("fact", said, case=case, actual=dropped)
-        self.drops_weights(group)
+                problem = "in training nothing is dropped at all"
+                self.wrong("fact", problem, case=case, actual=dropped)
+            gradient = self.result(case, f"gradient.{name}", expected, observed)
+            passed = gradient.double() * plain
+            if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
+                problem = f"the gradient for `{name}` is not that of the entries that were kept"
+                self.wrong("values", problem, case=case, actual=gradient)
 
     def agrees_on_keys(self, group: str, *keys: str) -> None:
         """The dicts returned have these keys with the reference's values (tuples or lists)."""
         for case, expected, observed in self.answered(group):
             got = observed.values.get("result", {}).get("json")
             if not isinstance(got, dict):
-                self.wrong("values", f"the result is {shown(observed, 'result')}; a dict is asked for", case=case)
+                problem = f"the result is {shown(observed, 'result')}; a dict is asked for"
+                self.wrong("values", problem, case=case)
             for key in keys:
                 if got.get(key) != expected.values["result"]["json"][key]:
                     self.wrong("values", f"`{key}` is {got.get(key, 'missing')}", case=case)
                 if not all(type(size) is int for size in got[key]):
-                    self.wrong("values", f"`{key}` is {got[key]}; sizes are whole numbers", case=case)
+                    problem = f"`{key}` is {got[key]}; sizes are whole numbers"
+                    self.wrong("values", problem, case=case)
 
     def keeps_order(self, group: str) -> None:
         """The dicts returned have the reference's keys in its order."""
@@ -220,33 +232,53 @@ class Checks:
             got = observed.values.get("result", {}).get("json")
             want = list(expected.values["result"]["json"])
             if not isinstance(got, dict) or list(got) != want:
-                said = f"the keys are {', '.join(got) if isinstance(got, dict) else 'missing'}; asked for are {', '.join(want)}"
-                self.wrong("fact", said, case=case)
+                keys = ", ".join(got) if isinstance(got, dict) else "missing"
+                problem = f"the keys are {keys}; asked for are {', '.join(want)}"
+                self.wrong("fact", problem, case=case)
 
-    def result(self, case: Case, name: str, expected: Observation, observed: Observation):
+    def result(
+        self, case: Case, name: str, expected: Observation, observed: Observation
+    ) -> torch.Tensor:
         """One result, which has at least the shape of the reference. Raises Wrong if not."""
-        actual = observed.tensors.get(name)
-        if actual is None or actual.shape != expected.tensors[name].shape:
-            kind = "absent" if actual is None else "shape"
-            said, _ = describe(Disagreement(kind), name, actual, expected.tensors[name], observed)
-            self.wrong(kind, said, case=case, actual=actual, expected=expected.tensors[name])
-        return actual
+        actual, reference = observed.tensors.get(name), expected.tensors[name]
+        if actual is not None and actual.shape == reference.shape:
+            return actual
+        kind = "absent" if actual is None else "shape"
+        problem = describe(kind, name, reference, observed)
+        self.wrong(kind, problem, case=case, actual=actual, expected=reference)
 
-    def wrong(self, kind: str, said: str, *, case: Case, expected=None, differs=None, **details):
+    def wrong(
+        self,
+        kind: str,
+        problem: str,
+        *,
+        case: Case,
+        where: str = "",
+        actual: torch.Tensor | None = None,
+        expected: torch.Tensor | None = None,
+        differs: torch.Tensor | None = None,
+        remarks: tuple[str, ...] = (),
+    ) -> NoReturn:
         """Raise Wrong, with the expected values only where the case is public."""
-        details |= {"kind": kind, "said": said, "called": spoken(case)}
+        told = Diagnosis(
+            Kind(kind), problem, spoken(case), where, case.name, actual, remarks=remarks
+        )
         if self.attempt.references.hidden:
-            raise Wrong(Diagnosis(**details))
-        raise Wrong(OpenDiagnosis(**details, expected=expected, differs=differs))
+            raise Wrong(told)
+        raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs))
 
 
-REPEATS_SAID = {
+CHANGED = "it changes its input `{}` in place; whoever called it still needs it"
+REFUSED_OTHERWISE = "it is refused with {}; a ValueError, or an assert, is asked for"
+REPEATED = {
     "calls": "every call drops the same entries, whatever the seed; each call should draw anew",
-    "slices": "the same places are dropped in every row, sequence or head; each entry is dropped on its own",
+    "slices": "the same places are dropped in every row or every slice; "
+    "each entry is dropped on its own",
 }
-BUFFER_SAID = {
+NO_BUFFER = {
     "parameters": "`{}` is a parameter; an optimiser would try to learn it. A buffer is asked for",
-    "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. A buffer is asked for",
+    "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. "
+    "A buffer is asked for",
     "nowhere": "the module keeps no buffer named `{}`",
 }
 
@@ -255,33 +287,36 @@ def parameters_differ(want: dict, got: dict) -> str | None:
     """One sentence on how a module's parameters differ from those asked for."""
     missing, extra = sorted(set(want) - set(got)), sorted(set(got) - set(want))
     if missing:
-        found = f"; it has {', '.join(f'`{name}`' for name in sorted(got)[:8])}" if got else "; it has none"
-        return f"the module has no parameter `{missing[0]}`{found}"
+        there = ", ".join(f"`{name}`" for name in sorted(got)[:8]) or "none"
+        return f"the module has no parameter `{missing[0]}`; it has {there}"
     if extra:
         return f"the module has a parameter `{extra[0]}` that is not asked for"
     for name in want:
         if got[name] != want[name]:
             shape = got[name][0] if isinstance(got[name], list) and got[name] else "?"
-            return f"parameter `{name}` has shape {shape} or does not learn; {want[name][0]} is asked for"
+            return (
+                f"parameter `{name}` has shape {shape} or does not learn; "
+                f"{want[name][0]} is asked for"
+            )
     return None
 
 
-def describe(
-    found: Disagreement, name: str, actual, expected, observed: Observation
-) -> tuple[str, str]:
-    """(what is wrong, where) in words, for a result that disagrees."""
-    what = spoken_result(name)
-    if found.kind == "absent":
-        return f"{what} is {shown(observed, name)}{asked_for(observed, name)}", ""
-    if found.kind == "shape":
-        return (
-            f"{what} has shape {spoken_shape(actual.shape)} where "
-            f"{spoken_shape(expected.shape)} is asked for"
-        ), ""
-    where = where_they_differ(found.differs)
-    if found.kind == "nan":
-        return f"{what} contains NaN", where
-    return f"{what} has the right shape but not the right values", where
+def describe(kind: str, name: str, expected: torch.Tensor, observed: Observation) -> str:
+    """What is wrong, in words, with a result that disagrees in this way."""
+    what, actual = spoken_result(name), observed.tensors.get(name)
+    if actual is None:
+        return absent(name, observed)
+    if kind == "shape":
+        shape, asked = spoken_shape(actual.shape), spoken_shape(expected.shape)
+        return f"{what} has shape {shape} where {asked} is asked for"
+    if kind == "nan":
+        return f"{what} contains NaN"
+    return f"{what} has the right shape but not the right values"
+
+
+def absent(name: str, observed: Observation) -> str:
+    """What came in the place of a tensor, in words."""
+    return f"{spoken_result(name)} is {shown(observed, name)}{asked_for(observed, name)}"
 
 
 def spoken_result(name: str) -> str:
@@ -297,7 +332,7 @@ def shown(observed: Observation, name: str) -> str:
     """What came back where something else was asked for."""
     if name.startswith("gradient."):
         return "missing: nothing that is differentiable leads from there to the result"
-    parts = sum(found.startswith(f"{name}.") for found in observed.tensors)
+    parts = sum(other.startswith(f"{name}.") for other in observed.tensors)
     if parts:
         return f"a tuple or list of {parts} tensor{'s' * (parts > 1)}"
     value = observed.values.get(name) or observed.values.get(name.split(".")[0])
@@ -307,6 +342,8 @@ def shown(observed: Observation, name: str) -> str:
         return "None: is there a `return`?"
     if isinstance(value.get("json"), dict):
         return f"a dict with the keys {', '.join(value['json'])[:200]}"
+    if str(value.get("type")).endswith(" tensor"):  # one that cannot be stored as plain numbers
+        return f"a {value.get('type')}"
     if value.get("json") is None:
         return f"an object of type {value.get('type')}"
     return f"{str(value['json'])[:200]} ({value.get('type')})"
@@ -315,5 +352,5 @@ def shown(observed: Observation, name: str) -> str:
 def asked_for(observed: Observation, name: str) -> str:
     """That a tensor should have come, where something else did."""
     other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType" and "." not in name
-    parts = any(found.startswith(f"{name}.") for found in observed.tensors)
+    parts = any(result.startswith(f"{name}.") for result in observed.tensors)
     return "; one tensor is asked for" if other or parts else ""

@@ -1,25 +1,27 @@
 """The preprocessor that takes the place of nbgrader's `Execute`: points from hidden graders.
 
 No kernel is started. The learner's definitions go to the sandboxed graders, and what these say
-becomes the output of the graded cells, in the form in which nbgrader reads partial credit.
+becomes the output of the graded cells, in the form in which nbgrader reads partial credit: a
+number, and a card for people. Nothing in a card was ever an expected value.
 """
 
 from pathlib import Path
 
 import nbformat
-from nbgrader.api import Gradebook
+from jinja2 import Environment
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook, GradeCell, Notebook, SourceCell
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
-from ..extracting import NotebookSource, code_cells, extract
-from ..submission import Unreadable
-from .graded_cards import graded_card
-from .missing_cells import restore_graded_cells
+from ..attempts.setup import Setup
+from ..sources.handins import Handin
 from .pouring import script_behind
 from .warm_grader import grade
 
 PREFIX = "points-"
+NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
 
 
 class HiddenGraders(NbGraderPreprocessor):
@@ -39,7 +41,7 @@ class HiddenGraders(NbGraderPreprocessor):
         {}, help="When chapters are due, as nbgrader writes it: {'ch1': '2027-01-15 23:59 UTC'}."
     ).tag(config=True)
 
-    def preprocess(self, nb, resources):
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Grade one submitted notebook. What learners wrote into outputs and tags means nothing."""
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as gradebook:
@@ -49,24 +51,22 @@ class HiddenGraders(NbGraderPreprocessor):
                 nb, gradebook.find_notebook(where["notebook"], where["assignment"])
             )
         folder = Path(resources.get("metadata", {}).get("path", "."))
-        handed_in = self.handed_in(nb, where, folder)
-        verdicts = grade(handed_in, Path(self.graders).resolve(), self.isolation, self.device)
-        source = source_in(nb)
+        setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
+        verdicts = grade(self.handin(nb, where, folder), setup)
         for cell in filter(earns_points, nb.cells):
-            self.write(cell, verdicts, source)
+            self.write(cell, verdicts)
         return nb, resources
 
-    def handed_in(self, nb, where: dict, folder: Path) -> tuple[str, str, str, bytes]:
-        """(student, chapter, file name, content) of the notebook, or of the script poured into it."""
-        chapter = where["assignment"]
-        script = script_behind(
-            nb, folder / f"{chapter}.py", Path(self.release, chapter, f"{chapter}.ipynb")
-        )
+    def handin(self, nb: NotebookNode, where: dict, folder: Path) -> Handin:
+        """The notebook, or the script that was poured into it."""
+        student, chapter = where["student"], where["assignment"]
+        released = Path(self.release, chapter, f"{chapter}.ipynb")
+        script = script_behind(nb, folder / f"{chapter}.py", released)
         if script is not None:
-            return where["student"], chapter, f"{chapter}.py", script
-        return where["student"], chapter, f"{chapter}.ipynb", nbformat.writes(nb).encode()
+            return Handin(student, chapter, f"{chapter}.py", script)
+        return Handin(student, chapter, f"{chapter}.ipynb", nbformat.writes(nb).encode())
 
-    def write(self, cell, verdicts: list, source: NotebookSource | None) -> None:
+    def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
         """Make a verdict the cell's one output: a number for nbgrader, a card for people."""
         name = cell.metadata.nbgrader.grade_id.removeprefix(PREFIX)
         verdict = next((verdict for verdict in verdicts if verdict["exercise"] == name), None)
@@ -74,13 +74,15 @@ class HiddenGraders(NbGraderPreprocessor):
         earned = points_of(verdict, most)
         shown = {
             "text/plain": repr(earned),
-            "text/html": graded_card(verdict, earned, most, relocated(verdict, source)),
+            "text/html": graded_card(
+                verdict, earned, most, verdict["message"] if verdict else NO_SUCH_EXERCISE
+            ),
         }
         cell.outputs = [nbformat.v4.new_output("execute_result", shown, execution_count=None)]
         cell.execution_count = None
 
 
-def earns_points(cell) -> bool:
+def earns_points(cell: NotebookNode) -> bool:
     """Whether a cell is graded by the hidden graders, and not by a person."""
     named = is_grade(cell) and cell.metadata.nbgrader.grade_id.startswith(PREFIX)
     return bool(named and not is_solution(cell) and cell.cell_type == "code")
@@ -93,16 +95,75 @@ def points_of(verdict: dict | None, most: float) -> float:
     return round(min(1.0, max(0.0, verdict["points"] / verdict["max_points"])) * most, 6)
 
 
-def source_in(nb) -> NotebookSource | None:
-    """What was graded of a notebook; None where it cannot be read."""
-    try:
-        return extract(code_cells(nbformat.writes(nb), "the notebook"))
-    except Unreadable:
-        return None
+STATES = {
+    "passed": ("✓ right", "#2e7d32"),
+    "partial": ("◐ partly right", "#8a5a00"),
+    "failed": ("✗ wrong", "#b00020"),
+    "not_attempted": ("○ not written yet", "#5f6368"),
+    "error": ("✗ ends in an error", "#b00020"),
+    "timeout": ("✗ does not come to an end", "#b00020"),
+    "killed": ("✗ was ended", "#b00020"),
+}
+TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
+<div style="border:1px solid #c8ccd0;border-left:6px solid {{ colour }};border-radius:4px;\
+padding:10px 14px;max-width:900px;background:#ffffff;color:#202124;font:14px/1.45 sans-serif">
+<div style="font-size:15px"><b style="color:{{ colour }}">{{ state }}</b>
+&nbsp;<code style="background:none;color:inherit">{{ exercise }}</code>
+<span style="color:#5f6368">&nbsp;{{ points(earned) }} of {{ points(most) }} points</span></div>
+{% if message != "Right." %}
+<div style="margin-top:6px">{{ message }}</div>
+{% endif %}
+{% if mistakes %}
+<div style="margin-top:6px;color:#5f6368">recognised: {{ mistakes | join(", ") }}</div>
+{% endif %}
+{% if isolation == "none" %}
+<div style="margin-top:6px;color:#8a5a00">graded without isolation</div>
+{% endif %}
+</div>
+""")
 
 
-def relocated(verdict: dict | None, source: NotebookSource | None) -> str:
-    """A verdict's sentence, with lines counted from the top of their cell."""
-    if verdict is None:
-        return "The course has no exercise of this name any more."
-    return source.relocate(verdict["message"]) if source else verdict["message"]
+def graded_card(verdict: dict | None, earned: float, most: float, message: str) -> str:
+    """The HTML of a card, from a row of `results.jsonl`; only the message where there is none."""
+    told = verdict or {"status": "not_attempted", "exercise": "", "mistakes": [], "isolation": ""}
+    state, colour = STATES[told["status"]]
+    return TEMPLATE.render(
+        state=state,
+        colour=colour,
+        exercise=told["exercise"],
+        earned=earned,
+        most=most,
+        message=message,
+        mistakes=told["mistakes"],
+        isolation=told["isolation"],
+        points="{:g}".format,
+    )
+
+
+def restore_graded_cells(nb: NotebookNode, released: Notebook) -> None:
+    """Append what is missing. released: the notebook as the gradebook knows it.
+
+    A chapter that was released again may have new exercises; old submissions get their cells too.
+    """
+    there = {cell.metadata.nbgrader.grade_id for cell in nb.cells if is_grade(cell)}
+    sources = {cell.name: cell for cell in released.source_cells}
+    for graded in released.grade_cells:
+        if graded.name not in there and graded.cell_type == "code":
+            nb.cells.append(restored(graded, sources[graded.name]))
+
+
+def restored(graded: GradeCell, source: SourceCell) -> NotebookNode:
+    """A graded cell made from the gradebook's records of it."""
+    cell = nbformat.v4.new_code_cell(source.source)
+    cell.metadata["nbgrader"] = {
+        "grade": True,
+        "grade_id": graded.name,
+        "locked": True,
+        "points": graded.max_score,
+        "schema_version": 3,
+        "solution": False,
+        "task": False,
+        "checksum": source.checksum,
+        "cell_type": "code",
+    }
+    return cell

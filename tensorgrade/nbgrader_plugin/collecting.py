@@ -10,13 +10,11 @@ from .pouring import pour_all
 class CollectScriptsToo(ExchangeCollect):
     """Collects from the exchange as nbgrader does; learners may hand in `.py` files as well."""
 
-    def copy_files(self):
+    def copy_files(self) -> None:
         """Copy, then pour."""
         super().copy_files()
         root = Path(self.coursedir.root)
-        submitted, release = (
-            root / self.coursedir.submitted_directory,
-            root / self.coursedir.release_directory,
-        )
+        submitted = root / self.coursedir.submitted_directory
+        release = root / self.coursedir.release_directory
         for notebook in pour_all(submitted, release, self.coursedir.assignment_id):
             self.log.info("Made %s from the script beside it", notebook)

@@ -1,8 +1,7 @@
 """Pours a script into the released notebook, so that nbgrader shows it like any other submission.
 
-Where a learner hands in both, the notebook counts if at least one exercise is written in it, and
-the script otherwise. (Who fetches a chapter and works in a script hands in an untouched notebook
-beside it.) Pour a folder by hand with `python -m tensorgrade.nbgrader_plugin.pouring submitted`.
+Where a learner hands in both, sources/handins.py says which of them counts. Pour a folder by hand
+with `python -m tensorgrade.nbgrader_plugin.pouring submitted`.
 """
 
 import ast
@@ -10,13 +9,15 @@ import sys
 from pathlib import Path
 
 import nbformat
+from nbformat import NotebookNode
 from nbgrader.utils import is_solution
 
-from ..extracting import source_from_notebook, written
 from ..runner.loading import bound_names, top_level_blocks
-from ..submission import Unreadable, decode
+from ..sources.handins import notebook_counts
+from ..sources.submission import Unreadable, decode
 
 REST = "from-script"
+UNREADABLE = ".unreadable"  # a name that nbgrader does not take for a notebook
 
 
 def pour_all(submitted: Path, release: Path, chapter: str = "*") -> list[Path]:
@@ -25,29 +26,40 @@ def pour_all(submitted: Path, release: Path, chapter: str = "*") -> list[Path]:
     for script in sorted(submitted.glob(f"*/{chapter}/*.py")):
         name = script.parent.name
         released = release / name / f"{name}.ipynb"
-        if script.stem == name and released.is_file() and script_counts(script):
+        if script.stem == name and released.is_file() and script_counts(script, released):
             notebook = script.with_suffix(".ipynb")
+            if notebook.exists():
+                make_way(notebook)
             nbformat.write(pour(text_of(script.read_bytes(), script.name), released), notebook)
             poured.append(notebook)
     return poured
 
 
-def script_counts(script: Path) -> bool:
-    """Whether a script is what counts: no notebook is beside it, or nothing is written in that.
+def script_counts(script: Path, released: Path) -> bool:
+    """Whether a script is what counts: no notebook is beside it, or not the one that counts.
 
-    Neither a link nor a notebook that cannot be read is replaced.
+    A link is never replaced.
     """
     notebook = script.with_suffix(".ipynb")
     if script.is_symlink() or notebook.is_symlink():
         return False
     if not notebook.exists():
         return True
+    return not notebook_counts(notebook.read_bytes(), exercises_in(released))
+
+
+def exercises_in(released: Path) -> set[str]:
+    """The names of a chapter's exercises: its notebook has a cell to write in for each."""
+    nb = nbformat.read(released, as_version=4)
+    return {cell.metadata.nbgrader.grade_id for cell in nb.cells if is_solution(cell)}
+
+
+def make_way(notebook: Path) -> None:
+    """Keep a notebook that no rule can read under another name: somebody may mend it by hand."""
     try:
-        return not written(
-            source_from_notebook(text_of(notebook.read_bytes(), notebook.name), notebook.name)
-        )
-    except Unreadable:
-        return False
+        nbformat.read(notebook, as_version=4)
+    except Exception:  # nbformat and its validators fail in many ways
+        notebook.rename(notebook.with_name(f"{notebook.name}{UNREADABLE}"))
 
 
 def text_of(content: bytes, name: str) -> str:
@@ -58,7 +70,7 @@ def text_of(content: bytes, name: str) -> str:
         return f"# {error}\n"
 
 
-def pour(script: str, released: Path):
+def pour(script: str, released: Path) -> NotebookNode:
     """The released notebook with a script's definitions in its solution cells.
 
     What is no exercise goes into a cell of its own in front of the first of them, unless the
@@ -108,11 +120,11 @@ def names_of(block: str) -> list[str]:
     >>> names_of("@torch.no_grad()\\nclass A(:")
     ['A']
     """
-    heads = (line.split() for line in block.split("\n") if line.startswith(("def ", "class ")))
-    return [head[1].split("(")[0].split(":")[0] for head in heads if len(head) > 1]
+    lines = (line.split() for line in block.split("\n") if line.startswith(("def ", "class ")))
+    return [words[1].split("(")[0].split(":")[0] for words in lines if len(words) > 1]
 
 
-def script_behind(nb, script: Path, released: Path) -> bytes | None:
+def script_behind(nb: NotebookNode, script: Path, released: Path) -> bytes | None:
     """The script that a notebook was poured from, to be graded as it is; None if it was not.
 
     Nothing in the notebook is believed: the script is poured again, and has to give the same.
@@ -124,7 +136,7 @@ def script_behind(nb, script: Path, released: Path) -> bytes | None:
     return content if answers_in(again) == answers_in(nb) else None
 
 
-def answers_in(nb) -> list[str]:
+def answers_in(nb: NotebookNode) -> list[str]:
     """The sources of the cells that pouring fills."""
     return [cell.source for cell in nb.cells if is_solution(cell) or cell.get("id") == REST]
 

@@ -1,44 +1,48 @@
 """One grading process that stays warm from one submission to the next.
 
 It lives in a process of its own because nbgrader may run inside a Jupyter server, which is no
-place for pytest and torch, and because a submission that ends it costs nobody else anything.
+place for pytest and torch (they are imported over there alone), and because a submission that ends
+it costs nobody else anything.
 """
 
 import functools
-import multiprocessing
 import sys
 import types
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..grading.material import digest_of, material
-from . import grading_process
+from ..attempts.setup import Setup
+from ..course_sources import load_course
+from ..instructor.dependencies import digest_of, graders_files
+from ..processes import side_by_side
+from ..sources.handins import Handin
 
 TRIES = 2
 WARM: dict[tuple, Executor] = {}
 
 
-def grade(handed_in: tuple, graders: Path, isolation: str, device: str) -> list[dict]:
-    """Rows with the verdicts on (student, chapter, file name, content).
+def grade(handin: Handin, setup: Setup) -> list[dict]:
+    """Rows with the verdicts on a hand-in.
 
     Graders that changed on disk are read anew.
     """
-    key = (graders, digest_now(graders), isolation, device)
+    key = (setup, digest_now(setup.tests))
     for _ in range(TRIES):
         try:
             with bare_main():
-                rows = warm(key).submit(grading_process.grade, handed_in)
+                rows = warm(key).submit(grade_there, handin)
             return rows.result()
         except BrokenProcessPool:
             forget(key)
-    return grading_process.given_up(handed_in, graders)
+    return given_up(handin, setup.tests)
 
 
 def digest_now(graders: Path) -> str:
     """The digest of the graders as they are; their files are only read again if one was written."""
-    files = [*material(graders).values(), graders.parent / "course_config.py"]
+    files = [*graders_files(graders).values(), graders.parent / "course_config.py"]
     return digest(
         graders, tuple((path, path.stat().st_mtime_ns) for path in files if path.is_file())
     )
@@ -51,8 +55,8 @@ def digest(graders: Path, written: tuple) -> str:
 
 
 @contextmanager
-def bare_main():
-    """New processes begin by importing the main module anew; spare them nbgrader or a whole server."""
+def bare_main() -> Iterator[None]:
+    """New processes begin by importing the main module anew; spare them nbgrader or a server."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
@@ -66,13 +70,34 @@ def warm(key: tuple) -> Executor:
     if key not in WARM:
         for old in list(WARM):
             forget(old)
-        graders, _, isolation, device = key
-        spawn = multiprocessing.get_context("spawn")
-        arguments = str(graders), isolation, device
-        WARM[key] = ProcessPoolExecutor(1, spawn, grading_process.start, arguments)
+        setup, _ = key
+        WARM[key] = side_by_side(1, start_there, setup)
     return WARM[key]
 
 
 def forget(key: tuple) -> None:
     """End a process."""
     WARM.pop(key).shutdown(wait=False)
+
+
+def start_there(setup: Setup) -> None:
+    """In the process: make it ready."""
+    from ..instructor import grader
+
+    grader.start(setup)
+
+
+def grade_there(handin: Handin) -> list[dict]:
+    """In the process: the verdicts on a hand-in, as rows of `results.jsonl`."""
+    from ..instructor import grader
+
+    return [verdict.row() for verdict in grader.grade(handin)]
+
+
+def given_up(handin: Handin, graders: Path) -> list[dict]:
+    """Rows for what ended its process again and again."""
+    from ..attempts.verdict import Status
+    from ..instructor.grader import ENDED_ITS_WORKER, set_aside
+
+    aside = set_aside(handin, load_course(graders), Status.KILLED, ENDED_ITS_WORKER)
+    return [verdict.row() for verdict in aside]

@@ -1,6 +1,7 @@
 """Bounds on what one process may use: memory, processor time, files, processes."""
 
 import os
+from typing import Any
 
 
 def set_bounds(config: dict) -> None:
@@ -13,7 +14,7 @@ def set_bounds(config: dict) -> None:
             set_bound(resource, number, bound)
 
 
-def set_bound(resource, number: int, bound: int) -> None:
+def set_bound(resource: Any, number: int, bound: int) -> None:
     """Lower one limit; one that is lower already stays."""
     _, hard = resource.getrlimit(number)
     lowest = bound if hard == resource.RLIM_INFINITY else min(bound, hard)

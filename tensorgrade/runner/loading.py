@@ -6,6 +6,7 @@ blocks, and the blocks that parse are kept.
 """
 
 import __future__
+
 import ast
 import linecache
 import re
@@ -27,7 +28,9 @@ class Problem:
     error: dict
 
 
-def load_module(name: str, source: str, filename: str, definitions_only: bool = False):
+def load_module(
+    name: str, source: str, filename: str, definitions_only: bool = False
+) -> tuple[types.ModuleType, list[dict]]:
     """A module made from the learner's source, and the problems met on the way.
 
     `definitions_only` keeps imports, functions, classes and literal assignments: the second try
@@ -42,7 +45,8 @@ def load_module(name: str, source: str, filename: str, definitions_only: bool = 
     sys.modules[name] = module
     # Errors quote the learner's line even where the file itself is not to be seen.
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    problems, flags = [], 0
+    problems: list[Problem] = []
+    flags = 0
     for statement in statements(source, filename, problems):
         flags |= future_flags(statement)
         if not definitions_only or is_definition(statement):
@@ -50,7 +54,13 @@ def load_module(name: str, source: str, filename: str, definitions_only: bool = 
     return module, [asdict(problem) for problem in problems]
 
 
-def run(statement: ast.stmt, module, filename: str, flags: int, problems: list[Problem]) -> None:
+def run(
+    statement: ast.stmt,
+    module: types.ModuleType,
+    filename: str,
+    flags: int,
+    problems: list[Problem],
+) -> None:
     """Run one top-level statement; a failure takes away the names it would have bound."""
     try:
         tree = ast.Module([statement], [])
@@ -109,8 +119,8 @@ def is_definition(statement: ast.stmt) -> bool:
         try:
             ast.literal_eval(statement.value)
             return True
-        except (ValueError, RecursionError):
-            return False
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            return False  # all that literal_eval is documented to raise
     return isinstance(statement, KEPT)
 
 

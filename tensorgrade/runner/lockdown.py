@@ -8,10 +8,9 @@ import os
 import signal
 
 from .bounds import set_bounds
-from .call_filter import filter_calls
 from .landlock import restrict_files
 from .namespaces import own_mounts, own_network, own_shared_memory
-from .privileges import give_up_privileges
+from .privileges import filter_calls, give_up_privileges
 from .system import prctl
 
 DIE_WITH_PARENT, DUMPABLE = 1, 4

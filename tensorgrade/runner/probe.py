@@ -1,10 +1,11 @@
 """Tries each layer of the lock-down in a process of its own: what a machine gives shows by trying.
 
-    {"mount": "", "landlock": "system call 444: Function not implemented", …}
+{"mount": "", "landlock": "system call 444: Function not implemented", …}
 """
 
 import json
 import os
+from collections.abc import Callable
 
 from .lockdown import STEPS
 from .namespaces import fork_as_first_process
@@ -29,7 +30,7 @@ def process_namespace(config: dict) -> None:
         raise OSError("the child is not process 1")
 
 
-def outcome(step, config: dict) -> str:
+def outcome(step: Callable[[dict], object], config: dict) -> str:
     """What came of a step in a forked process: "" when it worked, else the error's text."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -43,7 +44,7 @@ def outcome(step, config: dict) -> str:
     return text.removeprefix("ok") if text else f"the process ended with status {status}"
 
 
-def error_of(step, config: dict) -> str:
+def error_of(step: Callable[[dict], object], config: dict) -> str:
     """`ok`, or the text of the error that a step raised."""
     try:
         step(config)

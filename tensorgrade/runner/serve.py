@@ -3,26 +3,26 @@
 import sys
 import types
 from difflib import get_close_matches
+from typing import Any, BinaryIO
 
 from .loading import load_module
 from .messages import pack, receive, send, unpack
-from .verbs import Stage
+from .verbs import CaseRunner
 
 
-def serve(reader, writer) -> None:
+def serve(reader: BinaryIO, writer: BinaryIO) -> None:
     """Answer requests until the other side closes the stream."""
-    stage = None
     while (message := receive(reader)) is not None:
         request, tensors = unpack(message)
         if request["do"] == "load":
-            stage, reply = load(request)
+            case_runner, reply = load(request)
             send(writer, pack(reply))
         else:
             for case in request["cases"]:
-                send(writer, run(stage, case, tensors))
+                send(writer, run(case_runner, case, tensors))
 
 
-def load(request: dict) -> tuple[Stage, dict]:
+def load(request: dict) -> tuple[CaseRunner, dict]:
     """Load the learner's file beside the stand-ins; say which names it defines and what failed."""
     given = install_given(request["given"])
     module, problems = load_module(
@@ -31,30 +31,32 @@ def load(request: dict) -> tuple[Stage, dict]:
     names = defined_names(module)
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
-    stage = Stage(module, given, request["device"])
-    return stage, {"names": names[:500], "problems": problems[:100]}
+    case_runner = CaseRunner(module, given, request["device"])
+    return case_runner, {"names": names[:500], "problems": problems[:100]}
 
 
-def defined_names(module) -> list[str]:
+def defined_names(module: types.ModuleType) -> list[str]:
     """Functions and classes that the learner's file itself defines."""
-    own = {k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__}
+    own = {
+        k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__
+    }
     return sorted(name for name, value in own.items() if callable(value))
 
 
-def put_in_place(module, name: str, stand_in) -> None:
+def put_in_place(module: types.ModuleType, name: str, stand_in: object) -> None:
     """Bind a stand-in to its name, and to a misspelling of it where the name itself is missing.
 
     A learner may have pasted an own copy of what the stand-in stands for, under either.
     """
     if name not in vars(module):
         close = get_close_matches(name, defined_names(module), 1, 0.9)
-        vars(module).update({misspelt: stand_in for misspelt in close})
+        vars(module).update(dict.fromkeys(close, stand_in))
     vars(module)[name] = stand_in
 
 
 def install_given(given: dict[str, str]) -> dict:
     """Make importable modules of the stand-ins' sources; returns all their names."""
-    names = {}
+    names: dict[str, Any] = {}
     for module_name, source in given.items():
         module = types.ModuleType(module_name)
         exec(compile(source, f"{module_name} (given)", "exec"), module.__dict__)
@@ -63,9 +65,9 @@ def install_given(given: dict[str, str]) -> dict:
     return names
 
 
-def run(stage: Stage, case: dict, tensors: dict) -> bytes:
+def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
     """One case's reply, under the id that it was asked with."""
     prefix = case["id"] + "/"
     own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    header, results = stage.run_case(case["steps"], own)
+    header, results = case_runner.run_case(case["steps"], own)
     return pack({"id": case["id"], **header}, results)

@@ -10,7 +10,7 @@ from .namespaces import NEW_MOUNT, unshare
 from .system import mount
 
 PRIVATE, RECURSIVE, BIND = 1 << 18, 1 << 14, 1 << 12
-STAGE = "/tmp"
+SHOWN_AT = "/tmp"
 
 
 def main(order: dict) -> None:
@@ -34,13 +34,13 @@ def show(sources: list[str]) -> list[str]:
         return sources
     # Opened first: what is mounted now may hide a path that is still to be shown.
     opened = [os.open(path, os.O_PATH) for path in sources]
-    mount("tmpfs", STAGE, "tmpfs", 0, "mode=0755,size=1m")
+    mount("tmpfs", SHOWN_AT, "tmpfs", 0, "mode=0755,size=1m")
     return [show_one(descriptor, number) for number, descriptor in enumerate(opened)]
 
 
 def show_one(descriptor: int, number: int) -> str:
-    """Mount what a descriptor stands for on a fresh name in the stage."""
-    source, target = f"/proc/self/fd/{descriptor}", f"{STAGE}/{number}"
+    """Mount what a descriptor stands for on a fresh name there."""
+    source, target = f"/proc/self/fd/{descriptor}", f"{SHOWN_AT}/{number}"
     if os.path.isdir(source):
         os.mkdir(target, 0o755)
     else:

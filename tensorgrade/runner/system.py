@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from typing import Any
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -20,7 +21,7 @@ def prctl(option: int, *arguments: int) -> int:
     return checked(LIBC.prctl(option, *padded), f"prctl {option}")
 
 
-def system_call(number: int, *arguments) -> int:
+def system_call(number: int, *arguments: Any) -> int:
     """A system call by its number. Raises OSError."""
     return checked(LIBC.syscall(ctypes.c_long(number), *arguments), f"system call {number}")
 

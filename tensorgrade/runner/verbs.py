@@ -5,32 +5,37 @@ known outside by a handle. What a step returns is collected under the names the 
 """
 
 import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from numbers import Integral
+from types import ModuleType
+from typing import Any, TypeGuard
 
 import torch
 from torch import nn
 
 from .errors import OutOfTime, describe_error
-from .tracing import ShapeTrace
-from .watching import OperationCounter, describe_module
+from .watching import OperationCounter, ShapeTrace, describe_module
+
+# A header as JSON, and tensors by name.
+Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
 
 class MissingName(Exception):
     """The learner's file does not define what the case calls."""
 
 
-class Stage:
+class CaseRunner:
     """Runs cases on one learner's module.
 
     given: stand-ins of the course, for cases that ask for `given` names.
     device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
     """
 
-    def __init__(self, module, given: dict, device: str = "cpu"):
+    def __init__(self, module: ModuleType, given: dict, device: str = "cpu"):
         self.module, self.given, self.device = module, given, device
 
-    def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]):
+    def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
 
         Code that makes float32 buffers of its own cannot be mixed with float64 inputs, and is
@@ -43,17 +48,19 @@ class Stage:
             reply = self.try_case(steps, tensors)
         return reply
 
-    def try_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]):
+    def try_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """One run through the steps."""
-        self.objects, self.tensors = {}, tensors
-        self.header, self.results = {"values": {}, "facts": {}, "error": None}, {}
+        self.tensors = tensors
+        self.objects: dict[str, Any] = {}
+        self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
+        self.results: dict[str, torch.Tensor] = {}
         for step in steps:
             try:
                 getattr(self, "do_" + step["verb"])(step)
             except OutOfTime:
                 raise
             except BaseException as error:  # an exit() in learner code is an error like any other
-                self.header["error"] = describe_error(error, self.module.__file__)
+                self.header["error"] = describe_error(error, str(self.module.__file__))
                 self.header["error"] |= {"verb": step["verb"], "missing": missing_name(error)}
                 break
         return self.header, self.results
@@ -88,48 +95,54 @@ class Stage:
         seed_everything(step.get("seed", 0), self.device)
         arguments, leaves = self.fresh_arguments(step)
         before = {k: v.detach().clone() for k, v in arguments.items() if is_tensor(v)}
-        watcher = OperationCounter() if step.get("watch") else nullcontext()
+        watcher = OperationCounter() if step.get("watch") else None
         facts = self.header["facts"].setdefault(step["as"], {})
-        with watcher, self.trace(step, facts):
+        with watcher or nullcontext(), self.trace(step, facts):
             returned = call(self.target(step), arguments)
         name = step["as"]
         self.keep(name, returned)
         facts["changed"] = [k for k, v in before.items() if changed(v, arguments[k])]
-        if step.get("watch"):
+        if watcher:
             facts["operations"] = dict(watcher.counts)
         if step.get("gradient"):
             self.keep_gradients(step, returned, leaves)
 
     @contextmanager
-    def trace(self, step: dict, facts: dict):
+    def trace(self, step: dict, facts: dict) -> Iterator[None]:
         """Note the shapes on the way where the step asks for it, also of a call that fails."""
         if not step.get("trace"):
             yield
             return
-        tracer = ShapeTrace(self.module.__file__)
+        tracer = ShapeTrace(str(self.module.__file__))
         facts["trace"] = tracer.steps
         with tracer:
             yield
 
-    def keep_gradients(self, step: dict, returned, leaves: dict) -> None:
+    def keep_gradients(self, step: dict, returned: object, leaves: dict) -> None:
         """Gradients of all results together with respect to inputs and parameters, by name."""
         outputs = returned if isinstance(returned, (tuple, list)) else [returned]
         if "on" in step:
             leaves |= dict(self.objects[step["on"]].named_parameters())
         wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
-        found = [None] * len(wanted)
-        pairs = zip(outputs, step["gradient"])
-        pairs = [(out, self.tensors[key].to(out)) for out, key in pairs if is_tensor(out) and out.requires_grad]
-        if pairs:
-            results, seeds = zip(*pairs)
-            found = torch.autograd.grad(results, list(wanted.values()), seeds, allow_unused=True)
-        for name, gradient in zip(wanted, found):
+        # A learner may return more or less than was asked for: what has a partner is followed.
+        pairs = [
+            (out, self.tensors[key].to(out))
+            for out, key in zip(outputs, step["gradient"], strict=False)
+            if is_tensor(out) and out.requires_grad
+        ]
+        if not pairs:
+            return
+        results, seeds = zip(*pairs, strict=True)
+        found = torch.autograd.grad(results, list(wanted.values()), seeds, allow_unused=True)
+        for name, gradient in zip(wanted, found, strict=True):
             if gradient is not None:
                 self.keep(f"gradient.{name}", gradient)
 
-    def keep(self, name: str, value) -> None:
+    def keep(self, name: str, value: object) -> None:
         """Keep a tensor, the parts of a tuple, or a JSON value under a name."""
-        if is_tensor(value):
+        if is_tensor(value) and (special := special_kind(value)):
+            self.header["values"][name] = {"type": f"{special} tensor", "json": None}
+        elif is_tensor(value):
             self.results[name] = value.detach().clone()
         elif isinstance(value, (tuple, list)) and any(is_tensor(part) for part in value):
             for index, part in enumerate(value):
@@ -137,14 +150,14 @@ class Stage:
         else:
             self.header["values"][name] = {"type": type(value).__name__, "json": jsonable(value)}
 
-    def find(self, name: str, given: bool = False):
+    def find(self, name: str, given: bool = False) -> Any:
         """A name of the learner's file, or of the stand-ins."""
         names = self.given if given else vars(self.module)
         if name not in names:
             raise MissingName(name)
         return names[name]
 
-    def target(self, step: dict):
+    def target(self, step: dict) -> Any:
         """What a step is about: a name of the file, an object, or a part of an object."""
         if "name" in step:
             return self.find(step["name"])
@@ -157,7 +170,7 @@ class Stage:
         """A step's arguments with tensors and objects put in for their names."""
         return {name: self.resolve(value) for name, value in step["arguments"].items()}
 
-    def resolve(self, value):
+    def resolve(self, value: Any) -> Any:
         if isinstance(value, dict) and "tensor" in value:
             return self.tensors[value["tensor"]].clone().to(self.device)
         if isinstance(value, dict) and "object" in value:
@@ -184,7 +197,7 @@ def seed_everything(seed: int, device: str) -> None:
         torch.cuda.manual_seed(seed)
 
 
-def call(function, arguments: dict):
+def call(function: Callable, arguments: dict) -> Any:
     """Call by keyword; by position where the learner chose other names or it is a module."""
     if isinstance(function, nn.Module):
         return function(*arguments.values())
@@ -198,22 +211,24 @@ def call(function, arguments: dict):
 def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> dict:
     """Copy in what fits, and report what does not: missing, of another shape, not asked for."""
     parameters = dict(module.named_parameters())
-    report = {"missing": [], "misshapen": {}, "unexpected": sorted(set(parameters) - set(weights))}
+    missing: list[str] = []
+    misshapen: dict[str, list[int]] = {}
     with torch.no_grad():
         for name, value in weights.items():
             target = parameters.get(name, tensor_attribute(module, name))
             if target is None:
-                report["missing"].append(name)
+                missing.append(name)
             elif target.shape != value.shape:
-                report["misshapen"][name] = list(target.shape)
+                misshapen[name] = list(target.shape)
             else:
                 target.copy_(value)
-    return report
+    unexpected = sorted(set(parameters) - set(weights))
+    return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
 
 
 def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
     """A tensor kept as a plain attribute where a parameter was asked for."""
-    owner = module
+    owner: Any = module
     for part in name.split("."):
         owner = getattr(owner, part, None)
     return owner if is_tensor(owner) else None
@@ -225,8 +240,24 @@ def is_dtype_mix(error: dict | None) -> bool:
     return "dtype" in text or "scalar type" in text
 
 
-def is_tensor(value) -> bool:
+def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
     return isinstance(value, torch.Tensor)
+
+
+def special_kind(tensor: torch.Tensor) -> str:
+    """What keeps a tensor from being stored as plain numbers, in a word; empty where nothing does.
+
+    >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
+    ('sparse', '')
+    """
+    kinds = {
+        "nested": tensor.is_nested,
+        "quantized": tensor.is_quantized,
+        "meta": tensor.is_meta,
+        "sparse": tensor.layout != torch.strided,
+        "complex": tensor.is_complex() and tensor.dtype != torch.complex64,
+    }
+    return next((kind for kind, applies in kinds.items() if applies), "")
 
 
 def changed(before: torch.Tensor, after: torch.Tensor) -> bool:
@@ -234,12 +265,12 @@ def changed(before: torch.Tensor, after: torch.Tensor) -> bool:
     return before.shape != after.shape or not torch.equal(before, after.detach())
 
 
-def jsonable(value, depth: int = 3):
+def jsonable(value: Any, depth: int = 3) -> Any:
     """Numbers, strings, lists and dicts as they are (tuples as lists); anything else as None."""
-    if isinstance(value, Integral) and not isinstance(value, bool):  # NumPy's whole numbers too
-        return int(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, Integral):  # NumPy's whole numbers too
+        return int(value)
     if depth and isinstance(value, (list, tuple)):
         return [jsonable(part, depth - 1) for part in value]
     if depth and isinstance(value, dict):

@@ -16,6 +16,8 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 
 from .bounds import with_own_memory
 from .lockdown import lock_down
@@ -38,7 +40,7 @@ def main(control_fd: int, config: dict) -> None:
     gc.collect()
     gc.freeze()  # children then share these pages for good
     control.send(json.dumps({"ready": True, "threads": thread_count()}).encode())
-    Nursery(control, config).run()
+    Children(control, config).run()
 
 
 def import_everything() -> None:
@@ -65,7 +67,7 @@ def import_everything() -> None:
     unpack(pack({}, {"x": x}))
 
 
-class Nursery:
+class Children:
     """The children that are alive, and the socket to the trusted side."""
 
     def __init__(self, control: socket.socket, config: dict):
@@ -76,9 +78,9 @@ class Nursery:
     def run(self) -> None:
         """Serve requests and report ends until the trusted side is gone."""
         while True:
-            ready, _, _ = select.select([self.control, *self.ids], [], [])
+            ready, _, _ = select.select([self.control.fileno(), *self.ids], [], [])
             for fd in ready:
-                if fd is not self.control:
+                if fd != self.control.fileno():
                     self.report_end(fd)
                 elif not self.serve_request():
                     return self.kill_all()
@@ -109,10 +111,8 @@ class Nursery:
         """End a child and the process group that it leads; its end is reported like any other."""
         for pidfd, (known, pid) in self.ids.items():
             if known == child_id:
-                try:
+                with suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)
-                except OSError:
-                    pass
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
     def report_end(self, pidfd: int) -> None:
@@ -127,7 +127,7 @@ class Nursery:
             self.kill(child_id)
 
 
-def forks_of(config: dict):
+def forks_of(config: dict) -> Callable[[], int]:
     """The way to fork: plainly, or into a PID namespace of the child's own."""
     if "pid" not in config["layers"]:
         return os.fork
@@ -160,7 +160,7 @@ def only_stream(stream_fd: int) -> None:
         os.dup2(null, fd)
     os.dup2(100, 3)
     os.closerange(4, MOST_FILES)
-    sys.stdin = open(0, closefd=False)
+    sys.stdin = os.fdopen(0, closefd=False)
 
 
 def virtual_bytes() -> int:

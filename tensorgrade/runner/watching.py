@@ -1,10 +1,14 @@
-"""What can be seen of learner code from beside it: the operations it runs, the state it keeps.
+"""What can be seen of learner code from beside it: operations, state, the shapes on the way.
 
 These are claims, since they come from the learner's own process: they word messages and carry
 few points. Values are judged outside.
 """
 
+import sys
 from collections import Counter
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -23,20 +27,22 @@ class OperationCounter(TorchDispatchMode):
     (1, 1)
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.counts = Counter()
+        self.counts: Counter[str] = Counter()
         self.calls = CallCounter(self.counts)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self.calls.__enter__()
         return super().__enter__()
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         super().__exit__(*exception)
         self.calls.__exit__(*exception)
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         self.counts[func.overloadpacket.__name__] += 1
         return func(*args, **(kwargs or {}))
 
@@ -48,7 +54,9 @@ class CallCounter(TorchFunctionMode):
         super().__init__()
         self.counts = counts
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         self.counts[f"call:{getattr(func, '__name__', '?')}"] += 1
         return func(*args, **(kwargs or {}))
 
@@ -65,9 +73,7 @@ def describe_module(module: nn.Module) -> dict:
             name: [list(p.shape), dtype_name(p), p.requires_grad and p.is_leaf]
             for name, p in module.named_parameters()
         },
-        "buffers": {
-            name: [list(b.shape), dtype_name(b)] for name, b in module.named_buffers()
-        },
+        "buffers": {name: [list(b.shape), dtype_name(b)] for name, b in module.named_buffers()},
         "modules": {name: type(m).__name__ for name, m in module.named_modules() if name},
         "attributes": plain_tensors(module),
     }
@@ -83,7 +89,7 @@ def plain_tensors(module: nn.Module) -> list[str]:
     ]
 
 
-def is_plain_list_of_modules(value) -> bool:
+def is_plain_list_of_modules(value: object) -> bool:
     """Whether modules hide in a Python list, where `.parameters()` does not find them."""
     return isinstance(value, (list, tuple)) and any(isinstance(v, nn.Module) for v in value)
 
@@ -91,3 +97,49 @@ def is_plain_list_of_modules(value) -> bool:
 def dtype_name(tensor: torch.Tensor) -> str:
     """`float32` for `torch.float32`."""
     return str(tensor.dtype).removeprefix("torch.")
+
+
+MOST = 60
+
+
+class ShapeTrace:
+    """Use as a context around a call. `steps` are [line, name, sizes], in the order in which they
+    happened, for the tensors that the functions of one file bind to local names or return.
+    """
+
+    def __init__(self, filename: str):
+        self.filename = filename
+        self.steps: list[list] = []
+
+    def __enter__(self) -> Self:
+        self.before = sys.gettrace()
+        sys.settrace(self.enter)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        sys.settrace(self.before)
+
+    def enter(self, frame: FrameType, event: str, argument: Any) -> Callable | None:
+        """Follow a function only if it stands in the learner's file."""
+        if frame.f_code.co_filename != self.filename or len(self.steps) >= MOST:
+            return None
+        known: dict[str, tuple] = {}
+        line = frame.f_lineno
+
+        def follow(frame: FrameType, event: str, argument: Any) -> Callable:
+            # A line is reported before it runs: what is new was made by the line before it.
+            nonlocal line
+            self.note(frame, known, line)
+            line = frame.f_lineno
+            if event == "return" and isinstance(argument, torch.Tensor):
+                self.steps.append([line, "return", list(argument.shape)])
+            return follow
+
+        return follow
+
+    def note(self, frame: FrameType, known: dict, line: int) -> None:
+        """Add the local tensors that are new, or have another shape, since the last line."""
+        for name, value in list(frame.f_locals.items()):
+            if isinstance(value, torch.Tensor) and known.get(name) != (id(value), value.shape):
+                known[name] = (id(value), value.shape)
+                self.steps.append([line, name, list(value.shape)])

@@ -1,1 +1,1 @@
-"""How verdicts and diagnoses are shown: plain text here, colours and pages on top of it."""
+"""How findings are shown on a terminal: words, and blocks of numbers."""

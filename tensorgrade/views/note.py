@@ -6,33 +6,30 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..diagnosis import Diagnosis, OpenDiagnosis
-from ..results import sentence
-from .comparison import comparison, shape_of  # noqa: F401
-from .trace import trace_lines
+from ..exchange.cases import spoken_shape
+from ..judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Step, sentence
+from .comparison import comparison
 
 WIDTH, INDENT = 80, 2
-SHAPES_HELP = ("shape", "error")
+MOST_STEPS = 14
+SHAPES_HELP = (Kind.SHAPE, Kind.ERROR)
 
 
 class Note:
-    """A note that is put into words only when somebody reads it.
+    """A finding as a tutor's note, put into words only when somebody reads it."""
 
-    said: what the check asks for. mistakes: messages of the mistakes recognised, by name.
-    trace: gives the shapes on the way through a call; asked only where they help.
-    """
-
-    def __init__(self, said: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = None, trace=None):
-        self.said, self.diagnosis, self.mistakes = said, diagnosis, mistakes or {}
-        self.trace = trace or (lambda called: [])
+    def __init__(self, finding: Finding):
+        self.finding = finding
 
     def __str__(self) -> str:
         """Plain text, 80 columns wide."""
+        written = io.StringIO()
         # In a notebook rich would show the note by itself.
-        console = Console(file=io.StringIO(), width=WIDTH, color_system=None, highlight=False, force_jupyter=False)
+        console = Console(
+            file=written, width=WIDTH, color_system=None, highlight=False, force_jupyter=False
+        )
         self.print(console)
-        lines = console.file.getvalue().splitlines()
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
     def print(self, console: Console) -> None:
         """Write it to a terminal, in colours where that has them."""
@@ -41,20 +38,17 @@ class Note:
 
     def parts(self, width: int, colour: bool) -> list[Text]:
         """Its lines. One idea comes first; the evidence stands below it."""
-        diagnosis = self.diagnosis
-        lines = [Text(self.said, "bold"), Text("")] if self.said else []
-        lines += idea(self.mistakes) or facts(diagnosis)
-        lines += [Text(""), *evidence(diagnosis, bool(self.mistakes))]
-        if isinstance(diagnosis, OpenDiagnosis) and (blocks := comparison(diagnosis, width, colour)):
+        finding, diagnosis = self.finding, self.finding.diagnosis
+        lines = [Text(finding.asks, "bold"), Text("")] if finding.asks else []
+        lines += idea(finding.mistakes) or facts(diagnosis)
+        lines += [Text(""), *evidence(diagnosis, bool(finding.mistakes))]
+        if isinstance(diagnosis, PublicDiagnosis) and (
+            blocks := comparison(diagnosis, width, colour)
+        ):
             lines += [Text(""), *blocks]
-        if diagnosis.kind in SHAPES_HELP and (steps := trace_lines(self.trace(diagnosis.called), diagnosis.error)):
+        if diagnosis.kind in SHAPES_HELP and (steps := steps_on_the_way(finding)):
             lines += [Text(""), *steps]
         return lines
-
-
-def note(said: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = None) -> str:
-    """All that may be said about a failed check, as plain text."""
-    return str(Note(said, diagnosis, mistakes))
 
 
 def idea(mistakes: dict[str, str]) -> list[Text]:
@@ -64,24 +58,49 @@ def idea(mistakes: dict[str, str]) -> list[Text]:
     name, message = next(iter(mistakes.items()))
     lines = [Text.assemble(message, (f"  [{name}]", "dim"))]
     if len(mistakes) > 1:
-        lines.append(Text("There is a second thing; it can wait until this one is right.", "italic"))
+        lines.append(
+            Text("There is a second thing; it can wait until this one is right.", "italic")
+        )
     return lines
 
 
 def facts(diagnosis: Diagnosis) -> list[Text]:
     """What is known where no mistake was recognised."""
-    more = [said for said in (diagnosis.where, *diagnosis.remarks) if said]
-    return [Text(sentence(diagnosis.said)), *(Text(f"- {sentence(said)}") for said in more)]
+    more = filter(None, (diagnosis.where, *diagnosis.remarks))
+    return [Text(sentence(diagnosis.problem)), *(Text(f"- {sentence(text)}") for text in more)]
 
 
 def evidence(diagnosis: Diagnosis, named: bool) -> list[Text]:
     """What was called; and what was seen, where an idea stands above in its place."""
     lines = field("called", diagnosis.called)
     if named:
-        lines += field("problem", "; ".join(filter(None, (diagnosis.said, diagnosis.where))))
+        lines += field("problem", "; ".join(filter(None, (diagnosis.problem, diagnosis.where))))
     return lines
 
 
 def field(name: str, text: str) -> list[Text]:
     """One labelled line, or none where there is nothing to say."""
     return [Text.assemble((f"{name:<9} ", "dim"), text)] if text else []
+
+
+def steps_on_the_way(finding: Finding) -> list[Text]:
+    """The shapes on the way through the learner's own code, up to where it ends in an error."""
+    lines, error = trace_lines(finding.trace()), finding.diagnosis.error
+    if lines and error and error.line:
+        lines.append(Text(f"line {error.line:>3}  ✗ here it ends", "bold red"))
+    return lines
+
+
+def trace_lines(steps: list[Step]) -> list[Text]:
+    """One line for each tensor that came into being; the last ones, where there are many.
+
+    >>> [str(line) for line in trace_lines([(3, "x", (2, 5)), (4, "y", (2,))])][1:]
+    ['line   3  x  2×5', 'line   4  y  (2,)']
+    """
+    if len(steps) < 2:
+        return []
+    last = steps[-MOST_STEPS:]
+    cut = f" (the last {MOST_STEPS})" if len(steps) > MOST_STEPS else ""
+    width = max(len(name) for _, name, _ in last)
+    rows = (f"line {line:>3}  {name:<{width}}  {spoken_shape(sizes)}" for line, name, sizes in last)
+    return [Text(f"the shapes on your way{cut}", "dim"), *map(Text, rows)]

@@ -1,114 +1,127 @@
 """The end of a test run: what is done, wrong and to do, and the one thing to work on first."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
+from typing import IO, cast
 
+from pytest import Config, TerminalReporter
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..course import Chapter, Course
-from ..diagnosis import Diagnosis
+from ..attempts.attempt import Attempt
+from ..attempts.maker import AttemptMaker
+from ..attempts.verdict import CheckResult, State, first_failure, state_of
+from ..course import Chapter, Course, Exercise
+from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.unanswered import raised
 from .note import Note
-from .place import place_in_file
+from .words import place_in_file
 
-MARKS = {"done": ("✓", "green"), "wrong": ("✗", "bold red"), "to do": ("·", "dim")}
+MARKS = {
+    State.DONE: ("✓", "green"),
+    State.WRONG: ("✗", "bold red"),
+    State.TO_DO: ("·", "dim"),
+}
 WIDEST, BAR, TITLE, NAME = 100, 16, 39, 28
 START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
+ALL_DONE = "Everything is done."
+PART_DONE = "What was run is done; `pytest exercises/` runs it all."
 AGAIN = "Then run this again; `tensorgrade watch` does that by itself each time you save."
-OF_THE_TEST = Note("", Diagnosis("error", "the check itself failed; its error stands above"))
+OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, "the check itself failed; its error stands above"))
+Results = dict[str, list[CheckResult]]  # by exercise
 
 
-def print_summary(terminal, reports: list, desk, config) -> None:
+def print_summary(
+    terminal: TerminalReporter, results: list[CheckResult], maker: AttemptMaker, config: Config
+) -> None:
     """Write the summary to pytest's terminal."""
     console = console_on(terminal)
-    course, by_exercise = desk.course, group(reports)
-    folder = Path(config.getoption("attempt") or desk.tests)
+    course, by_exercise = maker.course, group(results)
+    folder = Path(config.getoption("attempt") or maker.tests)
     console.print()
     print_progress(console, course, by_exercise)
-    print_left_out(console, desk.attempts.values())
+    print_left_out(console, maker.attempts.values())
     first = first_to_work_on(course, by_exercise)
     if first is None:
-        narrowed = any("::" in argument for argument in config.args) or config.getoption("keyword")
-        whole = not narrowed and all(e.name in by_exercise for c in course.chapters for e in c.exercises)
-        said = "Everything is done." if whole else "What was run is done; `pytest exercises/` runs it all."
-        console.print(f"\n[bold green]{said}[/]\n")
+        done = ALL_DONE if is_whole(course, by_exercise, config) else PART_DONE
+        console.print(f"\n[bold green]{done}[/]\n")
     else:
         print_first(console, course, first, by_exercise[first], folder, config.getoption("hint"))
 
 
-def print_left_out(console: Console, attempts) -> None:
+def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
+    """Whether all checks of all exercises were run, and not some that were picked out."""
+    if config.getoption("keyword") or any("::" in argument for argument in config.args):
+        return False
+    return all(e.name in by_exercise for c in course.chapters for e in c.exercises)
+
+
+def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
     """What else in the learner's files could not be run."""
-    for said in (said for attempt in attempts for said in left_out(attempt)):
-        console.print(Text(said, "yellow"))
+    for sentence in (sentence for attempt in attempts for sentence in left_out(attempt)):
+        console.print(Text(sentence, "yellow"))
 
 
-def left_out(attempt) -> list[str]:
+def left_out(attempt: Attempt) -> list[str]:
     """What of a file, beside its exercises, could not be run: the checks go on without it."""
-    if attempt.loaded.status != "loaded":
-        return []
-    exercises = {exercise.name for exercise in attempt.chapter.exercises}
-    failed = [p["error"] for p in attempt.loaded.problems if not exercises & set(p["names"])]
-    return [f"Left out of {attempt.chapter.name}.py, since it fails: {raised(error)}" for error in failed]
+    failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
+    return [
+        f"Left out of {attempt.chapter.name}.py, since it fails: {raised(error, attempt.place)}"
+        for error in failed
+    ]
 
 
-def console_on(terminal) -> Console:
+def console_on(terminal: TerminalReporter) -> Console:
     """A console on pytest's terminal: colours only where pytest itself uses them."""
-    colours = {"force_terminal": True} if terminal._tw.hasmarkup else {"color_system": None}
-    width = min(WIDEST, terminal._tw.fullwidth)
-    return Console(file=terminal._tw, width=width, highlight=False, soft_wrap=False, **colours)
+    writer = terminal._tw
+    return Console(
+        file=cast(IO[str], writer),  # it has what rich asks of a file: write, flush, isatty
+        width=min(WIDEST, writer.fullwidth),
+        highlight=False,
+        force_terminal=True if writer.hasmarkup else None,
+        color_system="auto" if writer.hasmarkup else None,
+    )
 
 
-def group(reports: list) -> dict[str, list]:
-    """Reports by exercise."""
-    found = defaultdict(list)
-    for report in reports:
-        found[report.tensorgrade.exercise].append(report)
-    return found
+def group(results: list[CheckResult]) -> Results:
+    """Results by exercise."""
+    grouped = defaultdict(list)
+    for result in results:
+        grouped[result.exercise].append(result)
+    return grouped
 
 
-def state_of(reports: list) -> str:
-    """`done`, `to do` where nothing of it is written, or `wrong`."""
-    results = [report.tensorgrade for report in reports]
-    if all(result.passed for result in results):
-        return "done"
-    unwritten = all(is_to_do(result) for result in results if not result.passed)
-    return "to do" if unwritten else "wrong"
-
-
-def is_to_do(result) -> bool:
-    """Whether a check failed for nothing but an unwritten exercise."""
-    return result.diagnosis is not None and result.diagnosis.kind == "to do"
-
-
-def print_progress(console: Console, course: Course, by_exercise: dict[str, list], every=False) -> None:
+def print_progress(
+    console: Console, course: Course, by_exercise: Results, every: bool = False
+) -> None:
     """All chapters, and their sum where there are several. every: with all their exercises."""
     chapters = [c for c in course.chapters if any(e.name in by_exercise for e in c.exercises)]
     sums = [print_chapter(console, chapter, by_exercise, every) for chapter in chapters]
     if len(sums) > 1:
-        earned, most = map(sum, zip(*sums))
+        earned, most = map(sum, zip(*sums, strict=True))
         print_line(console, "Together", earned, most)
 
 
 def print_chapter(
-    console: Console, chapter: Chapter, by_exercise: dict, every: bool = True
+    console: Console, chapter: Chapter, by_exercise: Results, every: bool = True
 ) -> tuple[float, float]:
-    """One chapter's line, and its exercises, if not `every`, only where these are not all alike."""
+    """One chapter's line, and its exercises: `every` time, or where these are not all alike."""
     shown = [exercise for exercise in chapter.exercises if exercise.name in by_exercise]
-    states = {exercise.name: state_of(by_exercise[exercise.name]) for exercise in shown}
-    points = [earned(by_exercise[exercise.name]) for exercise in shown]
+    states = {state_of(by_exercise[exercise.name]) for exercise in shown}
+    points = sum(earned(by_exercise[exercise.name]) for exercise in shown)
     most = sum(exercise.points for exercise in shown)
-    print_line(console, chapter.title, sum(points), most)
-    if every or len(set(states.values())) > 1 or "wrong" in states.values():
-        for exercise, got in zip(shown, points):
-            print_exercise(console, exercise, got, states[exercise.name], by_exercise[exercise.name])
-    return sum(points), most
+    print_line(console, chapter.title, points, most)
+    if every or len(states) > 1 or State.WRONG in states:
+        for exercise in shown:
+            print_exercise(console, exercise, by_exercise[exercise.name])
+    return points, most
 
 
-def earned(reports: list) -> float:
+def earned(results: list[CheckResult]) -> float:
     """Points of the checks that passed."""
-    return sum(report.tensorgrade.points for report in reports if report.tensorgrade.passed)
+    return sum(result.points for result in results if result.passed)
 
 
 def print_line(console: Console, title: str, part: float, whole: float) -> None:
@@ -130,36 +143,33 @@ def bar(part: float, whole: float) -> str:
     return "█" * full + "░" * (BAR - full)
 
 
-def print_exercise(console: Console, exercise, got: float, state: str, reports: list) -> None:
-    """A mark, the name, the points, and in a word or two how it stands; never more than one line."""
+def print_exercise(console: Console, exercise: Exercise, results: list[CheckResult]) -> None:
+    """A mark, the name, the points, and in a word or two how it stands; never a second line."""
+    state = state_of(results)
     mark, style = MARKS[state]
-    points = f"{got:g} / {exercise.points:g}"
+    points = f"{earned(results):g} / {exercise.points:g}"
     line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{NAME}} {points:>9}  ")
-    line.append(state if state != "wrong" else why(reports), style)
+    line.append(state if state != State.WRONG else why(results), style)
     line.truncate(console.width - 1, overflow="ellipsis")
     console.print(line)
 
 
-def why(reports: list) -> str:
+def why(results: list[CheckResult]) -> str:
     """The first mistake's name, or the first sentence about what is wrong."""
-    first = first_failure(reports)
-    if not hasattr(first, "note"):
+    first = first_failure(results)
+    if first is None or first.finding is None:
         return "the check itself failed"
-    if names := list(first.note.mistakes):
+    if names := list(first.finding.mistakes):
         return names[0] + (f", and {len(names) - 1} more" if names[1:] else "")
-    return first.tensorgrade.diagnosis.said
+    return first.finding.diagnosis.problem
 
 
-def first_failure(reports: list):
-    """The first report of a check that found something wrong; else of one that is to do."""
-    failed = [report for report in reports if not report.tensorgrade.passed]
-    return next((report for report in failed if not is_to_do(report.tensorgrade)), failed[0])
-
-
-def first_to_work_on(course: Course, by_exercise: dict[str, list]) -> str | None:
+def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     """The first exercise, in the course's order, that is wrong; else the first one to do."""
-    order = [e.name for chapter in course.chapters for e in chapter.exercises if e.name in by_exercise]
-    for state in ("wrong", "to do"):
+    order = [
+        e.name for chapter in course.chapters for e in chapter.exercises if e.name in by_exercise
+    ]
+    for state in (State.WRONG, State.TO_DO):
         for name in order:
             if state_of(by_exercise[name]) == state:
                 return name
@@ -167,16 +177,24 @@ def first_to_work_on(course: Course, by_exercise: dict[str, list]) -> str | None
 
 
 def print_first(
-    console: Console, course: Course, name: str, reports: list, folder: Path, hints: int
+    console: Console,
+    course: Course,
+    name: str,
+    results: list[CheckResult],
+    folder: Path,
+    hints: int,
 ) -> None:
     """The one thing to work on: where it is, what is wrong with it, and hints if asked for."""
     chapter, exercise = course.exercise(name)
     where = place_in_file(folder / f"{chapter.name}.py", name)
     console.print()
-    if state_of(reports) == "wrong":
-        console.print(Text.assemble((f"Work on this first: {name}", "bold"), (f"  ({where})", "dim")))
+    if state_of(results) == State.WRONG:
+        console.print(
+            Text.assemble((f"Work on this first: {name}", "bold"), (f"  ({where})", "dim"))
+        )
         console.print()
-        getattr(first_failure(reports), "note", OF_THE_TEST).print(console)
+        first = first_failure(results)
+        Note((first.finding if first else None) or OF_THE_TEST).print(console)
     else:
         print_start(console, name, where)
     print_hints(console, exercise.hints, hints)
@@ -197,4 +215,6 @@ def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str 
         console.print(Padding(Text.assemble((f"hint {number}  ", "bold"), hint), (0, 2)))
     if count < len(hints):
         asked = "Another hint" if count else "Stuck? A hint"
-        console.print(Text.assemble(f"  {asked}: ", (more or f"pytest exercises/ --hint {count + 1}", "bold")))
+        console.print(
+            Text.assemble(f"  {asked}: ", (more or f"pytest exercises/ --hint {count + 1}", "bold"))
+        )

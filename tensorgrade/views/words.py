@@ -1,5 +1,8 @@
 """Small helpers for sentences."""
 
+import re
+from pathlib import Path
+
 
 def plural(count: int, noun: str) -> str:
     """`1 guard`, `2 guards`.
@@ -8,3 +11,15 @@ def plural(count: int, noun: str) -> str:
     ('1 guard', '0 guards')
     """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def place_in_file(path: Path, name: str) -> str:
+    """`ch1_x.py, line 12`; without the line where the file does not define the name."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return path.name
+    numbers = [
+        n for n, line in enumerate(lines, 1) if re.match(rf"(def|class) {re.escape(name)}\b", line)
+    ]
+    return f"{path.name}, line {numbers[-1]}" if numbers else path.name

@@ -20,11 +20,11 @@ collect_ignore_glob = ["files/*"]
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 CHAPTER, OTHER_CHAPTER = "ch1_simplified_attention", "ch3_causal_attention"
-TOKEN = "zq7attack"
+TOKEN = f"zq7attack{os.getpid()}"  # several runs of these tests are no business of each other
 SECRET = "SECRET-of-the-grader"
 BECOME_SUBREAPER = 36
 # Every attacker's file begins with wrong answers, so that an attack that earns shows.
-WRONG = '''
+WRONG = """
 import torch
 
 
@@ -46,7 +46,7 @@ def context_vector(query, inputs):
 
 def simplified_self_attention(inputs):
     return torch.zeros_like(inputs), torch.zeros(len(inputs), len(inputs), dtype=inputs.dtype)
-'''
+"""
 
 
 def attacks() -> list[str]:
@@ -91,8 +91,10 @@ class Classroom:
     def fill(self, text: str) -> str:
         """An attack's text with the places of this classroom put in."""
         places = {
-            "COURSE_FOLDER": str(self.course), "SUBMITTED_FOLDER": str(self.submitted),
-            "LISTENER_PORT": str(self.port), "TOKEN": TOKEN,
+            "COURSE_FOLDER": str(self.course),
+            "SUBMITTED_FOLDER": str(self.submitted),
+            "LISTENER_PORT": str(self.port),
+            "TOKEN": TOKEN,
         }
         for word, place in places.items():
             text = text.replace(word, place)
@@ -102,8 +104,13 @@ class Classroom:
         """Run `tensorgrade grade`, and keep its rows by student and exercise."""
         command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(self.submitted)]
         done = subprocess.run(
-            [*command, "--out", str(out), "--jobs", "2", *options], cwd=self.course, text=True,
-            capture_output=True, timeout=timeout, errors="replace", env=environment(),
+            [*command, "--out", str(out), "--jobs", "2", *options],
+            cwd=self.course,
+            text=True,
+            capture_output=True,
+            timeout=timeout,
+            errors="replace",
+            env=environment(),
         )
         self.output, self.out = done.stdout + done.stderr, out
         assert done.returncode == 0, self.output[-3000:]

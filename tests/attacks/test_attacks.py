@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from tensorgrade.course import load_config
-from tensorgrade.report.page import write_report
-from tensorgrade.sandbox.ladder import best_rung
-from tensorgrade.sandbox.probing import probe
+from tensorgrade.course_sources import load_config
+from tensorgrade.instructor.report.page import write_report
+from tensorgrade.isolation.ladder import best_rung
+from tensorgrade.isolation.probing import probe
 
 from .conftest import CHAPTER, HONEST, SECRET, attack_file, attacks
 

@@ -19,8 +19,12 @@ def start_grading(room, out) -> subprocess.Popen:
     """`tensorgrade grade` in the background."""
     command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(room.submitted), "--out"]
     return subprocess.Popen(
-        [*command, str(out), "--jobs", "2"], cwd=room.course, env=environment(),
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        [*command, str(out), "--jobs", "2"],
+        cwd=room.course,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
 
 

@@ -9,8 +9,14 @@ from .conftest import CHAPTER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 REACHED = [
-    "look_for_references", "read_environment", "read_other_submissions", "connect_inet",
-    "connect_abstract", "connect_netlink", "exec_shell", "spawned_process",
+    "look_for_references",
+    "read_environment",
+    "read_other_submissions",
+    "connect_inet",
+    "connect_abstract",
+    "connect_netlink",
+    "exec_shell",
+    "spawned_process",
 ]
 
 

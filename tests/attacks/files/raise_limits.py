@@ -6,7 +6,7 @@ import resource
 def attention_scores(query, inputs):
     for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC"):
         number = getattr(resource, name)
-        soft, hard = resource.getrlimit(number)
+        _, hard = resource.getrlimit(number)
         if hard == resource.RLIM_INFINITY:
             raise RuntimeError(f"ACHIEVED: {name} has no bound")
         try:

@@ -1,6 +1,5 @@
 """No matrix product at all: everything is broadcast and added up."""
 
-import torch
 
 
 def attention_scores(query, inputs):

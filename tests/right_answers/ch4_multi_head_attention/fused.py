@@ -2,8 +2,8 @@
 
 import torch
 import torch.nn.functional as F
-from torch import nn
 from ch3_causal_attention import CausalAttention as Head
+from torch import nn
 
 
 class MultiHeadAttentionWrapper(nn.Module):

@@ -1,8 +1,8 @@
 """split and chunk instead of reshape; a wrapper built with append; contiguous().view()."""
 
 import torch
-from torch import nn
 from ch3_causal_attention import CausalAttention
+from torch import nn
 
 
 class MultiHeadAttentionWrapper(nn.Module):

@@ -1,8 +1,8 @@
 """Batch rows one at a time, joined with hstack."""
 
 import torch
-from torch import nn
 from ch3_causal_attention import CausalAttention
+from torch import nn
 
 
 class MultiHeadAttentionWrapper(nn.Module):

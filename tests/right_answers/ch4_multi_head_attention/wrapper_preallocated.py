@@ -1,8 +1,8 @@
 """The output is made first and filled head by head."""
 
 import torch
-from torch import nn
 from ch3_causal_attention import CausalAttention
+from torch import nn
 
 
 class MultiHeadAttentionWrapper(nn.Module):

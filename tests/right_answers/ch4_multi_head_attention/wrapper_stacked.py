@@ -1,8 +1,8 @@
 """stack, permute and reshape instead of cat; an extra argument with a default."""
 
 import torch
-from torch import nn
 from ch3_causal_attention import CausalAttention
+from torch import nn
 
 
 class MultiHeadAttentionWrapper(nn.Module):

@@ -1,0 +1,109 @@
+"""How many of the engine's files and functions a hand-in crosses on its way to its rows.
+
+Counted by a profile hook on the trusted side, once everything is warm: in the thread that grades
+and in the one that runs the hidden tests. Comprehensions and lambdas count with the function that
+they stand in. Two hand-ins of each chapter: the solution, and one with a mistake in every
+exercise.
+
+    python benchmarks/way_of_a_handin.py            one line for each hand-in
+    python benchmarks/way_of_a_handin.py --names    and which functions, file by file
+"""
+
+import argparse
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import torch
+
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.author.proofs.sample_class import Choice, assemble
+from tensorgrade.instructor import grader as grading
+from tensorgrade.project import Project
+from tensorgrade.sources.handins import Handin
+
+ROOT = Path(__file__).resolve().parents[1]
+ENGINE = str(ROOT / "tensorgrade")
+
+
+class Way:
+    """Notes which functions of the engine are called."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, set[str]] = defaultdict(set)
+
+    def note(self, frame, event: str, argument: object) -> None:
+        """A profile hook."""
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(ENGINE) and "<" not in code.co_name:
+            self.functions[code.co_filename[len(ENGINE) + 1 :]].add(code.co_qualname)
+
+    def followed(self, function):
+        """The function, with the hook on in whichever thread it runs."""
+
+        def hooked(*arguments):
+            sys.setprofile(self.note)
+            try:
+                return function(*arguments)
+            finally:
+                sys.setprofile(None)
+
+        return hooked
+
+
+def way_of(grader: grading.Grader, handin: Handin) -> dict[str, set[str]]:
+    """The functions on a hand-in's way, by file."""
+    way, check = Way(), grader.session.check
+    grader.session.check = way.followed(check)
+    try:
+        way.followed(grading.grade_with)(grader, handin)
+    finally:
+        grader.session.check = check
+    return way.functions
+
+
+def first_mistake(project: Project, exercise: str) -> str:
+    """The name of the first known mistake in an exercise."""
+    return next(mistake.name for mistake in project.mistakes if exercise in mistake.edits)
+
+
+def handins(project: Project, chapter) -> dict[str, Handin]:
+    """A right hand-in of a chapter, and one with a mistake in every exercise."""
+    wrong = [
+        Choice(exercise.name, (first_mistake(project, exercise.name),))
+        for exercise in chapter.exercises
+    ]
+    texts = {
+        "right": project.solution(chapter.name).read_text(encoding="utf-8"),
+        "wrong": assemble(project, chapter.name, wrong),
+    }
+    return {
+        kind: Handin("somebody", chapter.name, f"{chapter.name}.py", text.encode())
+        for kind, text in texts.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--names", action="store_true", help="list the functions")
+    names = parser.parse_args().names
+    torch.set_num_threads(1)
+    project = Project(ROOT)
+    grader = grading.Grader(Setup(project.graders))
+    grader.start()
+    for chapter in project.course.chapters:
+        for kind, handin in handins(project, chapter).items():
+            grading.grade_with(grader, handin)  # what happens only once is on nobody's way
+            way = way_of(grader, handin)
+            count = sum(map(len, way.values()))
+            print(f"{chapter.name:<28}{kind:<7}{len(way):>3} files {count:>4} functions")
+            if names:
+                print(
+                    *(f"    {file}: {', '.join(sorted(way[file]))}" for file in sorted(way)),
+                    sep="\n",
+                )
+    grader.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""The checks and signatures that only this course needs.
+
+`tensorgrade build` copies this file to `exercises/`, for learners: nothing in it is secret.
+"""
+
+import torch
+
+from tensorgrade import check, signature
+from tensorgrade.recognition.dropout import in_parts, number_of_parts, of_dropout, pair_of_runs
+from tensorgrade.recognition.imprints import Imprint, of_structure, of_use
+from tensorgrade.recognition.operations import PRODUCTS
+
+# What an exercise on softmax, or on dropout, may not call: there the point is to write it.
+FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
+SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
+SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax"}
+DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature_dropout"} | FUSED
+DROPOUTS |= {"native_dropout", "_fused_dropout"}
+
+
+@check
+def avoids_softmax(exercise, group: str) -> None:
+    """A watched call made no use of torch's own softmax."""
+    said = "it calls torch's own softmax; the point of the exercise is to write it"
+    exercise.avoids(group, SOFTMAXES, said)
+
+
+@check
+def avoids_dropout(exercise, group: str) -> None:
+    """A watched call made no use of torch's own dropout."""
+    said = "it calls torch's own dropout; the point of the exercise is to write it"
+    exercise.avoids(group, DROPOUTS, said)
+
+
+@check
+def sees_no_future(exercise, group: str) -> None:
+    """Two inputs differ from some token on: results before it stay, and after it change."""
+    for case, expected, observed in exercise.answered(group):
+        before, after = (exercise.result(case, r, expected, observed) for r in ("before", "after"))
+        first, second = (t for name, t in sorted(case.tensors.items()) if name.endswith(".x"))
+        cut = int((first != second).any(dim=-1).any(dim=0).nonzero()[0])
+        earlier = before[:, :cut].double(), after[:, :cut].double()
+        if not torch.allclose(*earlier, rtol=1e-4, atol=1e-6):
+            said = (
+                f"changing only the tokens from {cut} on changes results before them: "
+                "they see the future"
+            )
+            exercise.wrong("values", said, case=case, actual=after)
+        if torch.equal(before[:, cut:], after[:, cut:]):
+            said = f"changing the tokens from {cut} on changes nothing at all"
+            exercise.wrong("values", said, case=case)
+
+
+@check
+def drops_both_halves(exercise, group: str) -> None:
+    """`drops_entries`, and what is dropped is an attention weight, not a value or an output.
+
+    The values are two identity matrices side by side, so the result holds the attention
+    weights twice, and both halves must have lost the same entries.
+    """
+    for case, expected, observed in exercise.answered(group):
+        dropped = exercise.result(case, "dropped", expected, observed)
+        if dropped.isnan().any():
+            exercise.wrong("nan", "in training the result contains NaN", case=case, actual=dropped)
+        if not halves_agree(dropped):
+            said = (
+                "what is dropped is not an attention weight: a dropped weight takes all of a "
+                "value with it"
+            )
+            exercise.wrong("fact", said, case=case, actual=dropped)
+    exercise.drops_entries(group)
+
+
+@signature("softmax used")
+def softmax_used(case, expected, seen) -> Imprint:
+    """Whether torch's own softmax ran."""
+    return of_use(seen, SOFTMAXES)
+
+
+@signature("dropout used")
+def dropout_used(case, expected, seen) -> Imprint:
+    """Whether torch's own dropout ran."""
+    return of_use(seen, DROPOUTS)
+
+
+@signature("dropped weights")
+def dropped_weights(case, expected, seen) -> Imprint:
+    """Dropout where the result holds the attention weights twice: what exactly was dropped."""
+    without = of_dropout(case, expected, seen)
+    if (runs := pair_of_runs(seen)) is None:
+        return without
+    halves = halves_agree(in_parts(runs[1], number_of_parts(case)))
+    words = f"{without.words} halves={halves} columns={whole_columns(*runs)}"
+    return Imprint(words, without.numbers)
+
+
+def halves_agree(tensor: torch.Tensor) -> bool:
+    """Whether the left and the right half of the columns are the same."""
+    left, right = tensor[..., : tensor.shape[-1] // 2], tensor[..., tensor.shape[-1] // 2 :]
+    return left.shape == right.shape and bool(torch.isclose(left, right).all())
+
+
+def whole_columns(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
+    """Whether entries vanish by the column, as they do when the values are thinned out."""
+    filled = (plain != 0).sum(dim=-2) >= 8
+    emptied = filled & ((dropped != 0).sum(dim=-2) == 0)
+    return bool(emptied.sum() > 0.1 * filled.sum())
+
+
+@signature("structure of heads")
+def structure_of_heads(case, expected, seen) -> Imprint:
+    """The structure of a module, and whether its heads are in a list that torch never sees."""
+    structure = of_structure(case, expected, seen)
+    loose = "heads" in seen.fact("module", "attributes", default=[])
+    return Imprint(f"{structure.words}; loose={loose}", structure.numbers)

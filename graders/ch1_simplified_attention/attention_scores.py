@@ -1,0 +1,115 @@
+"""All that judges attention_scores: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """One query (d,) and inputs (n, d)."""
+    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(6, 3), (5, 8), (9, 2), (3, 3), (17, 4)])
+    return [
+        shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
+        *(case(f"values/{n}x{d}", call(query=normal(d), inputs=normal(n, d))) for n, d in sizes),
+        case("values/one token", call(query=normal(4), inputs=normal(1, 4))),
+        case("values/float32", call(query=normal(5), inputs=normal(7, 5)), dtype=torch.float32),
+        case("gradients/5x3", call(query=normal(3), inputs=normal(5, 3), gradient=normal(5))),
+    ]
+
+
+@for_learners("attention_scores")
+def test_attention_scores_on_the_sentence(attempt):
+    """The dot products of token 2 with all six tokens."""
+    attempt.attention_scores.agrees("sentence")
+
+
+@exercise("attention_scores", points=3.5)
+def test_attention_scores_values(attempt):
+    """One dot product for every row of the inputs."""
+    attempt.attention_scores.agrees("values")
+
+
+@exercise("attention_scores", points=1)
+def test_attention_scores_gradients(attempt):
+    """Gradients reach the query and the inputs."""
+    attempt.attention_scores.agrees("gradients", only="gradient")
+
+
+@exercise("attention_scores", points=0.5)
+def test_attention_scores_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.attention_scores.keeps_inputs("values", "gradients")
+
+
+DOT = "inputs @ query"
+
+
+def scores(name, message, new):
+    """Something else in place of the dot products."""
+    return mistake(name, message, (DOT, new))
+
+
+MISTAKES = [
+    scores(
+        "scores_scaled",
+        "The scores are scaled; here plain dot products are asked for.",
+        f"{DOT} / query.shape[-1] ** 0.5",
+    ),
+    scores(
+        "scores_softmaxed",
+        "Weights come back; the scores before any softmax are asked for.",
+        f"torch.softmax({DOT}, dim=-1)",
+    ),
+    scores(
+        "products_not_summed",
+        "The products are not added up: a dot product is one number for each row.",
+        "inputs * query",
+    ),
+    scores(
+        "summed_over_tokens",
+        "The products are added over the tokens; a dot product adds over the features.",
+        "(inputs * query).sum(dim=0)",
+    ),
+    scores(
+        "products_averaged",
+        "The products are averaged; a dot product is their sum.",
+        "(inputs * query).mean(dim=-1)",
+    ),
+    scores(
+        "all_pairs", "Scores between all pairs come back; one query is given.", "inputs @ inputs.T"
+    ),
+    scores(
+        "cosine",
+        "The scores are divided by the lengths of the vectors (cosine); the plain dot product is "
+        "asked for.",
+        "torch.cosine_similarity(inputs, query[None], dim=-1)",
+    ),
+    scores(
+        "distance",
+        "Distances come back. A dot product grows with similarity.",
+        "(inputs - query).norm(dim=-1)",
+    ),
+    scores(
+        "first_token_as_query",
+        "The first row of the inputs serves as the query; use the one passed in.",
+        "inputs @ inputs[0]",
+    ),
+    scores(
+        "six_tokens",
+        "The number of tokens of the example is written into the code.",
+        "torch.stack([inputs[i] @ query for i in range(6)])",
+    ),
+    scores(
+        "scores_detached",
+        "The scores are cut off from the graph (detach, .item() or a new tensor).",
+        f"({DOT}).detach()",
+    ),
+    scores(
+        "scores_as_column",
+        "The scores come back as a column; one dimension (n,) is asked for.",
+        f"({DOT})[:, None]",
+    ),
+]

@@ -1,0 +1,98 @@
+"""All that judges context_vector: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """One query (d,) and inputs (n, d)."""
+    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(6, 3), (5, 8), (9, 2), (3, 3), (17, 4)])
+    return [
+        shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
+        *(case(f"values/{n}x{d}", call(query=normal(d), inputs=normal(n, d))) for n, d in sizes),
+        case("values/float32", call(query=normal(5), inputs=normal(7, 5)), dtype=torch.float32),
+        case("gradients/5x3", call(query=normal(3), inputs=normal(5, 3), gradient=normal(3))),
+    ]
+
+
+@for_learners("context_vector")
+def test_context_vector_on_the_sentence(attempt):
+    """The context vector of token 2."""
+    attempt.context_vector.agrees("sentence")
+
+
+@exercise("context_vector", points=3.5)
+def test_context_vector_values(attempt):
+    """The sum of all rows, each times its weight."""
+    attempt.context_vector.agrees("values")
+
+
+@exercise("context_vector", points=1)
+def test_context_vector_gradients(attempt):
+    """Gradients reach the query and the inputs, through the weights too."""
+    attempt.context_vector.agrees("gradients", only="gradient")
+
+
+@exercise("context_vector", points=0.5)
+def test_context_vector_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.context_vector.keeps_inputs("values", "gradients")
+
+
+MIX = "attn_weights @ inputs"
+
+MISTAKES = [
+    mistake(
+        "summed_over_features",
+        "The sum runs over the query's features instead of over the tokens, so it has one "
+        "number too many or too few and mixes no rows.",
+        (
+            f"return {MIX}",
+            "total = torch.zeros(len(inputs))\n    for i, part in enumerate(query):\n        "
+            "total += attn_weights[i] * part\n    return total",
+        ),
+    ),
+    mistake(
+        "summed_over_query_features",
+        "The sum runs over the query's features instead of over the tokens, so some "
+        "tokens are left out or one too many is asked for. One row of the inputs belongs to each "
+        "weight.",
+        (
+            f"return {MIX}",
+            "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total "
+            "+= attn_weights[i] * part\n    return total",
+        ),
+    ),
+    mistake(
+        "query_repeated",
+        "The query itself is weighted, over and over; the rows of the inputs should be.",
+        (MIX, "attn_weights.sum() * query"),
+    ),
+    mistake(
+        "rows_not_summed",
+        "The weighted rows are not added up: one vector is asked for.",
+        (MIX, "attn_weights[:, None] * inputs"),
+    ),
+    mistake(
+        "rows_averaged",
+        "The weighted rows are averaged; the weights already sum to 1.",
+        (MIX, "(attn_weights[:, None] * inputs).mean(dim=0)"),
+    ),
+    mistake(
+        "weights_returned",
+        "The weights come back; the weighted sum is asked for.",
+        (MIX, "attn_weights"),
+    ),
+    mistake(
+        "best_row_only",
+        "Only the most similar row comes back; all rows take part, each by its weight.",
+        (MIX, "inputs[attn_weights.argmax()]"),
+    ),
+    mistake(
+        "query_added", "The query is added on top of the weighted sum.", (MIX, f"{MIX} + query")
+    ),
+]

@@ -1,0 +1,98 @@
+"""All that judges simplified_self_attention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """Inputs (n, d). Watched, more tokens must need no more operations."""
+    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(6, 3), (5, 8), (9, 2), (4, 4), (12, 5)])
+    few = call(inputs=normal(3, 4), watch=True, result="few")
+    many = call(inputs=normal(9, 4), watch=True, result="many")
+    return [
+        shown("sentence/all tokens", call(inputs=SENTENCE)),
+        *(case(f"values/{n}x{d}", call(inputs=normal(n, d))) for n, d in sizes),
+        case("values/one token", call(inputs=normal(1, 4))),
+        case("values/float32", call(inputs=normal(7, 5)), dtype=torch.float32),
+        case("gradients/5x3", call(inputs=normal(5, 3), gradient=(normal(5, 3), normal(5, 5)))),
+        case("operations/growth", few, many, signature="growth"),
+    ]
+
+
+@for_learners("simplified_self_attention")
+def test_simplified_self_attention_context_on_the_sentence(attempt):
+    """A context vector for each of the six tokens."""
+    attempt.simplified_self_attention.agrees("sentence", only="result.0")
+
+
+@for_learners("simplified_self_attention")
+def test_simplified_self_attention_weights_on_the_sentence(attempt):
+    """Six rows of weights, each summing to 1."""
+    attempt.simplified_self_attention.agrees("sentence", only="result.1")
+
+
+@exercise("simplified_self_attention", points=4)
+def test_simplified_self_attention_context(attempt):
+    """One context vector for every token."""
+    attempt.simplified_self_attention.agrees("values", only="result.0")
+
+
+@exercise("simplified_self_attention", points=3)
+def test_simplified_self_attention_weights(attempt):
+    """One row of weights for every token, each summing to 1."""
+    attempt.simplified_self_attention.agrees("values", only="result.1")
+    attempt.simplified_self_attention.gives_no_more("values")
+
+
+@exercise("simplified_self_attention", points=2)
+def test_simplified_self_attention_gradients(attempt):
+    """Gradients reach the inputs, through the weights too."""
+    attempt.simplified_self_attention.agrees("gradients", only="gradient")
+
+
+@exercise("simplified_self_attention", points=0.5)
+def test_simplified_self_attention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.simplified_self_attention.keeps_inputs("values", "gradients")
+
+
+@exercise("simplified_self_attention", points=0.5)
+def test_simplified_self_attention_has_no_loop(attempt):
+    """All tokens at once: more tokens need no more operations."""
+    attempt.simplified_self_attention.does_not_grow("operations", "a loop goes over the tokens")
+
+
+MIX = "attn_weights @ inputs"
+
+MISTAKES = [
+    mistake(
+        "results_swapped",
+        "The two results come in the wrong order: context vectors first, then weights.",
+        ("return context_vecs, attn_weights", "return attn_weights, context_vecs"),
+    ),
+    mistake(
+        "weights_not_returned",
+        "Only the context vectors come back; the weights are asked for too.",
+        ("return context_vecs, attn_weights", "return context_vecs"),
+    ),
+    mistake(
+        "scores_returned",
+        "The scores come back where the weights are asked for.",
+        ("return context_vecs, attn_weights", "return context_vecs, attn_scores"),
+    ),
+    mistake(
+        "features_compared",
+        "The scores compare features with features, not tokens with tokens.",
+        ("inputs @ inputs.T", "(inputs.T @ inputs)"),
+        (MIX, "inputs @ attn_weights"),
+    ),
+    mistake(
+        "loop_over_tokens",
+        "A Python loop goes over the tokens; one product gives all scores at once.",
+        ("inputs @ inputs.T", "torch.stack([inputs @ row for row in inputs])"),
+    ),
+]

@@ -1,0 +1,168 @@
+"""All that judges softmax: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, computed, mistake, normal, shown
+
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """Tensors of every rank, along every dimension; large scores, and scores of -inf."""
+    shapes = pick(public=[(6,), (4, 6)], hidden=[(5,), (3, 7), (2, 3, 5), (2, 4, 3, 5)])
+    dims = pick(
+        public=[((4, 6), 0), ((2, 3, 4), 1)],
+        hidden=[((3, 5), 0), ((2, 3, 4), 1), ((2, 3, 4), 0), ((2, 5, 3, 4), -3), ((4, 3), -2)],
+    )
+    large = pick(public=[1e4], hidden=[1e3, 1e4])
+    rows = torch.tensor([[1e4], [0], [-1e4]])
+    hidden = computed(some_hidden, normal(4, 5))
+    return [
+        shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T, dim=-1)),
+        *(case(f"last/{len(shape)}-D", call(x=normal(*shape))) for shape in shapes),
+        case("last/float32", call(x=normal(3, 8)), dtype=torch.float32),
+        *(
+            case(f"dim/{len(shape)}-D dim {dim}", call(x=normal(*shape), dim=dim))
+            for shape, dim in dims
+        ),
+        *(
+            one
+            for size in large
+            for one in (
+                case(f"large/{size:g}", call(x=size * normal(3, 5))),
+                case(f"large/minus {size:g}", call(x=normal(3, 5) - size)),
+            )
+        ),
+        case("large/rows", call(x=normal(3, 4) + rows)),
+        case("hidden/-inf", call(x=hidden, dim=-1)),
+        case("hidden/-inf dim 0", call(x=hidden, dim=0)),
+        case("gradients/3x4", call(x=normal(3, 4), dim=0, gradient=normal(3, 4))),
+        *(
+            case(f"dtype/{dtype}", call(x=normal(2, 3), dim=-1), dtype=dtype, signature="dtype")
+            for dtype in (torch.float32, torch.float64)
+        ),
+        case("own/3x4", call(x=normal(3, 4), dim=-1, watch=True), signature="softmax used"),
+    ]
+
+
+def some_hidden(scores: torch.Tensor) -> torch.Tensor:
+    """Scores with -inf in places that leave every row and column something."""
+    scores[0, 1:3] = -torch.inf
+    scores[2, 4] = -torch.inf
+    return scores
+
+
+@for_learners("softmax")
+def test_softmax_on_the_sentence(attempt):
+    """Along the last dimension of all scores of the sentence."""
+    attempt.softmax.agrees("sentence")
+
+
+@exercise("softmax", points=2.5)
+def test_softmax_last_dimension(attempt):
+    """Along the last dimension, for tensors of every rank."""
+    attempt.softmax.agrees("last")
+
+
+@exercise("softmax", points=2.5)
+def test_softmax_any_dimension(attempt):
+    """Along the `dim` that is passed in, counted from the front or from the back."""
+    attempt.softmax.agrees("dim")
+
+
+@exercise("softmax", points=1.5)
+def test_softmax_large_scores(attempt):
+    """Scores of ten thousand neither overflow nor vanish."""
+    attempt.softmax.agrees("large")
+
+
+@exercise("softmax", points=1)
+def test_softmax_hidden_scores(attempt):
+    """Scores of -inf get the weight 0."""
+    attempt.softmax.agrees("hidden")
+
+
+@exercise("softmax", points=1)
+def test_softmax_gradients(attempt):
+    """Gradients reach the scores."""
+    attempt.softmax.agrees("gradients", only="gradient")
+
+
+@exercise("softmax", points=0.5)
+def test_softmax_dtype(attempt):
+    """The result has the dtype of the scores."""
+    attempt.softmax.keeps_dtype("dtype")
+
+
+@exercise("softmax", points=0.5)
+def test_softmax_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.softmax.keeps_inputs("last", "dim", "large")
+
+
+@exercise("softmax", points=0.5)
+def test_softmax_is_your_own(attempt):
+    """It is written out and calls no softmax of torch."""
+    attempt.softmax.agrees("own")
+    attempt.softmax.avoids_softmax("own")
+
+
+SHIFT = "x - x.amax(dim=dim, keepdim=True)"
+RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
+
+MISTAKES = [
+    mistake(
+        "no_maximum_subtracted",
+        "Large scores overflow: the exponential of 10,000 is infinite. A shift by the same "
+        "number everywhere would not change the result.",
+        (SHIFT, "x"),
+    ),
+    mistake(
+        "one_maximum_for_all",
+        "One maximum is subtracted from all slices, so a slice far below it vanishes.",
+        (SHIFT, "x - x.max()"),
+    ),
+    mistake(
+        "mean_subtracted",
+        "The mean is subtracted; a value far above it still overflows.",
+        (SHIFT, "x - x.mean(dim=dim, keepdim=True)"),
+    ),
+    mistake(
+        "minimum_subtracted",
+        "The minimum is subtracted, which makes the large values no smaller.",
+        (SHIFT, "x - x.amin(dim=dim, keepdim=True)"),
+    ),
+    mistake(
+        "dim_ignored",
+        "The `dim` that is passed in is ignored: it always runs over the last one.",
+        (SHIFT, "x - x.amax(dim=-1, keepdim=True)"),
+        (RETURN, "exponentials / exponentials.sum(dim=-1, keepdim=True)"),
+    ),
+    mistake(
+        "always_dim_zero",
+        "The `dim` that is passed in is ignored: it always runs over the first one.",
+        (SHIFT, "x - x.amax(dim=0, keepdim=True)"),
+        (RETURN, "exponentials / exponentials.sum(dim=0, keepdim=True)"),
+    ),
+    mistake(
+        "all_entries_share_one_sum",
+        "All entries together sum to 1; each slice along `dim` should.",
+        (RETURN, "exponentials / exponentials.sum()"),
+    ),
+    mistake(
+        "keepdim_forgotten",
+        "The sum loses its dimension, so it no longer lines up with the slices it belongs to.",
+        (RETURN, "exponentials / exponentials.sum(dim=dim)"),
+    ),
+    mistake(
+        "float32_inside",
+        "The result is always float32; the dtype of the input should be kept.",
+        ("torch.exp(shifted)", "torch.exp(shifted.float())"),
+    ),
+    mistake(
+        "softmax_in_place",
+        "The input is overwritten. Whoever called still needs it.",
+        (SHIFT, "x.sub_(x.amax(dim=dim, keepdim=True))"),
+    ),
+]

@@ -1,0 +1,71 @@
+"""All that judges softmax_naive: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, computed, mistake, normal, shown
+
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """Vectors of several lengths."""
+    return [
+        shown("sentence/token 2", call(x=SENTENCE @ SENTENCE[1])),
+        *(
+            case(f"values/{n}", call(x=normal(n)))
+            for n in pick(public=[6, 4], hidden=[6, 2, 5, 11, 30])
+        ),
+        case("values/float32", call(x=normal(8)), dtype=torch.float32),
+        case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),
+        case("gradients/5", call(x=normal(5), gradient=normal(5))),
+        case("own/5", call(x=normal(5), watch=True), signature="softmax used"),
+    ]
+
+
+@for_learners("softmax_naive")
+def test_softmax_naive_on_the_sentence(attempt):
+    """Exponentials over their sum, for the scores of token 2."""
+    attempt.softmax_naive.agrees("sentence")
+
+
+@exercise("softmax_naive", points=3.5)
+def test_softmax_naive_values(attempt):
+    """Exponentials over their sum."""
+    attempt.softmax_naive.agrees("values")
+
+
+@exercise("softmax_naive", points=1)
+def test_softmax_naive_gradients(attempt):
+    """Gradients reach the scores."""
+    attempt.softmax_naive.agrees("gradients", only="gradient")
+
+
+@exercise("softmax_naive", points=0.25)
+def test_softmax_naive_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.softmax_naive.keeps_inputs("values")
+
+
+@exercise("softmax_naive", points=0.25)
+def test_softmax_naive_is_your_own(attempt):
+    """It is written out and calls no softmax of torch."""
+    attempt.softmax_naive.agrees("own")
+    attempt.softmax_naive.avoids_softmax("own")
+
+
+RETURN_NAIVE = "exponentials / exponentials.sum()"
+EXP_NAIVE = "torch.exp(x)"
+
+MISTAKES = [
+    mistake(
+        "divided_by_max",
+        "The exponentials are divided by the largest; they should sum to 1.",
+        (RETURN_NAIVE, "exponentials / exponentials.max()"),
+    ),
+    mistake(
+        "exponential_in_place",
+        "The scores that were passed in are overwritten. Whoever called still needs them.",
+        (EXP_NAIVE, "x.exp_()"),
+    ),
+]

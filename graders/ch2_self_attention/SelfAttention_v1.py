@@ -1,0 +1,115 @@
+"""All that judges SelfAttention_v1: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, construct, mistake, shown
+
+from ..modules import called, matrices, structure, twice
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """Modules of several sizes, with weights that are loaded, and as a seed makes them."""
+    sizes = pick(
+        public=[(6, 3, 2), (4, 5, 9)],
+        hidden=[(6, 3, 5), (5, 4, 8), (3, 6, 2), (8, 2, 7), (4, 5, 16)],
+    )
+    seed = pick(public=123, hidden=pick.seed % 2**31)
+    first = construct(d_in=3, d_out=2, seed=123, dtype="float32")
+    start = structure(state=True, seed=seed, d_in=3, d_out=4)
+    return [
+        shown("sentence/seed 123", first, call(x=SENTENCE)),
+        *(case(f"values/{size}", *module(*size)) for size in sizes),
+        case("values/one token", *module(1, 3, 4)),
+        case("values/twice", *twice(matrices(3, 4), 3, 4)),
+        # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
+        case("values/square", *module(3, 3, 3)),
+        case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
+        case("gradients/5x3x4", *module(5, 3, 4, gradient=True)),
+        case("parameters/3x4", *start, signature="structure"),
+    ]
+
+
+def module(n, d_in, d_out, **settings):
+    """Constructed, given three matrices, called on n tokens."""
+    return called(matrices(d_in, d_out), n, d_in, d_out, **settings)
+
+
+@for_learners("SelfAttention_v1")
+def test_SelfAttention_v1_on_the_sentence(attempt):
+    """The sentence, with the weights of seed 123."""
+    attempt.SelfAttention_v1.agrees("sentence")
+
+
+@exercise("SelfAttention_v1", points=6)
+def test_SelfAttention_v1_values(attempt):
+    """Projections, weights and mixing, with the weights that are loaded."""
+    attempt.SelfAttention_v1.agrees("values")
+
+
+@exercise("SelfAttention_v1", points=2)
+def test_SelfAttention_v1_gradients(attempt):
+    """Gradients reach x and all three matrices."""
+    attempt.SelfAttention_v1.agrees("gradients", only="gradient")
+
+
+@exercise("SelfAttention_v1", points=1)
+def test_SelfAttention_v1_start(attempt):
+    """The matrices start from torch.rand, created in the order query, key, value."""
+    attempt.SelfAttention_v1.agrees("parameters", only="module.")
+
+
+@exercise("SelfAttention_v1", points=0.5)
+def test_SelfAttention_v1_parameters(attempt):
+    """Exactly three parameters of shape (d_in, d_out)."""
+    attempt.SelfAttention_v1.has_parameters("parameters")
+
+
+@exercise("SelfAttention_v1", points=0.5, guard=True)
+def test_SelfAttention_v1_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
+
+
+QKV = ("W_query", "W_key", "W_value")
+MADE_V1 = "self.{} = nn.Parameter(torch.rand(d_in, d_out))"
+
+
+def each(template: str, new: str) -> tuple[tuple[str, str], ...]:
+    """The same replacement for query, key and value."""
+    return tuple((template.format(name), new.format(name)) for name in QKV)
+
+
+MISTAKES = [
+    mistake(
+        "randn_for_rand",
+        "The weights start from another distribution than the one asked for (uniform on [0, 1)).",
+        *each(MADE_V1, "self.{} = nn.Parameter(torch.randn(d_in, d_out))"),
+    ),
+    mistake(
+        "weights_start_at_zero",
+        "The weights all start at zero, so every token looks the same and nothing can be told "
+        "apart.",
+        *each(MADE_V1, "self.{} = nn.Parameter(torch.zeros(d_in, d_out))"),
+    ),
+    mistake(
+        "not_parameters",
+        "The weights are plain tensors. An optimiser finds only what is an nn.Parameter.",
+        *each(MADE_V1, "self.{} = torch.rand(d_in, d_out)"),
+    ),
+    mistake(
+        "weights_of_linear_shape",
+        "The weights are made with (d_out, d_in), the way nn.Linear keeps them; here they are "
+        "multiplied from the right and need (d_in, d_out).",
+        *each(MADE_V1, "self.{} = nn.Parameter(torch.rand(d_out, d_in))"),
+    ),
+    mistake(
+        "created_in_another_order",
+        "The three matrices are not created in the order query, key, value, so a seed gives other "
+        "weights.",
+        (MADE_V1.format("W_query"), MADE_V1.format("W_key_")),
+        (MADE_V1.format("W_key"), MADE_V1.format("W_query")),
+        ("self.W_key_ =", "self.W_key ="),
+    ),
+]

@@ -1,0 +1,66 @@
+"""All that judges attention_weights: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, normal, shown
+
+from ..shared import SENTENCE, example_weights
+
+
+def cases(pick):
+    """Queries (…, n, d_k) and keys (…, m, d_k)."""
+    weights = example_weights()
+    queries, keys = SENTENCE @ weights["W_query"], SENTENCE @ weights["W_key"]
+    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (3, 8), (7, 2), (5, 16)])
+    cross = pick(public=[(3, 5)], hidden=[(2, 7), (6, 4)])
+    leading = pick(public=[(2,)], hidden=[(3,), (2, 3)])
+    return [
+        shown("sentence/seed 123", call(queries=queries, keys=keys)),
+        *(case(f"values/{n} tokens, d_k {d_k}", compared(n, n, d_k)) for n, d_k in sizes),
+        case("values/float32", compared(5, 5, 7), dtype=torch.float32),
+        *(case(f"cross/{n} queries, {m} keys", compared(n, m, 3)) for n, m in cross),
+        *(case(f"leading/{lead}", compared(4, 5, 6, lead)) for lead in leading),
+        case("gradients/4x3x5", compared(4, 3, 5, gradient=normal(4, 3))),
+    ]
+
+
+def compared(n, m, d_k, lead=(), **settings):
+    """A call on n queries and m keys; leading dimensions in front."""
+    return call(queries=2 * normal(*lead, n, d_k), keys=normal(*lead, m, d_k), **settings)
+
+
+@for_learners("attention_weights")
+def test_attention_weights_on_the_sentence(attempt):
+    """With the sentence's projections (seed 123)."""
+    attempt.attention_weights.agrees("sentence")
+
+
+@exercise("attention_weights", points=5)
+def test_attention_weights_values(attempt):
+    """Softmax over scaled scores, for every d_k."""
+    attempt.attention_weights.agrees("values")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_cross(attempt):
+    """Queries and keys may differ in number."""
+    attempt.attention_weights.agrees("cross")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_leading_dimensions(attempt):
+    """Leading dimensions stay in front."""
+    attempt.attention_weights.agrees("leading")
+
+
+@exercise("attention_weights", points=1.5)
+def test_attention_weights_gradients(attempt):
+    """Gradients reach queries and keys."""
+    attempt.attention_weights.agrees("gradients", only="gradient")
+
+
+@exercise("attention_weights", points=0.5)
+def test_attention_weights_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")

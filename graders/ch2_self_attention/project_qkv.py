@@ -1,0 +1,130 @@
+"""All that judges project_qkv: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..modules import matrices
+from ..shared import QKV, SENTENCE, example_weights
+
+
+def cases(pick):
+    """Inputs (n, d_in) and three matrices (d_in, d_out)."""
+    sizes = pick(
+        public=[(6, 3, 2), (4, 5, 6)],
+        hidden=[(6, 3, 2), (5, 4, 7), (3, 8, 8), (9, 2, 3), (1, 5, 4)],
+    )
+    gradient = tuple(normal(4, 2) for _ in QKV)
+    return [
+        shown("sentence/seed 123", call(x=SENTENCE, **example_weights())),
+        *(case(f"values/{size}", projected(*size)) for size in sizes),
+        case("values/square", projected(3, 3, 3)),
+        case("values/float32", projected(7, 5, 4), dtype=torch.float32),
+        case("gradients/4x3x2", projected(4, 3, 2, gradient=gradient)),
+    ]
+
+
+def projected(n, d_in, d_out, **settings):
+    """A call on n tokens."""
+    return call(x=normal(n, d_in), **matrices(d_in, d_out), **settings)
+
+
+@for_learners("project_qkv")
+def test_project_qkv_on_the_sentence(attempt):
+    """Queries, keys and values of the sentence (seed 123)."""
+    attempt.project_qkv.agrees("sentence")
+
+
+@exercise("project_qkv", points=1)
+def test_project_qkv_queries(attempt):
+    """Queries come first: x times W_query."""
+    attempt.project_qkv.agrees("values", only="result.0")
+
+
+@exercise("project_qkv", points=1)
+def test_project_qkv_keys(attempt):
+    """Keys come second: x times W_key."""
+    attempt.project_qkv.agrees("values", only="result.1")
+
+
+@exercise("project_qkv", points=1.5)
+def test_project_qkv_values(attempt):
+    """Values come third: x times W_value."""
+    attempt.project_qkv.agrees("values", only="result.2")
+    attempt.project_qkv.gives_no_more("values")
+
+
+@exercise("project_qkv", points=1)
+def test_project_qkv_gradients(attempt):
+    """Gradients reach x and all three matrices."""
+    attempt.project_qkv.agrees("gradients", only="gradient")
+
+
+@exercise("project_qkv", points=0.5)
+def test_project_qkv_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.project_qkv.keeps_inputs("values", "gradients")
+
+
+MISTAKES = [
+    mistake(
+        "projections_in_another_order",
+        "What is returned is not in the order queries, keys, values.",
+        ("return queries, keys, values", "return keys, queries, values"),
+    ),
+    mistake(
+        "values_first",
+        "What is returned is not in the order queries, keys, values.",
+        ("return queries, keys, values", "return values, keys, queries"),
+    ),
+    mistake(
+        "one_matrix_for_all",
+        "One matrix makes all three; each role has a matrix of its own.",
+        ("x @ W_key", "x @ W_query"),
+        ("x @ W_value", "x @ W_query"),
+    ),
+    mistake(
+        "keys_from_W_query",
+        "Queries and keys come from the same matrix.",
+        ("x @ W_key", "x @ W_query"),
+    ),
+    mistake(
+        "values_from_W_key",
+        "Values and keys come from the same matrix.",
+        ("x @ W_value", "x @ W_key"),
+    ),
+    mistake(
+        "matrix_on_the_left",
+        "The matrix stands on the left of x. Rows of x are tokens, so x stands on the left.",
+        ("x @ W_query", "W_query @ x"),
+        ("x @ W_key", "W_key @ x"),
+        ("x @ W_value", "W_value @ x"),
+    ),
+    mistake(
+        "matrix_transposed",
+        "The matrices are transposed first; here they have shape (d_in, d_out) and need no "
+        "transpose.",
+        ("x @ W_query", "x @ W_query.T"),
+        ("x @ W_key", "x @ W_key.T"),
+        ("x @ W_value", "x @ W_value.T"),
+    ),
+    mistake(
+        "queries_scaled_already",
+        "The queries come back scaled; scaling belongs to the scores, later.",
+        ("x @ W_query", "x @ W_query / W_query.shape[-1] ** 0.5"),
+    ),
+    mistake(
+        "projections_detached",
+        "The results are cut off from the graph, so the matrices cannot learn.",
+        (
+            "return queries, keys, values",
+            "return queries.detach(), keys.detach(), values.detach()",
+        ),
+    ),
+    mistake(
+        "projections_stacked",
+        "One stacked tensor comes back; a tuple of three tensors is asked for.",
+        ("return queries, keys, values", "return torch.cat((queries, keys, values), dim=-1)"),
+    ),
+]

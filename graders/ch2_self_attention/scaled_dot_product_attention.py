@@ -1,0 +1,71 @@
+"""All that judges scaled_dot_product_attention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, normal, shown
+
+from ..shared import SENTENCE, example_weights
+
+
+def cases(pick):
+    """Queries (…, n, d_k), keys (…, m, d_k) and values (…, m, d_v)."""
+    queries, keys, values = (SENTENCE @ matrix for matrix in example_weights().values())
+    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (3, 8), (7, 2), (5, 16)])
+    cross = pick(public=[(3, 5)], hidden=[(2, 7), (6, 4)])
+    leading = pick(public=[(2,)], hidden=[(3,), (2, 3)])
+    return [
+        shown("sentence/seed 123", call(queries=queries, keys=keys, values=values)),
+        *(case(f"values/{n} tokens, d_k {d_k}", mixed(n, n, d_k, d_k)) for n, d_k in sizes),
+        case("values/d_v of its own", mixed(5, 5, 4, 7)),
+        case("values/float32", mixed(5, 5, 7, 7), dtype=torch.float32),
+        *(case(f"cross/{n} queries, {m} keys", mixed(n, m, 3, 3)) for n, m in cross),
+        *(case(f"leading/{lead}", mixed(4, 5, 6, 3, lead)) for lead in leading),
+        case("gradients/4x3x5", mixed(4, 3, 5, 6, gradient=normal(4, 6))),
+    ]
+
+
+def mixed(n, m, d_k, d_v, lead=(), **settings):
+    """A call on n queries, m keys and m values; leading dimensions in front."""
+    return call(
+        queries=2 * normal(*lead, n, d_k),
+        keys=normal(*lead, m, d_k),
+        values=normal(*lead, m, d_v),
+        **settings,
+    )
+
+
+@for_learners("scaled_dot_product_attention")
+def test_scaled_dot_product_attention_on_the_sentence(attempt):
+    """With the sentence's projections (seed 123)."""
+    attempt.scaled_dot_product_attention.agrees("sentence")
+
+
+@exercise("scaled_dot_product_attention", points=5)
+def test_scaled_dot_product_attention_values(attempt):
+    """The values, mixed by the weights of every query."""
+    attempt.scaled_dot_product_attention.agrees("values")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_cross(attempt):
+    """Queries and keys may differ in number."""
+    attempt.scaled_dot_product_attention.agrees("cross")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_leading_dimensions(attempt):
+    """Leading dimensions stay in front."""
+    attempt.scaled_dot_product_attention.agrees("leading")
+
+
+@exercise("scaled_dot_product_attention", points=1.5)
+def test_scaled_dot_product_attention_gradients(attempt):
+    """Gradients reach queries, keys and values."""
+    attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
+
+
+@exercise("scaled_dot_product_attention", points=0.5)
+def test_scaled_dot_product_attention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")

@@ -1,0 +1,136 @@
+"""All that judges CausalAttention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, construct, shown
+
+from ..attention_modules import (
+    called,
+    changed_future,
+    dropped_weights,
+    low_scores,
+    short_then_long,
+    zero_scores,
+)
+from ..modules import linear_layers, structure
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """Sequences are mostly shorter than context_length; batch rows differ."""
+    full = pick(
+        public=[(2, 6, 3, 2), (1, 4, 5, 9)],
+        hidden=[(1, 5, 3, 4), (3, 4, 6, 8), (2, 7, 2, 5), (3, 2, 4, 16), (1, 9, 5, 3)],
+    )
+    short = pick(
+        public=[(2, 3, 4, 5, 6)], hidden=[(3, 4, 5, 7, 9), (1, 1, 3, 4, 5), (2, 5, 3, 6, 30)]
+    )
+    first = construct(d_in=3, d_out=2, context_length=6, dropout=0.0, seed=123, dtype="float32")
+    twice = call(x=torch.stack((SENTENCE, SENTENCE)))
+    return [
+        shown("sentence/seed 123, twice", first, twice, signature="ignored"),
+        *(
+            case(f"values/{(b, n, d_in, d_out)}", *module(b, n, d_in, d_out, n))
+            for b, n, d_in, d_out in full
+        ),
+        # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
+        case("values/square", *module(2, 2, 2, 2, 2)),
+        case("values/float32", *module(2, 5, 4, 3, 5, dtype="float32"), dtype=torch.float32),
+        case("values/low scores", *low_scores(linear_layers(3, 5), 2, 4, 3, 5)),
+        case("values/zero scores", *zero_scores(linear_layers(3, 5), 2, 4, 3, 5)),
+        case("short/2 tokens, then 5", *short_then_long(linear_layers(3, 5), 3, 5)),
+        *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
+        case("bias/3x4", *module(2, 4, 3, 5, 6, bias=True)),
+        case("gradients/4", *module(2, 4, 3, 5, 6, bias=True, gradient=True)),
+        case("future/cut 3", *changed_future(linear_layers(3, 5), 6, 3, 3, 5)),
+        *(
+            case(
+                f"dropout/p {p}",
+                *dropped_weights(8, 20, p, {}),
+                signature="dropped weights",
+                rate="dropout",
+            )
+            for p in pick(public=[0.3], hidden=[0.5, 0.2])
+        ),
+        *(
+            case(
+                f"parameters/bias {bias}",
+                *structure(d_in=3, d_out=4, context_length=5, dropout=0.1, qkv_bias=bias),
+                signature="structure",
+            )
+            for bias in (False, True)
+        ),
+    ]
+
+
+def module(b, n, d_in, d_out, context, bias=False, **settings):
+    """Constructed, given the weights of three nn.Linear, called on b rows of n tokens."""
+    settings |= {"qkv_bias": True} if bias else {}
+    return called(linear_layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
+
+
+@for_learners("CausalAttention")
+def test_CausalAttention_runs_on_the_sentence(attempt):
+    """The sentence goes through, twice in one batch (seed 123)."""
+    attempt.CausalAttention.answered("sentence")
+
+
+@exercise("CausalAttention", points=6)
+def test_CausalAttention_values(attempt):
+    """Masked attention for every row of a batch."""
+    attempt.CausalAttention.agrees("values")
+
+
+@exercise("CausalAttention", points=3)
+def test_CausalAttention_short_sequences(attempt):
+    """Sequences shorter than context_length."""
+    attempt.CausalAttention.agrees("short")
+
+
+@exercise("CausalAttention", points=2)
+def test_CausalAttention_bias(attempt):
+    """With `qkv_bias=True` each projection adds its bias."""
+    attempt.CausalAttention.agrees("bias")
+
+
+@exercise("CausalAttention", points=2)
+def test_CausalAttention_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.CausalAttention.agrees("gradients", only="gradient")
+
+
+@exercise("CausalAttention", points=2)
+def test_CausalAttention_sees_no_future(attempt):
+    """A later token changes nothing before it."""
+    attempt.CausalAttention.sees_no_future("future")
+
+
+@exercise("CausalAttention", points=1)
+def test_CausalAttention_in_evaluation(attempt):
+    """In evaluation nothing is dropped."""
+    attempt.CausalAttention.agrees("dropout", only="plain")
+
+
+@exercise("CausalAttention", points=2)
+def test_CausalAttention_dropout(attempt):
+    """In training single attention weights are dropped and the rest scaled up."""
+    attempt.CausalAttention.drops_both_halves("dropout")
+
+
+@exercise("CausalAttention", points=1)
+def test_CausalAttention_mask_is_a_buffer(attempt):
+    """The mask is a buffer named `mask`."""
+    attempt.CausalAttention.has_buffer("parameters", "mask")
+
+
+@exercise("CausalAttention", points=0.5)
+def test_CausalAttention_parameters(attempt):
+    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    attempt.CausalAttention.has_parameters("parameters")
+
+
+@exercise("CausalAttention", points=0.5, guard=True)
+def test_CausalAttention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.CausalAttention.keeps_inputs("values", "bias", "gradients")

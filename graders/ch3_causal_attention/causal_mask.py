@@ -1,0 +1,73 @@
+"""All that judges causal_mask: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, shown
+
+
+def cases(pick):
+    """Masks of several lengths."""
+    lengths = pick(public=[6, 3], hidden=[1, 2, 4, 7, 12, 33])
+    return [
+        shown("sentence/6 tokens", call(context_length=6)),
+        *(case(f"values/{n}", call(context_length=n)) for n in lengths),
+        case("dtype/5", call(context_length=5), signature="dtype"),
+    ]
+
+
+@for_learners("causal_mask")
+def test_causal_mask_for_the_sentence(attempt):
+    """A mask for six tokens."""
+    attempt.causal_mask.agrees("sentence")
+
+
+@exercise("causal_mask", points=4)
+def test_causal_mask_values(attempt):
+    """True above the diagonal, False on it and below."""
+    attempt.causal_mask.agrees("values")
+
+
+@exercise("causal_mask", points=1)
+def test_causal_mask_dtype(attempt):
+    """The mask is boolean."""
+    attempt.causal_mask.keeps_dtype("dtype")
+
+
+RULE = "torch.triu(ones, diagonal=1).bool()"
+
+MISTAKES = [
+    mistake(
+        "mask_of_numbers",
+        "The mask holds numbers, not booleans. True and False are asked for.",
+        (".bool()", ""),
+    ),
+    mistake(
+        "mask_of_minus_inf",
+        "The mask holds -inf, ready to be added to scores. A boolean mask is asked for: True where "
+        "a token is hidden.",
+        (RULE, "torch.full((context_length, context_length), -torch.inf).triu(1)"),
+    ),
+    mistake(
+        "mask_true_for_visible",
+        "True stands where a token may look. In this course True hides.",
+        (RULE, f"~{RULE}"),
+        same_as="mask_inverted",
+    ),
+    mistake(
+        "mask_hides_nothing",
+        "Nothing is hidden: the mask is False everywhere.",
+        (RULE, "torch.zeros(context_length, context_length).bool()"),
+    ),
+    mistake(
+        "mask_hides_all_others",
+        "Everything but the token itself is hidden; the past should stay visible.",
+        (RULE, "~torch.eye(context_length).bool()"),
+    ),
+    mistake(
+        "mask_one_too_large",
+        "The mask has one row and one column too many.",
+        (
+            "torch.ones(context_length, context_length)",
+            "torch.ones(context_length + 1, context_length + 1)",
+        ),
+    ),
+]

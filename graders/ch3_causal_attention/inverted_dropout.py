@@ -1,0 +1,136 @@
+"""All that judges inverted_dropout: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, computed, mistake, normal
+
+
+def cases(pick):
+    """Weights that are dropped twice, and weights that are not."""
+    dropped = pick(
+        public=[((60, 60), 0.5), ((60, 60), 0.2)],
+        hidden=[((60, 60), 0.5), ((60, 60), 0.1), ((40, 70), 0.3), ((5, 20, 30), 0.8)],
+    )
+    ones = torch.ones(30, 40, dtype=torch.float64)
+    in_training = {"p": 0.5, "training": True}
+    return [
+        *(
+            case(f"dropout/p {p}", *three_times(shape, p), signature="dropped weights", rate="p")
+            for shape, p in dropped
+        ),
+        case(
+            "gradients/p 0.4",
+            *three_times((30, 40), 0.4, gradient=ones),
+            signature="dropped weights",
+            rate="p",
+        ),
+        *(
+            case(f"evaluation/p {p}", call(attn_weights=normal(5, 5), p=p, training=False))
+            for p in pick(public=[0.5], hidden=[0.5, 0.9])
+        ),
+        case("nothing/p 0", call(attn_weights=normal(4, 4), p=0.0, training=True)),
+        case(
+            "own/6",
+            call(attn_weights=normal(6, 6), **in_training, watch=True),
+            signature="dropout used",
+        ),
+    ]
+
+
+def three_times(shape, p, gradient=None):
+    """The same weights in evaluation, in training, and once more, since training is the default."""
+    weights = computed(torch.softmax, normal(*shape), -1)
+    return (
+        call(attn_weights=weights, p=p, training=False, result="plain"),
+        call(attn_weights=weights, p=p, training=True, seed=1, result="dropped", gradient=gradient),
+        call(attn_weights=weights, p=p, seed=2, result="again"),
+    )
+
+
+@exercise("inverted_dropout", points=6)
+def test_inverted_dropout_in_training(attempt):
+    """A share p becomes 0, the rest grows by 1 / (1 - p)."""
+    attempt.inverted_dropout.drops_entries("dropout")
+
+
+@exercise("inverted_dropout", points=1.5)
+def test_inverted_dropout_in_evaluation(attempt):
+    """With training=False nothing changes."""
+    attempt.inverted_dropout.agrees("evaluation")
+
+
+@exercise("inverted_dropout", points=1)
+def test_inverted_dropout_gradients(attempt):
+    """Gradients reach the entries that were kept."""
+    attempt.inverted_dropout.drops_gradients("gradients", "attn_weights")
+
+
+@exercise("inverted_dropout", points=0.5)
+def test_inverted_dropout_of_nothing(attempt):
+    """With p = 0 nothing changes."""
+    attempt.inverted_dropout.agrees("nothing")
+
+
+@exercise("inverted_dropout", points=0.5)
+def test_inverted_dropout_is_your_own(attempt):
+    """It is written out and calls no dropout of torch."""
+    attempt.inverted_dropout.avoids_dropout("own")
+
+
+@exercise("inverted_dropout", points=0.5)
+def test_inverted_dropout_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
+
+
+SCALE = "attn_weights * keep / (1 - p)"
+KEEP = "keep = torch.rand_like(attn_weights) >= p"
+
+MISTAKES = [
+    mistake(
+        "dropout_detached",
+        "What comes back is cut off from the graph, so nothing before it can learn.",
+        (SCALE, f"({SCALE}).detach()"),
+    ),
+    mistake(
+        "scaled_by_one_over_p",
+        "The kept entries are divided by p. Ask which share survives: that is what must be made "
+        "up for.",
+        (SCALE, "attn_weights * keep / p"),
+    ),
+    mistake(
+        "scaled_down",
+        "The kept entries are made smaller instead of larger, so the expected value shrinks twice.",
+        (SCALE, "attn_weights * keep * (1 - p)"),
+    ),
+    mistake(
+        "mask_kept_by_p_alone",
+        "The share that is dropped and the share that is kept are mixed up: with p = 0.2 four "
+        "fifths vanish.",
+        (KEEP, "keep = torch.rand_like(attn_weights) < p"),
+    ),
+    mistake(
+        "training_turned_around",
+        "Dropout acts in evaluation and not in training.",
+        ("if not training:", "if training:"),
+    ),
+    mistake(
+        "scaled_in_evaluation",
+        "The scaling is left to evaluation. Inverted dropout scales in training, so that "
+        "evaluation "
+        "has nothing to do.",
+        ("return attn_weights\n", "return attn_weights * (1 - p)\n"),
+        (SCALE, "attn_weights * keep"),
+    ),
+    mistake(
+        "library_dropout",
+        "It calls torch's own dropout; the point of the exercise is to write it.",
+        (SCALE, "nn.functional.dropout(attn_weights, p, training=True)"),
+    ),
+    mistake(
+        "not_zero_but_nan",
+        "Dropped entries become NaN: something is divided by zero.",
+        (SCALE, "attn_weights * keep / (keep * (1 - p))"),
+    ),
+]

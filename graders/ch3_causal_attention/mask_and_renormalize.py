@@ -1,0 +1,103 @@
+"""All that judges mask_and_renormalize: its cases, tests and own mistakes."""
+
+import math
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, computed, mistake, normal, shown
+
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """Weights of n tokens."""
+    sentence = torch.softmax(SENTENCE @ SENTENCE.T, dim=-1)
+    return [
+        shown("sentence/weights", call(attn_weights=sentence)),
+        *(
+            case(f"values/{n}", call(attn_weights=rows_of_weights(n)))
+            for n in pick(public=[6, 4], hidden=[2, 3, 5, 8, 13])
+        ),
+        case("values/float32", call(attn_weights=rows_of_weights(7)), dtype=torch.float32),
+        case("gradients/4", call(attn_weights=rows_of_weights(4), gradient=normal(4, 4))),
+    ]
+
+
+def rows_of_weights(n: int):
+    """Random rows that sum to 1 and are far from even."""
+    return computed(far_from_even, normal(n, n))
+
+
+def far_from_even(numbers: torch.Tensor) -> torch.Tensor:
+    """Rows that sum to 1.
+
+    Each token keeps a fair part for itself: a small number added to what is left of a row, to be
+    safe from dividing by zero, must not count as wrong.
+    """
+    scores, n = 1.5 * numbers.clamp(-1, 1.5), len(numbers)
+    return torch.softmax(scores + math.log(n) * torch.eye(n), dim=-1)
+
+
+@for_learners("mask_and_renormalize")
+def test_mask_and_renormalize_on_the_sentence(attempt):
+    """The weights of the sentence."""
+    attempt.mask_and_renormalize.agrees("sentence")
+
+
+@exercise("mask_and_renormalize", points=7)
+def test_mask_and_renormalize_values(attempt):
+    """The future gets 0, and every row sums to 1 again."""
+    attempt.mask_and_renormalize.agrees("values")
+
+
+@exercise("mask_and_renormalize", points=2)
+def test_mask_and_renormalize_gradients(attempt):
+    """Gradients reach the weights."""
+    attempt.mask_and_renormalize.agrees("gradients", only="gradient")
+
+
+@exercise("mask_and_renormalize", points=1)
+def test_mask_and_renormalize_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.mask_and_renormalize.keeps_inputs("values")
+
+
+MISTAKES = [
+    mistake(
+        "renormalized_over_columns",
+        "The columns are brought to a sum of 1; the rows should be.",
+        ("masked.sum(dim=-1, keepdim=True)", "masked.sum(dim=-2, keepdim=True)"),
+    ),
+    mistake(
+        "renormalized_over_everything",
+        "All entries together are brought to a sum of 1; each row should be.",
+        ("masked.sum(dim=-1, keepdim=True)", "masked.sum()"),
+    ),
+    mistake(
+        "renormalized_before_masking",
+        "The sums are taken before masking, so they are 1 already and change nothing.",
+        ("masked.sum(dim=-1, keepdim=True)", "attn_weights.sum(dim=-1, keepdim=True)"),
+    ),
+    mistake(
+        "softmax_again",
+        "A second softmax brings the rows to 1, but it also gives the hidden zeros some weight.",
+        ("masked / masked.sum(dim=-1, keepdim=True)", "torch.softmax(masked, dim=-1)"),
+    ),
+    mistake(
+        "divided_by_number_visible",
+        "The rows are divided by how many tokens are visible; divide by what their weights add up "
+        "to.",
+        ("masked.sum(dim=-1, keepdim=True)", "visible.sum(dim=-1, keepdim=True)"),
+    ),
+    mistake(
+        "keepdim_forgotten_in_rows",
+        "The row sums lose their dimension and line up with the columns instead.",
+        ("masked.sum(dim=-1, keepdim=True)", "masked.sum(dim=-1)"),
+    ),
+    mistake(
+        "renormalized_detached",
+        "The result is cut off from the graph.",
+        ("return masked /", "masked = masked.detach()\n    return masked /"),
+    ),
+]

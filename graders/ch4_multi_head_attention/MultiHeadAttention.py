@@ -1,0 +1,330 @@
+"""All that judges MultiHeadAttention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, construct, mistake, normal, shown, weights
+
+from ..attention_modules import (
+    called,
+    changed_future,
+    dropped_weights,
+    low_scores,
+    short_then_long,
+    zero_scores,
+)
+from ..modules import linear_layers, structure
+from ..shared import SENTENCE
+
+
+def cases(pick):
+    """Several numbers of heads, and head_dim unlike every other size."""
+    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(1, 5, 3, 4), (3, 4, 6, 7)])
+    sizes = pick(
+        public=[(2, 6, 3, 4, 2), (1, 5, 4, 9, 3)],
+        hidden=[
+            (1, 5, 3, 6, 2),
+            (3, 4, 6, 12, 4),
+            (2, 7, 2, 10, 2),
+            (3, 3, 5, 8, 4),
+            (2, 6, 4, 15, 3),
+        ],
+    )
+    short = pick(
+        public=[(2, 3, 4, 6, 2, 7)],
+        hidden=[(3, 4, 5, 6, 3, 9), (1, 1, 3, 4, 2, 5), (2, 5, 3, 8, 4, 30)],
+    )
+    made: dict = {"d_in": 3, "d_out": 2, "context_length": 6, "dropout": 0.0, "num_heads": 2}
+    twice = call(x=torch.stack((SENTENCE, SENTENCE)))
+    return [
+        shown(
+            "sentence/seed 123, twice",
+            construct(**made, seed=123, dtype="float32"),
+            twice,
+            signature="ignored",
+        ),
+        *(case(f"one head/{size}", *module(*size, 1, size[1])) for size in one_head),
+        *(
+            case(f"values/{heads} heads {tuple(size)}", *module(*size, heads, size[1]))
+            for *size, heads in sizes
+        ),
+        # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
+        case("values/square", *module(2, 2, 4, 4, 2, 2)),
+        case("values/float32", *module(2, 5, 4, 6, 2, 5, dtype="float32"), dtype=torch.float32),
+        case("values/low scores", *low_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
+        case("values/zero scores", *zero_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
+        case("short/2 tokens, then 5", *short_then_long(layers(3, 6), 3, 6, num_heads=2)),
+        *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
+        case("bias/3x6", *module(2, 4, 3, 6, 2, 5, bias=True)),
+        case("gradients/4", *module(2, 4, 3, 6, 2, 5, bias=True, gradient=True)),
+        case("future/cut 3", *changed_future(layers(3, 6), 6, 3, 3, 6, num_heads=2)),
+        *(
+            case(
+                f"dropout/p {p}",
+                *dropped(8, 20, p, 1),
+                signature="dropped weights",
+                rate="dropout",
+                parts="num_heads",
+            )
+            for p in pick(public=[0.3], hidden=[0.5, 0.2])
+        ),
+        case(
+            "dropout in heads/p 0.4",
+            *dropped(4, 12, 0.4, 3),
+            signature="dropped weights",
+            rate="dropout",
+            parts="num_heads",
+        ),
+        *(
+            case(
+                f"parameters/bias {bias}",
+                *structure(
+                    **made | {"d_out": 6, "context_length": 5, "dropout": 0.1}, qkv_bias=bias
+                ),
+                signature="structure",
+            )
+            for bias in (False, True)
+        ),
+        *(
+            case(
+                f"indivisible/{d_out} by {heads}",
+                *structure(**made | {"d_out": d_out, "context_length": 5, "num_heads": heads}),
+                signature="error",
+            )
+            for d_out, heads in pick(public=[(7, 2)], hidden=[(7, 2), (8, 3)])
+        ),
+        case("operations/growth", *watched("few", 1), *watched("many", 4), signature="growth"),
+    ]
+
+
+def module(*sizes: int, bias=False, **settings):
+    """Constructed, given all weights, called on b rows of n tokens.
+
+    sizes: b, n, d_in, d_out, heads, context_length.
+    """
+    b, n, d_in, d_out, heads, context = sizes
+    settings |= {"num_heads": heads} | ({"qkv_bias": True} if bias else {})
+    return called(layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
+
+
+def layers(d_in, d_out, bias=False):
+    """Weights of the three input projections and of the output projection, which has a bias."""
+    return linear_layers(d_in, d_out, bias) | {
+        "out_proj.weight": weights(d_out, d_out),
+        "out_proj.bias": weights(d_out),
+    }
+
+
+def dropped(b, n, p, heads):
+    """With an output projection that changes nothing, the attention weights come out."""
+    d_out = 2 * n * heads
+    identity = {
+        "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
+        "out_proj.bias": torch.zeros(d_out, dtype=torch.float64),
+    }
+    return dropped_weights(b, n, p, identity, heads, num_heads=heads)
+
+
+def watched(result, heads):
+    """A watched module: the number of matrix products must not grow with the heads."""
+    made = construct(d_in=3, d_out=8, context_length=5, dropout=0.0, num_heads=heads)
+    return made, call(x=normal(2, 5, 3), watch=True, result=result)
+
+
+@for_learners("MultiHeadAttention")
+def test_MultiHeadAttention_runs_on_the_sentence(attempt):
+    """The sentence goes through, twice in one batch (seed 123)."""
+    attempt.MultiHeadAttention.answered("sentence")
+
+
+@exercise("MultiHeadAttention", points=3)
+def test_MultiHeadAttention_one_head(attempt):
+    """With one head it is causal attention and an output projection."""
+    attempt.MultiHeadAttention.agrees("one head")
+
+
+@exercise("MultiHeadAttention", points=9)
+def test_MultiHeadAttention_values(attempt):
+    """With 2, 3 and 4 heads."""
+    attempt.MultiHeadAttention.agrees("values")
+
+
+@exercise("MultiHeadAttention", points=4)
+def test_MultiHeadAttention_short_sequences(attempt):
+    """Sequences shorter than context_length."""
+    attempt.MultiHeadAttention.agrees("short")
+
+
+@exercise("MultiHeadAttention", points=2)
+def test_MultiHeadAttention_bias(attempt):
+    """With `qkv_bias=True` each input projection adds its bias."""
+    attempt.MultiHeadAttention.agrees("bias")
+
+
+@exercise("MultiHeadAttention", points=3)
+def test_MultiHeadAttention_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.MultiHeadAttention.agrees("gradients", only="gradient")
+
+
+@exercise("MultiHeadAttention", points=2)
+def test_MultiHeadAttention_sees_no_future(attempt):
+    """A later token changes nothing before it."""
+    attempt.MultiHeadAttention.sees_no_future("future")
+
+
+@exercise("MultiHeadAttention", points=1)
+def test_MultiHeadAttention_in_evaluation(attempt):
+    """In evaluation nothing is dropped."""
+    attempt.MultiHeadAttention.agrees("dropout", only="plain")
+
+
+@exercise("MultiHeadAttention", points=3)
+def test_MultiHeadAttention_dropout(attempt):
+    """In training single attention weights are dropped and the rest scaled up."""
+    attempt.MultiHeadAttention.drops_both_halves("dropout")
+    attempt.MultiHeadAttention.drops_entries("dropout in heads")
+
+
+@exercise("MultiHeadAttention", points=0.75)
+def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
+    """A d_out that num_heads does not divide is refused with a clear error."""
+    attempt.MultiHeadAttention.refuses(
+        "indivisible",
+        "a d_out that num_heads does not divide is accepted; it should be refused "
+        "when the module is made, with a ValueError or an assert that says why",
+    )
+
+
+@exercise("MultiHeadAttention", points=0.75)
+def test_MultiHeadAttention_has_no_loop(attempt):
+    """All heads at once: more heads need no more operations."""
+    attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
+
+
+@exercise("MultiHeadAttention", points=0.5)
+def test_MultiHeadAttention_mask_is_a_buffer(attempt):
+    """The mask is a buffer named `mask`."""
+    attempt.MultiHeadAttention.has_buffer("parameters", "mask")
+
+
+@exercise("MultiHeadAttention", points=0.5)
+def test_MultiHeadAttention_parameters(attempt):
+    """Three input projections and an output projection, and no more."""
+    attempt.MultiHeadAttention.has_parameters("parameters")
+
+
+@exercise("MultiHeadAttention", points=0.5, guard=True)
+def test_MultiHeadAttention_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients")
+
+
+SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+SCORES = "queries @ keys.transpose(2, 3)"
+APPLY = "attn_weights = self.dropout(attn_weights)"
+SPLIT = "{0} = {0}.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)"
+
+MISTAKES = [
+    mistake(
+        "scaled_by_sqrt_d_out",
+        "The scale is taken from all of d_out. Each head computes its dot products over its own, "
+        "shorter vectors.",
+        ("/ d_k**0.5", "/ self.out_proj.in_features ** 0.5"),
+    ),
+    mistake(
+        "scaled_by_sqrt_num_heads",
+        "The scale is taken from the number of heads. Ask over how many features one head's dot "
+        "product runs.",
+        ("/ d_k**0.5", "/ self.num_heads ** 0.5"),
+    ),
+    mistake(
+        "softmax_over_heads",
+        "The softmax runs over the heads, so the heads compete for each pair of tokens instead of "
+        "each one spreading its own attention.",
+        (SOFTMAX, "torch.softmax(attn_scores / d_k**0.5, dim=1)"),
+    ),
+    mistake(
+        "dropout_on_output_too",
+        "Dropout acts on the weights and on the output as well. Here it should thin out the "
+        "weights alone.",
+        (
+            "return self.out_proj(context_vec)",
+            "return self.dropout(self.out_proj(context_vec))",
+        ),
+    ),
+    mistake(
+        "dropout_pattern_shared_by_heads",
+        "All heads drop the same entries. Each weight of each head is dropped on its own.",
+        (
+            APPLY,
+            "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",
+        ),
+    ),
+    mistake(
+        "no_output_projection",
+        "The heads are joined but never mixed: the output projection is not applied.",
+        ("return self.out_proj(context_vec)", "return context_vec"),
+    ),
+    mistake(
+        "output_projection_twice",
+        "The output projection is applied twice.",
+        (
+            "return self.out_proj(context_vec)",
+            "return self.out_proj(self.out_proj(context_vec))",
+        ),
+    ),
+    mistake(
+        "output_projection_from_d_in",
+        "The output projection expects d_in features, but the joined heads have d_out.",
+        ("nn.Linear(d_out, d_out)", "nn.Linear(d_in, d_out)"),
+    ),
+    mistake(
+        "output_projection_without_bias",
+        "The output projection has no bias; it always has one here.",
+        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
+    ),
+    mistake(
+        "output_bias_tied_to_qkv_bias",
+        "The output projection's bias follows `qkv_bias`, which speaks of queries, keys and "
+        "values only.",
+        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=qkv_bias)"),
+    ),
+    mistake(
+        "keys_split_differently",
+        "Queries and keys are split in different ways, so a head compares features that do not "
+        "belong together.",
+        (
+            SPLIT.format("keys"),
+            "keys = keys.reshape(b, self.num_heads, num_tokens, self.head_dim)",
+        ),
+    ),
+    mistake(
+        "values_split_differently",
+        "Values are split in another way than queries and keys.",
+        (
+            SPLIT.format("values"),
+            "values = values.reshape(b, self.num_heads, num_tokens, self.head_dim)",
+        ),
+    ),
+    mistake(
+        "heads_in_a_loop",
+        "The heads are computed one after another; one batched product can serve them all.",
+        (
+            SCORES,
+            "torch.stack([queries[:, i] @ keys[:, i].transpose(1, 2) for i in "
+            "range(self.num_heads)], dim=1)",
+        ),
+    ),
+    mistake(
+        "num_heads_unchecked",
+        "A d_out that num_heads does not divide is accepted; it should be refused with a clear "
+        "error.",
+        ("if d_out % num_heads != 0:", "if False:"),
+    ),
+    mistake(
+        "head_dim_from_d_in",
+        "head_dim is taken from d_in. The heads share out what the projections give: d_out.",
+        ("self.head_dim = d_out // num_heads", "self.head_dim = d_in // num_heads"),
+    ),
+]

@@ -1,0 +1,212 @@
+"""All that judges MultiHeadAttentionWrapper: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, construct, load, mistake, normal, weights
+
+from ..modules import structure
+
+
+def cases(pick):
+    """The heads are stand-ins, each with weights of its own."""
+    sizes = pick(
+        public=[(2, 6, 3, 2, 2), (1, 4, 5, 3, 3)],
+        hidden=[
+            (1, 5, 3, 4, 1),
+            (3, 4, 6, 2, 2),
+            (2, 7, 2, 5, 4),
+            (3, 3, 4, 6, 3),
+            (2, 2, 5, 3, 2),
+        ],
+    )
+    made: dict = {"d_in": 3, "d_out": 4, "context_length": 5, "dropout": 0.1}
+    return [
+        *(case(f"values/{size}", *module(*size)) for size in sizes),
+        case("values/float32", *module(2, 5, 4, 3, 2, dtype="float32"), dtype=torch.float32),
+        case(
+            "arguments/dropout and context",
+            *module(2, 4, 3, 4, 2, context_length=11, dropout=0.3),
+        ),
+        case("bias/3x4", *module(2, 4, 3, 4, 2, bias=True)),
+        case("gradients/4", *module(2, 4, 3, 4, 2, gradient=normal(2, 4, 8))),
+        *(
+            case(
+                f"parameters/{heads} heads",
+                *structure(**made, num_heads=heads, qkv_bias=bias),
+                signature="structure of heads",
+            )
+            for heads, bias in ((1, False), (3, True))
+        ),
+    ]
+
+
+def module(b, n, d_in, d_out, heads, bias=False, gradient=None, **settings):
+    """Constructed, given its heads' weights, called on b rows of n tokens."""
+    settings = {"context_length": 9, "dropout": 0.0} | settings | {"num_heads": heads}
+    settings |= {"qkv_bias": True} if bias else {}
+    return (
+        construct(d_in=d_in, d_out=d_out, **{"dtype": "float64"} | settings),
+        load(head_weights(d_in, d_out, heads, bias)),
+        call(gradient=gradient, x=normal(b, n, d_in)),
+    )
+
+
+def head_weights(d_in, d_out, heads, bias):
+    """Weights of the stand-in heads."""
+    values = {}
+    for head in range(heads):
+        values[f"heads.{head}.projection.weight"] = weights(d_out, d_in)
+        if bias:
+            values[f"heads.{head}.projection.bias"] = weights(d_out)
+    return values
+
+
+@exercise("MultiHeadAttentionWrapper", points=7)
+def test_MultiHeadAttentionWrapper_values(attempt):
+    """All heads' outputs side by side, for one head and for many."""
+    attempt.MultiHeadAttentionWrapper.agrees("values")
+
+
+@exercise("MultiHeadAttentionWrapper", points=2)
+def test_MultiHeadAttentionWrapper_arguments(attempt):
+    """Every head gets the context_length and the dropout that were passed in."""
+    attempt.MultiHeadAttentionWrapper.agrees("arguments")
+
+
+@exercise("MultiHeadAttentionWrapper", points=2)
+def test_MultiHeadAttentionWrapper_bias(attempt):
+    """Every head gets `qkv_bias`."""
+    attempt.MultiHeadAttentionWrapper.agrees("bias")
+
+
+@exercise("MultiHeadAttentionWrapper", points=2.5)
+def test_MultiHeadAttentionWrapper_gradients(attempt):
+    """Gradients reach x and every head."""
+    attempt.MultiHeadAttentionWrapper.agrees("gradients", only="gradient")
+
+
+@exercise("MultiHeadAttentionWrapper", points=1)
+def test_MultiHeadAttentionWrapper_parameters(attempt):
+    """The heads are registered: torch finds their parameters, and no others."""
+    attempt.MultiHeadAttentionWrapper.has_parameters("parameters")
+
+
+@exercise("MultiHeadAttentionWrapper", points=0.5)
+def test_MultiHeadAttentionWrapper_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
+
+
+LIST = "self.heads = nn.ModuleList("
+JOIN = "torch.cat([head(x) for head in self.heads], dim=-1)"
+MAKE = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
+
+MISTAKES = [
+    mistake(
+        "heads_in_a_plain_list",
+        "The heads are kept in a Python list, where torch does not find their parameters.",
+        (LIST, "self.heads = list("),
+    ),
+    mistake(
+        "heads_stacked",
+        "The outputs are stacked along a new dimension; they belong side by side in the last one.",
+        (JOIN, "torch.stack([head(x) for head in self.heads], dim=-1)"),
+    ),
+    mistake(
+        "heads_joined_along_tokens",
+        "The outputs are joined along the tokens; they belong side by side in the features.",
+        (JOIN, "torch.cat([head(x) for head in self.heads], dim=1)"),
+    ),
+    mistake(
+        "heads_joined_along_batch",
+        "The outputs are joined along the batch; they belong side by side in the features.",
+        (JOIN, "torch.cat([head(x) for head in self.heads], dim=0)"),
+    ),
+    mistake(
+        "heads_added",
+        "The outputs are added up. Each head should keep its own part of the output.",
+        (JOIN, "sum(head(x) for head in self.heads)"),
+    ),
+    mistake(
+        "heads_meaned",
+        "The outputs are averaged. Each head should keep its own part of the output.",
+        (JOIN, "sum(head(x) for head in self.heads) / len(self.heads)"),
+    ),
+    mistake(
+        "first_head_repeated",
+        "The first head is called again and again; the others are never asked.",
+        (JOIN, "torch.cat([self.heads[0](x) for _ in self.heads], dim=-1)"),
+    ),
+    mistake(
+        "one_head_shared",
+        "All entries are one and the same head, with one set of weights.",
+        (f"{MAKE}\n            for _ in range(num_heads)", f"[{MAKE}] * num_heads"),
+    ),
+    mistake(
+        "heads_chained",
+        "Each head gets the output of the one before. All heads should see the same x.",
+        (
+            f"return {JOIN}",
+            "outputs = []\n        for head in self.heads:\n            x = head(x)\n            "
+            "outputs.append(x)\n        return torch.cat(outputs, dim=-1)",
+        ),
+    ),
+    mistake(
+        "d_out_shared_out",
+        "Each head gets a share of d_out. In the wrapper every head gives d_out features of its "
+        "own.",
+        (MAKE, "CausalAttention(d_in, d_out // num_heads, context_length, dropout, qkv_bias)"),
+    ),
+    mistake(
+        "projection_added",
+        "There is a projection after joining the heads. The wrapper only joins.",
+        (LIST, f"self.out_proj = nn.Linear(num_heads * d_out, num_heads * d_out)\n        {LIST}"),
+        (f"return {JOIN}", f"return self.out_proj({JOIN})"),
+    ),
+    mistake(
+        "bias_not_passed_on",
+        "`qkv_bias` is not passed on to the heads.",
+        (MAKE, "CausalAttention(d_in, d_out, context_length, dropout)"),
+    ),
+    mistake(
+        "dropout_not_passed_on",
+        "`dropout` is not passed on to the heads.",
+        (MAKE, "CausalAttention(d_in, d_out, context_length, 0.0, qkv_bias)"),
+    ),
+    mistake(
+        "context_length_not_passed_on",
+        "`context_length` is not passed on to the heads.",
+        (MAKE, "CausalAttention(d_in, d_out, 6, dropout, qkv_bias)"),
+    ),
+    mistake(
+        "one_head_too_few",
+        "There is one head too few.",
+        ("range(num_heads)", "range(num_heads - 1)"),
+    ),
+    mistake(
+        "one_head_too_many",
+        "There is one head too many.",
+        ("range(num_heads)", "range(num_heads + 1)"),
+    ),
+    mistake(
+        "heads_joined_in_reverse",
+        "The heads are joined in reverse order.",
+        (JOIN, "torch.cat([head(x) for head in reversed(self.heads)], dim=-1)"),
+    ),
+    mistake(
+        "only_last_head",
+        "Only the last head's output comes back.",
+        (JOIN, "[head(x) for head in self.heads][-1]"),
+    ),
+    mistake(
+        "list_returned",
+        "A list of outputs comes back; one joined tensor is asked for.",
+        (JOIN, "[head(x) for head in self.heads]"),
+    ),
+    mistake(
+        "heads_detached",
+        "The outputs are cut off from the graph, so no head can learn.",
+        (JOIN, "torch.cat([head(x).detach() for head in self.heads], dim=-1)"),
+    ),
+]

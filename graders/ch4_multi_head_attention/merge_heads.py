@@ -1,0 +1,75 @@
+"""All that judges merge_heads: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..shared import counted
+
+
+def cases(pick):
+    """(b, heads, n, head_dim)."""
+    shapes = pick(
+        public=[(2, 2, 3, 4), (1, 3, 5, 2)],
+        hidden=[(1, 1, 4, 3), (3, 2, 4, 5), (2, 4, 3, 6), (2, 3, 3, 3), (4, 2, 2, 2), (1, 5, 7, 2)],
+    )
+    return [
+        shown("sentence/2 heads", call(x=counted(1, 2, 3, 2))),
+        *(case(f"values/{shape}", call(x=normal(*shape))) for shape in shapes),
+        case("gradients/3", call(x=normal(2, 2, 3, 4), gradient=normal(2, 3, 8))),
+    ]
+
+
+@for_learners("merge_heads")
+def test_merge_heads_by_eye(attempt):
+    """Two heads of three tokens, put side by side."""
+    attempt.merge_heads.agrees("sentence")
+
+
+@exercise("merge_heads", points=3.5)
+def test_merge_heads_values(attempt):
+    """(b, h, n, head_dim) becomes (b, n, h * head_dim), heads side by side."""
+    attempt.merge_heads.agrees("values")
+
+
+@exercise("merge_heads", points=1)
+def test_merge_heads_gradients(attempt):
+    """Gradients pass through."""
+    attempt.merge_heads.agrees("gradients", only="gradient")
+
+
+@exercise("merge_heads", points=0.5, guard=True)
+def test_merge_heads_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.merge_heads.keeps_inputs("values")
+
+
+MERGE_FUNCTION = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)"
+
+MISTAKES = [
+    mistake(
+        "merged_along_tokens",
+        "The heads are put one after another along the tokens; they belong side by side in the "
+        "features.",
+        (MERGE_FUNCTION, "x.reshape(b, num_heads * num_tokens, head_dim)"),
+    ),
+    mistake(
+        "merged_summed",
+        "The heads are added up. Each should keep its own part of the output.",
+        (MERGE_FUNCTION, "x.sum(dim=1)"),
+    ),
+    mistake(
+        "merge_forgotten",
+        "Tokens and heads change places but are not joined: a dimension is left over.",
+        (MERGE_FUNCTION, "x.transpose(1, 2)"),
+    ),
+    mistake(
+        "merged_last_two_swapped",
+        "The wrong two dimensions change places before the heads are joined.",
+        (MERGE_FUNCTION, "x.transpose(2, 3).reshape(b, num_tokens, num_heads * head_dim)"),
+    ),
+    mistake(
+        "merged_batch_too",
+        "The batch is flattened as well; it should stay the first dimension.",
+        (MERGE_FUNCTION, "x.transpose(1, 2).reshape(b * num_tokens, num_heads * head_dim)"),
+    ),
+]

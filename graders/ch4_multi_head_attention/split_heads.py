@@ -1,0 +1,89 @@
+"""All that judges split_heads: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..shared import counted
+
+
+def cases(pick):
+    """(b, n, d_out) and a number of heads."""
+    sizes = pick(
+        public=[(2, 3, 4, 2), (1, 5, 6, 3)],
+        hidden=[
+            (1, 2, 6, 1),
+            (3, 4, 8, 2),
+            (2, 5, 12, 4),
+            (2, 3, 3, 3),
+            (4, 4, 4, 2),
+            (1, 7, 10, 5),
+        ],
+    )
+    return [
+        shown("sentence/2 heads", call(x=counted(1, 3, 4), num_heads=2)),
+        *(
+            case(f"values/{(*shape, heads)}", call(x=normal(*shape), num_heads=heads))
+            for *shape, heads in sizes
+        ),
+        case("gradients/3", call(x=normal(2, 3, 6), num_heads=2, gradient=normal(2, 2, 3, 3))),
+    ]
+
+
+@for_learners("split_heads")
+def test_split_heads_by_eye(attempt):
+    """Three tokens of four features, for two heads."""
+    attempt.split_heads.agrees("sentence")
+
+
+@exercise("split_heads", points=3.5)
+def test_split_heads_values(attempt):
+    """(b, n, d_out) becomes (b, h, n, head_dim); each head is a block of features."""
+    attempt.split_heads.agrees("values")
+
+
+@exercise("split_heads", points=1)
+def test_split_heads_gradients(attempt):
+    """Gradients pass through."""
+    attempt.split_heads.agrees("gradients", only="gradient")
+
+
+@exercise("split_heads", points=0.5, guard=True)
+def test_split_heads_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.split_heads.keeps_inputs("values")
+
+
+SPLIT_FUNCTION = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
+
+MISTAKES = [
+    mistake(
+        "heads_and_features_swapped",
+        "The last two dimensions are the wrong way round: (tokens, features of a head) is asked "
+        "for.",
+        (SPLIT_FUNCTION, "x.reshape(b, num_tokens, num_heads, head_dim).permute(0, 2, 3, 1)"),
+    ),
+    mistake(
+        "num_heads_taken_for_head_dim",
+        "num_heads is used as the width of a head.",
+        (SPLIT_FUNCTION, "x.reshape(b, num_tokens, head_dim, num_heads).transpose(1, 2)"),
+    ),
+    mistake(
+        "heads_in_the_batch",
+        "Batch and heads are folded into one dimension; four dimensions are asked for.",
+        (SPLIT_FUNCTION, f"{SPLIT_FUNCTION}.reshape(b * num_heads, num_tokens, head_dim)"),
+    ),
+    mistake(
+        "tokens_split_instead",
+        "The tokens are shared out among the heads; every head sees all tokens, and a part of the "
+        "features.",
+        (
+            SPLIT_FUNCTION,
+            "x.transpose(1, 2).reshape(b, num_heads, head_dim, num_tokens).transpose(2, 3).flip(1)",
+        ),
+    ),
+    mistake(
+        "heads_last",
+        "The heads come last; they belong right after the batch.",
+        (SPLIT_FUNCTION, "x.reshape(b, num_tokens, num_heads, head_dim).transpose(2, 3)"),
+    ),
+]

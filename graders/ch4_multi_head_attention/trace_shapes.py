@@ -1,0 +1,132 @@
+"""All that judges trace_shapes: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, mistake
+
+
+def cases(pick):
+    """Five sizes that say everything about the shapes."""
+    names = ("b", "num_tokens", "d_in", "d_out", "num_heads")
+    sizes = pick(
+        public=[(2, 6, 3, 4, 2), (1, 5, 8, 12, 3)],
+        hidden=[
+            (1, 4, 3, 5, 1),
+            (3, 7, 5, 8, 2),
+            (2, 3, 16, 12, 4),
+            (5, 9, 4, 6, 6),
+            (4, 4, 4, 4, 2),
+            (8, 1024, 768, 768, 12),
+        ],
+    )
+    return [case(f"values/{size}", call(**dict(zip(names, size, strict=False)))) for size in sizes]
+
+
+@exercise("trace_shapes", points=1)
+def test_trace_shapes_projections(attempt):
+    """Shapes of x and of the queries."""
+    attempt.trace_shapes.agrees_on_keys("values", "x", "queries")
+
+
+@exercise("trace_shapes", points=1.5)
+def test_trace_shapes_heads(attempt):
+    """Shapes after splitting into heads."""
+    attempt.trace_shapes.agrees_on_keys("values", "queries_heads", "context_heads")
+
+
+@exercise("trace_shapes", points=1)
+def test_trace_shapes_scores(attempt):
+    """Shape of the scores."""
+    attempt.trace_shapes.agrees_on_keys("values", "attn_scores")
+
+
+@exercise("trace_shapes", points=1)
+def test_trace_shapes_output(attempt):
+    """Shapes after merging and after the output projection."""
+    attempt.trace_shapes.agrees_on_keys("values", "context_merged", "output")
+
+
+@exercise("trace_shapes", points=0.5)
+def test_trace_shapes_order(attempt):
+    """The steps stand in the order in which they happen."""
+    attempt.trace_shapes.keeps_order("values")
+
+
+TRACE = "(b, num_heads, num_tokens, head_dim)"
+
+MISTAKES = [
+    mistake(
+        "head_dim_not_whole",
+        "The width of a head is a float: `/` always gives one. A size is a whole number.",
+        ("head_dim = d_out // num_heads", "head_dim = d_out / num_heads"),
+    ),
+    mistake(
+        "trace_head_dim_is_d_out",
+        "A head is as wide as all heads together; ask what num_heads does to d_out.",
+        ("head_dim = d_out // num_heads", "head_dim = d_out"),
+    ),
+    mistake(
+        "trace_head_dim_from_d_in",
+        "head_dim is taken from d_in. The heads share out what the projections give.",
+        ("head_dim = d_out // num_heads", "head_dim = d_in // num_heads"),
+    ),
+    mistake(
+        "trace_heads_after_tokens",
+        "In the heads' shapes tokens come before heads; the transpose is missing.",
+        (f'"queries_heads": {TRACE}', '"queries_heads": (b, num_tokens, num_heads, head_dim)'),
+        (f'"context_heads": {TRACE}', '"context_heads": (b, num_tokens, num_heads, head_dim)'),
+    ),
+    mistake(
+        "trace_scores_with_head_dim",
+        "The scores end in head_dim. A score stands between two tokens.",
+        ("(b, num_heads, num_tokens, num_tokens)", TRACE),
+    ),
+    mistake(
+        "trace_scores_without_heads",
+        "The scores have no dimension for the heads; every head has its own.",
+        ("(b, num_heads, num_tokens, num_tokens)", "(b, num_tokens, num_tokens)"),
+    ),
+    mistake(
+        "trace_output_is_d_in",
+        "The output has d_in features; the output projection gives d_out.",
+        ('"output": (b, num_tokens, d_out)', '"output": (b, num_tokens, d_in)'),
+    ),
+    mistake(
+        "trace_queries_are_d_in",
+        "The queries have d_in features; the projection gives d_out.",
+        ('"queries": (b, num_tokens, d_out)', '"queries": (b, num_tokens, d_in)'),
+    ),
+    mistake(
+        "trace_merged_is_head_dim",
+        "After merging only one head's features are left; the heads come side by side.",
+        (
+            '"context_merged": (b, num_tokens, d_out)',
+            '"context_merged": (b, num_tokens, head_dim)',
+        ),
+    ),
+    mistake(
+        "trace_merged_grows",
+        "After merging there are num_heads times d_out features; splitting does not make more of "
+        "them.",
+        (
+            '"context_merged": (b, num_tokens, d_out)',
+            '"context_merged": (b, num_tokens, num_heads * d_out)',
+        ),
+    ),
+    mistake(
+        "trace_without_batch",
+        "The batch dimension is left out.",
+        ('"x": (b, num_tokens, d_in)', '"x": (num_tokens, d_in)'),
+        ('"output": (b, num_tokens, d_out)', '"output": (num_tokens, d_out)'),
+    ),
+    mistake(
+        "trace_step_left_out",
+        "A step is missing from the trace, or has another name.",
+        ('        "context_heads": (b, num_heads, num_tokens, head_dim),\n', ""),
+    ),
+    mistake(
+        "trace_tokens_before_batch",
+        "Tokens come before the batch; the batch is always first here.",
+        ('"x": (b, num_tokens, d_in)', '"x": (num_tokens, b, d_in)'),
+        ('"output": (b, num_tokens, d_out)', '"output": (num_tokens, b, d_out)'),
+    ),
+]

@@ -1,0 +1,89 @@
+"""Softmax by hand, and weighted sums of the inputs."""
+
+from tensorgrade.author import mistake, on
+
+RETURN_NAIVE = "exponentials / exponentials.sum()"
+EXP_NAIVE = "torch.exp(x)"
+RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
+MIX = "attn_weights @ inputs"
+WEIGHTS = "torch.softmax(attn_scores, dim=-1)"
+
+MISTAKES = [
+    mistake(
+        "no_exponential",
+        "There is no exponential: the numbers are divided by their sum, so negative ones stay "
+        "negative.",
+        on("softmax_naive", (EXP_NAIVE, "x")),
+        on("softmax", ("torch.exp(shifted)", "shifted")),
+    ),
+    mistake(
+        "exponential_not_normalized",
+        "The exponentials are not divided by their sum.",
+        on("softmax_naive", (RETURN_NAIVE, "exponentials")),
+        on("softmax", (RETURN, "exponentials")),
+    ),
+    mistake(
+        "divided_by_mean",
+        "The exponentials are divided by their mean, so they sum to the number of entries.",
+        on("softmax_naive", (RETURN_NAIVE, "exponentials / exponentials.mean()")),
+        on("softmax", (RETURN, "exponentials / exponentials.mean(dim=dim, keepdim=True)")),
+    ),
+    mistake(
+        "divided_by_sum_of_inputs",
+        "The exponentials are divided by the sum of the inputs, not of the exponentials.",
+        on("softmax_naive", (RETURN_NAIVE, "exponentials / x.sum()")),
+        on("softmax", (RETURN, "exponentials / x.sum(dim=dim, keepdim=True)")),
+    ),
+    mistake(
+        "base_two",
+        "The base of the powers is not e.",
+        on("softmax_naive", (EXP_NAIVE, "2.0**x")),
+        on("softmax", ("torch.exp(shifted)", "2.0**shifted")),
+    ),
+    mistake(
+        "sigmoid",
+        "Each entry is squashed on its own (a sigmoid); the entries should share one sum.",
+        on("softmax_naive", (RETURN_NAIVE, "torch.sigmoid(x)")),
+        on("softmax", (RETURN, "torch.sigmoid(x)")),
+    ),
+    mistake(
+        "log_softmax",
+        "Logarithms of the weights come back.",
+        on("softmax_naive", (RETURN_NAIVE, "x - exponentials.sum().log()")),
+        on("softmax", (RETURN, "shifted - exponentials.sum(dim=dim, keepdim=True).log()")),
+    ),
+    mistake(
+        "exponential_of_negative",
+        "The sign is turned around: the smallest score gets the largest weight.",
+        on("softmax_naive", (EXP_NAIVE, "torch.exp(-x)")),
+        on("softmax", ("torch.exp(shifted)", "torch.exp(-shifted)")),
+    ),
+    mistake(
+        "softmax_detached",
+        "The result is cut off from the graph.",
+        on("softmax_naive", (RETURN_NAIVE, f"({RETURN_NAIVE}).detach()")),
+        on("softmax", (RETURN, f"({RETURN}).detach()")),
+    ),
+    mistake(
+        "library_softmax",
+        "It calls torch's own softmax; the point of the exercise is to write it.",
+        on("softmax_naive", (RETURN_NAIVE, "torch.softmax(x, dim=0)")),
+        on("softmax", (RETURN, "torch.softmax(x, dim=dim)")),
+    ),
+    mistake(
+        "plain_average",
+        "All rows count the same; the weights play no part.",
+        on("context_vector", (MIX, "inputs.mean(dim=0)")),
+        on(
+            "simplified_self_attention", (MIX, "inputs.mean(dim=0, keepdim=True).expand_as(inputs)")
+        ),
+    ),
+    mistake(
+        "scaled_too_early",
+        "The scores are divided by a scale; in this chapter there is none yet.",
+        on(
+            "context_vector simplified_self_attention",
+            (WEIGHTS, "torch.softmax(attn_scores / inputs.shape[-1] ** 0.5, dim=-1)"),
+        ),
+    ),
+]

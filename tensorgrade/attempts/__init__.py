@@ -1,0 +1,1 @@
+"""One learner's version of a chapter behind a backend, up to its verdicts."""

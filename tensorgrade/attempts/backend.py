@@ -1,0 +1,50 @@
+"""Where learner code runs, as attempts see it: in this process, in another one, or nowhere."""
+
+from typing import Protocol
+
+from ..exchange.cases import Case
+from ..exchange.observation import Loaded, Observation, Outcome
+from ..sources.submission import Source
+
+
+class Backend(Protocol):
+    """One learner's chapter, wherever it runs. isolation: the rung that it runs on."""
+
+    @property
+    def source(self) -> Source: ...
+
+    @property
+    def device(self) -> str: ...
+
+    @property
+    def isolation(self) -> str: ...
+
+    def load(self) -> Loaded:
+        """Load the learner's file."""
+
+    def run(self, cases: list[Case]) -> list[Observation]:
+        """An Observation for each case, in their order, whatever happens on the way."""
+
+    def close(self) -> None:
+        """Give back what it holds. It may be used again: then it starts anew."""
+
+
+class Unread:
+    """Stands where there is no file to run; the reason is told for every exercise."""
+
+    device = "cpu"
+
+    def __init__(self, reason: str, isolation: str):
+        self.reason, self.isolation = reason, isolation
+        self.source = Source("", "")
+
+    def load(self) -> Loaded:
+        """Nothing is defined, for the one reason."""
+        return Loaded(Outcome.UNREADABLE, reason=self.reason)
+
+    def run(self, cases: list[Case]) -> list[Observation]:
+        """Every case ends in the same way."""
+        return [Observation(Outcome.UNREADABLE)] * len(cases)
+
+    def close(self) -> None:
+        """Nothing to give back."""

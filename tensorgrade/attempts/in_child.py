@@ -1,0 +1,115 @@
+"""Runs learner code in children of a warm process: the way of grading.
+
+A child that stalls or breaks is ended and costs the exercise that it stopped in; the next
+exercise goes on in a fresh one.
+"""
+
+from ..course import Limits
+from ..exchange.cases import Case
+from ..exchange.observation import Loaded, Observation, Outcome, read_loaded, read_observation
+from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
+from ..runner.messages import BadMessage, pack
+from ..sources.submission import Source, Submission
+
+
+class Requests:
+    """Messages by the very cases that they ask for. They hold inputs, and no answer."""
+
+    def __init__(self) -> None:
+        self.packed: dict[tuple[int, ...], tuple[list[Case], bytes]] = {}
+
+    def of(self, cases: list[Case]) -> bytes:
+        """The message for these cases."""
+        key = tuple(map(id, cases))
+        if key not in self.packed:
+            # The cases are kept too: as long as they live, no other has their ids.
+            self.packed[key] = (list(cases), run_request(cases))
+        return self.packed[key][1]
+
+
+def run_request(cases: list[Case]) -> bytes:
+    """The `run` message for these cases."""
+    tensors = {f"{c.id}/{name}": t for c in cases for name, t in c.tensors.items()}
+    asked = [{"id": c.id, "steps": list(c.steps)} for c in cases]
+    return pack({"do": "run", "cases": asked}, tensors)
+
+
+class InChild:
+    """One learner's chapter in another process; asks over a stream, and believes nothing."""
+
+    def __init__(
+        self,
+        submission: Submission,
+        warm: WarmProcess,
+        limits: Limits,
+        device: str = "cpu",
+        requests: Requests | None = None,
+    ):
+        self.submission, self.warm, self.limits, self.device = submission, warm, limits, device
+        self.requests = requests or Requests()
+        self.child: Child | None = None
+        self.definitions_only = False
+
+    @property
+    def source(self) -> Source:
+        """What the learner wrote."""
+        return self.submission.source
+
+    @property
+    def isolation(self) -> str:
+        """The rung of isolation that the warm process gives."""
+        return self.warm.isolation
+
+    def load(self) -> Loaded:
+        """Load the file; where that hangs or ends the process, once more without its loose code."""
+        loaded = self.try_to_load()
+        if loaded.status != Outcome.LOADED and not self.definitions_only:
+            self.definitions_only = True
+            loaded = self.try_to_load()
+        return loaded
+
+    def try_to_load(self) -> Loaded:
+        """A fresh child with the file loaded, or the way in which that failed."""
+        self.close()
+        self.child = child = self.warm.fork()
+        request = self.submission.load_request(self.device, self.definitions_only)
+        try:
+            child.send(pack(request), self.limits.load_seconds)
+            reply = child.receive(self.limits.load_seconds, self.limits.reply_bytes)
+            return read_loaded(reply)
+        except (TimedOut, Ended, BadMessage) as end:
+            self.close()
+            return Loaded(how_it_ended(end))
+
+    def child_with_file(self) -> Child | None:
+        """The child that has loaded the file, or a fresh one; None where the file ends that too."""
+        if self.child is None:
+            self.load()
+        return self.child
+
+    def run(self, cases: list[Case]) -> list[Observation]:
+        """All cases in one exchange; an Observation for each, whatever happens."""
+        child = self.child_with_file()
+        if child is None:
+            return [Observation(Outcome.KILLED)] * len(cases)
+        seen: list[Observation] = []
+        try:
+            child.send(self.requests.of(cases), self.limits.case_seconds)
+            for case in cases:
+                reply = child.receive(self.limits.case_seconds, self.limits.reply_bytes)
+                seen.append(read_observation(reply, case.id))
+        except (TimedOut, Ended, BadMessage) as end:
+            self.close()
+            seen.append(Observation(how_it_ended(end)))
+        return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        if self.child is not None:
+            self.child.close()
+            self.child = None
+
+
+def how_it_ended(end: Exception) -> Outcome:
+    """The status that an exchange's end stands for."""
+    return Outcome.TIMEOUT if isinstance(end, TimedOut) else Outcome.KILLED

@@ -1,0 +1,104 @@
+"""Makes attempts for tests: from a folder of learner files, for self-check or for grading."""
+
+from pathlib import Path
+
+import torch
+
+from ..course import Course
+from ..course_sources import load_course
+from ..exchange.references import References, load_references
+from ..isolation.ladder import choose_rung
+from ..isolation.warm_process import WarmProcess
+from ..judging.course_checks import load_checks
+from ..recognition.fingerprints import Fingerprints, load_fingerprints
+from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
+from .attempt import Attempt
+from .backend import Backend, Unread
+from .in_child import InChild, Requests
+from .in_process import InProcess
+from .setup import Setup
+
+
+class AttemptMaker:
+    """Where one folder of tests gets its attempts, chapter by chapter."""
+
+    def __init__(self, setup: Setup):
+        self.setup, self.tests, self.device = setup, setup.tests, choose_device(setup.device)
+        self.course: Course = load_course(self.tests)
+        self.own = load_checks(self.tests)
+        self.known: dict[str, tuple[References, Fingerprints]] = {}
+        self.given: dict[str, tuple[dict, tuple[str, ...]]] = {}
+        self.requests = Requests()
+        self.warm: WarmProcess | None = None
+        self.attempts: dict[str, Attempt] = {}
+
+    def stored(self, chapter: str) -> tuple[References, Fingerprints]:
+        """References and fingerprints of a chapter, read once."""
+        if chapter not in self.known:
+            folder = self.tests / "references"
+            self.known[chapter] = (
+                load_references(folder / f"{chapter}.safetensors"),
+                load_fingerprints(folder / f"{chapter}.fingerprints.json"),
+            )
+        return self.known[chapter]
+
+    def is_hidden(self, chapter: str) -> bool:
+        """Whether the expected values of a chapter's cases may never be shown."""
+        return self.stored(chapter)[0].hidden
+
+    def attempt(self, chapter: str, path: Path) -> Attempt:
+        """The attempt in a learner's file; one that cannot be read is an attempt all the same."""
+        try:
+            source = read_source(path, self.course.limits.source_bytes)
+        except Unreadable as error:
+            return self.unread(chapter, str(error))
+        return self.attempt_from_source(chapter, source)
+
+    def unread(self, chapter: str, reason: str) -> Attempt:
+        """The attempt of somebody whose file cannot be read, for this reason."""
+        isolation = self.warm_up().isolation if self.is_hidden(chapter) else InProcess.isolation
+        return self.attempt_from(chapter, Unread(reason, isolation))
+
+    def attempt_from_source(self, chapter: str, source: Source) -> Attempt:
+        """The attempt in a source text."""
+        if chapter not in self.given:
+            chapters = [c.name for c in self.course.chapters]
+            self.given[chapter] = read_given(self.tests.parent / "exercises", chapter, chapters)
+        submission = Submission(chapter, source, *self.given[chapter])
+        return self.attempt_from(chapter, self.backend(submission))
+
+    def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
+        """The attempt behind a backend."""
+        return Attempt(backend, self.course, *self.stored(chapter), self.own)
+
+    def backend(self, submission: Submission) -> Backend:
+        """In this process for public cases, in another one for hidden ones."""
+        if not self.is_hidden(submission.chapter):
+            return InProcess(submission, self.device)
+        warm = self.warm_up()
+        return InChild(submission, warm, self.course.limits, self.device, self.requests)
+
+    def warm_up(self) -> WarmProcess:
+        """The warm process, started if there is none. Raises NotIsolated or NotStarted."""
+        if self.warm is None or not self.warm.alive():
+            rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
+            self.warm = WarmProcess(self.course.limits, rung)
+        return self.warm
+
+    def close(self) -> None:
+        """End the warm process, if one was started."""
+        if self.warm is not None:
+            self.warm.close()
+
+
+class NoDevice(Exception):
+    """The device asked for is not there; the message says so."""
+
+
+def choose_device(device: str) -> str:
+    """`cpu` or `cuda`; `auto` takes CUDA where there is one. Raises NoDevice."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise NoDevice("torch finds no CUDA device here, so there is nothing to test on it")
+    return device

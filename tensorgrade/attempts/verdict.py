@@ -1,0 +1,154 @@
+"""From single checks to one verdict for each exercise: the rows of `results.jsonl`."""
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+
+from ..course import Exercise
+from ..exchange.observation import CaughtError, Outcome
+from ..judging.diagnosis import Finding, sentence
+from ..judging.unanswered import ENDS, is_unwritten
+from .attempt import Attempt, ExerciseAttempt
+
+
+class Status(StrEnum):
+    """How an exercise ended; where several fit, the first of this order holds."""
+
+    KILLED = "killed"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+    NOT_ATTEMPTED = "not_attempted"
+    PASSED = "passed"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+# Statuses of exercises that could not be graded as usual, whoever is to blame.
+TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
+
+
+@dataclass
+class CheckResult:
+    """How one test of an exercise ended.
+
+    asks: the test's own line. finding: all that is to be said where it failed; None for an error
+    of the test itself.
+    """
+
+    exercise: str
+    points: float
+    passed: bool
+    asks: str = ""
+    finding: Finding | None = None
+
+
+class State(StrEnum):
+    """How far a learner is with an exercise."""
+
+    DONE = "done"
+    WRONG = "wrong"
+    TO_DO = "to do"
+
+
+def state_of(results: list[CheckResult]) -> State:
+    """`to do` where nothing is found but that it is not written yet."""
+    failed = [result for result in results if not result.passed]
+    if not failed:
+        return State.DONE
+    return State.TO_DO if all(map(is_to_do, failed)) else State.WRONG
+
+
+def first_failure(results: list[CheckResult]) -> CheckResult | None:
+    """The check to look at first: one that found something wrong, else one that is to do."""
+    failed = [result for result in results if not result.passed]
+    return next((result for result in failed if not is_to_do(result)), next(iter(failed), None))
+
+
+def is_to_do(result: CheckResult) -> bool:
+    """Whether a check failed for nothing but an unwritten exercise."""
+    return result.finding is not None and result.finding.is_to_do
+
+
+@dataclass
+class Verdict:
+    """One exercise of one learner: points, status, the mistakes recognised, one plain sentence."""
+
+    student: str
+    chapter: str
+    exercise: str
+    points: float
+    max_points: float
+    status: Status
+    mistakes: list[str] = field(default_factory=list)
+    message: str = ""
+    isolation: str = "none"
+
+    def row(self) -> dict:
+        """The record as it is written to `results.jsonl`."""
+        return asdict(self)
+
+
+def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
+    """One verdict for each exercise of a chapter, from the results of all checks on an attempt."""
+    return [
+        verdict(
+            student,
+            exercise,
+            attempt.exercises[exercise.name],
+            [result for result in results if result.exercise == exercise.name],
+        )
+        for exercise in attempt.chapter.exercises
+    ]
+
+
+def verdict(
+    student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
+) -> Verdict:
+    """The verdict on one exercise, from what was seen and from the checks on it."""
+    points = round(float(sum(check.points for check in checks if check.passed)), 6)
+    status = status_of(part, points, exercise.points)
+    return Verdict(
+        student,
+        part.attempt.chapter.name,
+        exercise.name,
+        points,
+        float(exercise.points),
+        status,
+        [] if status == Status.PASSED else list(part.mistakes),
+        message(part, status, checks),
+        part.attempt.backend.isolation,
+    )
+
+
+def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
+    """The status of an exercise."""
+    ends = {seen.observed.status for seen in part.seen}
+    errors = [seen.observed.error for seen in part.seen]
+    if Outcome.KILLED in ends or Outcome.TIMEOUT in ends:
+        return Status.KILLED if Outcome.KILLED in ends else Status.TIMEOUT
+    loaded = part.attempt.loaded
+    if loaded.status != Outcome.LOADED or loaded.failure_of(part.name):
+        return Status.ERROR
+    if all(error and not_there(error) for error in errors):
+        return Status.NOT_ATTEMPTED
+    if all(errors):
+        return Status.ERROR
+    if points >= most:
+        return Status.PASSED
+    return Status.PARTIAL if points else Status.FAILED
+
+
+def not_there(error: CaughtError) -> bool:
+    """Whether the name is not in the file, or its stub says that it is to do."""
+    return bool(error.missing) or is_unwritten(error)
+
+
+def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) -> str:
+    """One plain sentence for the learner."""
+    if status == Status.PASSED:
+        return "Right."
+    if status in (Status.KILLED, Status.TIMEOUT):
+        return sentence(ENDS[Outcome(status)])
+    if part.attempt.loaded.status == Outcome.UNREADABLE:
+        return part.attempt.loaded.reason
+    findings = [check.finding for check in checks if check.finding]
+    return findings[0].message if findings else "It could not be checked."

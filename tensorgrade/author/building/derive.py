@@ -1,0 +1,106 @@
+"""Everything that is derived, in one place: file by file, to be written or to be compared."""
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+from ...course import Chapter, Course
+from ...judging.course_checks import FILE
+from ...project import Project
+from .derived import Derived, text_file
+from .learner_checks import learner_checks
+from .notebooks import notebook_text, release_text
+from .reference_files import all_reference_files
+from .script import Script, read_script, stub_text
+
+
+def derive(project: Project, anew: bool = False) -> list[Derived]:
+    """All derived files of a course, with their contents already made (all of it, if `anew`)."""
+    course = with_hints(project)
+    files = [text_file(project.exercises / "course.json", course.public_json())]
+    if (own := project.graders / FILE).exists():
+        files.append(text_file(project.exercises / FILE, own.read_text(encoding="utf-8")))
+    for chapter in course.chapters:
+        script = read_script(project.solution(chapter.name))
+        files.append(text_file(project.exercises / f"{chapter.name}.py", stub_text(script)))
+        checks = learner_checks(project, project.course.chapter(chapter.name))
+        files.append(text_file(project.exercises / f"test_{chapter.name}.py", checks))
+    return files + all_reference_files(project, anew) + notebook_files(project, course)
+
+
+def notebook_files(project: Project, course: Course) -> list[Derived]:
+    """Notebooks of all chapters for instructors and learners, and the checks beside them."""
+
+    scripts = {chapter: read_script(project.solution(chapter.name)) for chapter in course.chapters}
+    return [
+        file
+        for chapter, script in scripts.items()
+        for file in handout_files(project, chapter, script)
+    ]
+
+
+def with_hints(project: Project) -> Course:
+    """The course with each exercise's hints, which stand in the chapters' sources."""
+    course = project.course
+    return replace(course, chapters=tuple(chapter_with_hints(project, c) for c in course.chapters))
+
+
+def chapter_with_hints(project: Project, chapter: Chapter) -> Chapter:
+    hints = read_script(project.solution(chapter.name)).hints
+    exercises = (replace(e, hints=hints.get(e.name, ())) for e in chapter.exercises)
+    return replace(chapter, exercises=tuple(exercises))
+
+
+CHECKS = "checks.zip"
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def handout_files(project: Project, chapter: Chapter, script: Script) -> list[Derived]:
+    """The instructor's notebook, the released one, and the public checks beside each of them.
+
+    nbgrader hands out whatever stands beside a notebook, so a fetched chapter can check itself
+    wherever it lies.
+    """
+    notebook = notebook_text(script, chapter)
+    released = release_text(project.root, chapter.name, notebook)
+    files = []
+    for folder, text in (("source", notebook), ("release", released)):
+        place = project.root / folder / chapter.name
+        files.append(text_file(place / f"{chapter.name}.ipynb", text))
+        files.append(checks_file(place / CHECKS, project.exercises, chapter.name))
+    return files
+
+
+def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
+    """A zip file with a chapter's part of `exercises/`; read when it is written or compared."""
+    return Derived(
+        path,
+        lambda: write_zip(path, checks_of(exercises, chapter)),
+        lambda: path.exists() and read_zip(path) == checks_of(exercises, chapter),
+    )
+
+
+def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
+    """What the public checks of a chapter need, by path; no learner's file is among it."""
+    found = [
+        exercises / "course.json",
+        *exercises.glob(FILE),
+        exercises / f"test_{chapter}.py",
+        *exercises.glob(f"references/{chapter}.*"),
+        *exercises.glob(f"given/{chapter}/*.py"),
+    ]
+    return {str(p.relative_to(exercises.parent).as_posix()): p.read_bytes() for p in sorted(found)}
+
+
+def write_zip(path: Path, files: dict[str, bytes]) -> None:
+    """Write a zip file whose bytes depend on nothing but the files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED, 9)
+
+
+def read_zip(path: Path) -> dict[str, bytes]:
+    """The files in a zip file, by name."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}

@@ -1,0 +1,110 @@
+"""The learner's checks of a chapter: its tests, taken from the grader files, and nothing else.
+
+A test brings along the imports, constants and functions that it uses. Cases, mistakes and hidden
+sizes stay behind; a test that reaches one of them is an error.
+"""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from ...course import Chapter, CourseError
+from ...grader_files import grader_path, marker_name, syntax_of
+from ...project import Project
+from ..reaching import bound_by, reached
+
+HEADER = '''\
+"""Checks of chapter {number}: run `pytest exercises/` as often as you like.
+
+Each test's docstring is the line that you read when it fails. Your grade comes from other cases.
+"""'''
+SECRETS = {"cases", "MISTAKES"}
+FOR_AUTHORS = "tensorgrade.author."
+DEFINED = ("def ", "class ", "@")
+
+
+def learner_checks(project: Project, chapter: Chapter) -> str:
+    """The text of a chapter's checks. Raises CourseError where a test needs what stays behind."""
+    imports: dict[str, set[str]] = defaultdict(set)
+    parts: dict[str, str] = {}
+    for exercise in chapter.exercises:
+        path = grader_path(project.graders, chapter.name, exercise.name)
+        take_tests(path, imports, parts)
+    header = HEADER.format(number=project.course.chapters.index(chapter) + 1)
+    constants = [text for text in parts.values() if not text.startswith(DEFINED)]
+    functions = [text for text in parts.values() if text.startswith(DEFINED)]
+    return (
+        "\n\n\n".join(["\n\n".join([header, import_lines(imports), *constants]), *functions]) + "\n"
+    )
+
+
+def take_tests(path: Path, imports: dict[str, set[str]], parts: dict[str, str]) -> None:
+    """Add a grader file's tests, and what they use, to those of the files before it."""
+    module, lines = syntax_of(path), path.read_text(encoding="utf-8").splitlines()
+    tests = [name_of(node) for node in module.body if is_test(node)]
+    secrets = [statement for statement in module.body if is_secret(statement)]
+    module.body = [statement for statement in module.body if statement not in secrets]
+    taken = reached(module, tests)
+    names = [node for part in taken for node in ast.walk(part) if isinstance(node, ast.Name)]
+    refuse(path, names, set().union(*map(bound_by, secrets)))
+    for statement in taken:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            take_import(statement, {node.id for node in names}, imports)
+            continue
+        name, text = name_of(statement), text_of(statement, lines)
+        if parts.setdefault(name, text) != text:
+            raise CourseError(f"{path}:{statement.lineno}: another test file defines {name} too")
+
+
+def is_test(node: ast.stmt) -> bool:
+    """Whether a statement is a test that judges an exercise."""
+    return any(marker_name(decorator) for decorator in getattr(node, "decorator_list", ()))
+
+
+def is_secret(statement: ast.stmt) -> bool:
+    """Whether learners do not get this: cases, mistakes, and what graders and authors import."""
+    if isinstance(statement, ast.ImportFrom):
+        return bool(statement.level) or f"{statement.module}.".startswith(FOR_AUTHORS)
+    if isinstance(statement, ast.Import):
+        return any((alias.name + ".").startswith(FOR_AUTHORS) for alias in statement.names)
+    return bool(bound_by(statement) & SECRETS)
+
+
+def refuse(path: Path, names: list[ast.Name], secrets: set[str]) -> None:
+    """Raises CourseError, with the line, where one of these names is a secret."""
+    for node in names:
+        if node.id in secrets:
+            raise CourseError(
+                f"{path}:{node.lineno}: a test uses {node.id}, which learners do not get; "
+                "tests go to learners as they are"
+            )
+
+
+def take_import(
+    statement: ast.Import | ast.ImportFrom, used: set[str], imports: dict[str, set[str]]
+) -> None:
+    """Remember the imported names that are used."""
+    module = f"from {statement.module} " if isinstance(statement, ast.ImportFrom) else ""
+    for alias in statement.names:
+        if (alias.asname or alias.name).split(".")[0] in used:
+            imports[module].add(ast.unparse(alias))
+
+
+def import_lines(imports: dict[str, set[str]]) -> str:
+    """The import statements: whole modules first, then single names."""
+    plain = [f"import {name}" for name in sorted(imports.get("", ()))]
+    named = [f"{m}import {', '.join(sorted(names))}" for m, names in sorted(imports.items()) if m]
+    return "\n".join(plain) + ("\n\n" if plain and named else "") + "\n".join(named)
+
+
+def name_of(statement: ast.stmt) -> str:
+    """The name that a statement defines: of a function, a class or a constant."""
+    targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
+    return getattr(targets[0], "name", getattr(targets[0], "id", ""))
+
+
+def text_of(statement: ast.stmt, lines: list[str]) -> str:
+    """A statement as it is written, with its decorators."""
+    decorators = getattr(statement, "decorator_list", ())
+    first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+    return "\n".join(lines[first - 1 : statement.end_lineno])

@@ -1,0 +1,157 @@
+"""Makes an instructor's notebook from a chapter's source, and nbgrader the learner's from that.
+
+Cell ids and grade ids are the same readable names, so a rebuilt notebook differs only where its
+source does, and a re-released chapter finds its old submissions' cells again.
+"""
+
+import logging
+import re
+import tempfile
+from contextlib import chdir
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from ...course import Chapter, CourseError
+from .script import Script
+
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+TOOLS = """\
+# The course's tools: a check below each exercise, and the points that the checks count.
+from tensorgrade.notebook import check, points"""
+CHECK = 'check("{name}")'
+POINTS = """\
+# Your points come from hidden graders, which run your code somewhere else, on other numbers.
+# Here the public checks stand in for them.
+points("{name}")"""
+LONGEST_ID = 50
+
+
+def notebook_text(script: Script, chapter: Chapter) -> str:
+    """The notebook as it is stored in `source/`."""
+    names = Names()
+    cells = [made for cell in script.notebook.cells for made in cells_for(cell, chapter, names)]
+    first_code = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
+    cells.insert(first_code, locked(new_code_cell(TOOLS), names.take("tools")))
+    notebook = new_notebook(cells=cells, metadata=KERNEL)
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook) + "\n"
+
+
+def cells_for(cell: NotebookNode, chapter: Chapter, names: "Names") -> list[NotebookNode]:
+    """What a cell of the script becomes. Hints are left out: a check shows them one by one."""
+    if "hints" in cell.metadata:
+        return []
+    if cell.cell_type == "markdown":
+        return [locked(new_markdown_cell(cell.source), names.of_lesson(cell.source))]
+    if "exercise" in cell.metadata:
+        return exercise_cells(cell, chapter, names)
+    if "active" in cell.metadata:
+        return [demonstration(cell.source, names)]
+    return [locked(new_code_cell(cell.source), names.take("imports"))]
+
+
+def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list[NotebookNode]:
+    """The cell to write in, the check to run as often as one likes, and the graded cell."""
+    name = cell.metadata["exercise"]
+    names.exercise = name
+    graded = new_code_cell(POINTS.format(name=name))
+    return [
+        marked(new_code_cell(cell.source), names.take(name), solution=True, locked=False),
+        locked(new_code_cell(CHECK.format(name=name)), names.take(f"check-{name}")),
+        marked(
+            graded, names.take(f"points-{name}"), grade=True, points=chapter.exercise(name).points
+        ),
+    ]
+
+
+def demonstration(source: str, names: "Names") -> NotebookNode:
+    """A cell to run and to play with: it is not locked, and nothing in it counts."""
+    cell = new_code_cell(source)
+    cell.id = names.take(f"try-{names.exercise}" if names.exercise else "pictures")
+    return cell
+
+
+def locked(cell: NotebookNode, name: str) -> NotebookNode:
+    """A cell that learners can read but not change."""
+    return marked(cell, name)
+
+
+def marked(cell: NotebookNode, name: str, **roles: bool | float) -> NotebookNode:
+    """A cell with nbgrader's metadata (schema 3); it is locked unless its roles say otherwise."""
+    cell.id = name
+    usual = {"grade": False, "solution": False, "locked": True, "task": False}
+    cell.metadata["nbgrader"] = {"grade_id": name, "schema_version": 3, **usual, **roles}
+    return cell
+
+
+class Names:
+    """Hands out readable names, each of them once."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+        self.exercise = ""
+
+    def of_lesson(self, text: str) -> str:
+        """A name from the first heading; without one, from the exercise that it follows."""
+        heading = re.search(r"^#+ (.+)$", text, re.MULTILINE)
+        return self.take(slug(heading[1]) if heading else f"after-{self.exercise or 'imports'}")
+
+    def take(self, name: str) -> str:
+        """The name itself, or with a number where it is taken."""
+        free, number = name, 1
+        while free in self.taken:
+            number += 1
+            free = f"{name}-{number}"
+        self.taken.add(free)
+        return free
+
+
+def slug(heading: str) -> str:
+    """A heading as an id.
+
+    >>> slug("Why the sum is divided by $\\\\sqrt{n}$")
+    'why-the-sum-is-divided-by-sqrt-n'
+    """
+    words = re.findall(r"[a-z0-9]+", heading.lower())
+    return "-".join(words)[:LONGEST_ID].rstrip("-")
+
+
+def release_text(root: Path, chapter: str, source_notebook: str) -> str:
+    """The released notebook that nbgrader makes of a chapter's source notebook.
+
+    root: the course's folder, whose `nbgrader_config.py` counts. Raises CourseError.
+    """
+    with tempfile.TemporaryDirectory() as folder, chdir(root):
+        notebook = Path(folder) / "source" / chapter / f"{chapter}.ipynb"
+        notebook.parent.mkdir(parents=True)
+        notebook.write_text(source_notebook, encoding="utf-8")
+        generate_assignment(root, folder, chapter)
+        released = Path(folder) / "release" / chapter / notebook.name
+        return released.read_text(encoding="utf-8")
+
+
+def generate_assignment(root: Path, folder: str, chapter: str) -> None:
+    """nbgrader's own command, without a database, in another folder."""
+    from nbgrader.converters import GenerateAssignment, NbGraderException
+    from nbgrader.coursedir import CourseDirectory
+    from traitlets.config import PyFileConfigLoader
+
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    config.CourseDirectory.root = folder
+    config.CourseDirectory.assignment_id = chapter
+    config.GenerateAssignment.no_database = True
+    config.SaveCells.enabled = False
+    quiet = logging.getLogger("tensorgrade.releases")
+    quiet.setLevel(logging.ERROR)
+    try:
+        GenerateAssignment(
+            coursedir=CourseDirectory(config=config), config=config, log=quiet
+        ).start()
+    except NbGraderException as error:
+        raise CourseError(f"nbgrader makes no release of {chapter}: {error}") from None

@@ -1,0 +1,84 @@
+"""Whether a stored file still says what would be built today.
+
+Numbers are compared closely but not bit by bit: another processor rounds the last digit
+differently, and that makes no file stale.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ...exchange.observation import Observation
+from ...exchange.references import References, case_to_json
+from ...recognition.fingerprints import Fingerprints
+
+
+def same_text(path: Path, text: str) -> bool:
+    """The file is there and holds exactly this text."""
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+def same_references(stored: References, built: References) -> bool:
+    """The same cases with the same steps, inputs and results."""
+    if (stored.chapter, stored.hidden) != (built.chapter, built.hidden):
+        return False
+    if len(stored.entries) != len(built.entries):
+        return False
+    pairs = zip(stored.entries, built.entries, strict=True)
+    return all(
+        as_json(case_to_json(a)) == as_json(case_to_json(b))
+        and same_tensors(a.tensors, b.tensors)
+        and same_observation(seen_a, seen_b)
+        for (a, seen_a), (b, seen_b) in pairs
+    )
+
+
+def as_json(value: Any) -> Any:
+    """Tuples as lists, the way JSON gives them back."""
+    if isinstance(value, (list, tuple)):
+        return [as_json(part) for part in value]
+    return {k: as_json(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def same_observation(stored: Observation, built: Observation) -> bool:
+    """The same results. A dropout pattern may differ, so `dropped` counts by its shape."""
+    return (
+        stored.values == as_json(built.values)
+        and stored.tensors.keys() == built.tensors.keys()
+        and all(
+            same_tensor(t, built.tensors[name], pattern=name == "dropped")
+            for name, t in stored.tensors.items()
+        )
+    )
+
+
+def same_tensors(stored: dict, built: dict) -> bool:
+    return stored.keys() == built.keys() and all(
+        same_tensor(t, built[k]) for k, t in stored.items()
+    )
+
+
+def same_tensor(stored: torch.Tensor, built: torch.Tensor, pattern: bool = False) -> bool:
+    """The same shape and dtype, and values that differ by rounding at most."""
+    if (stored.shape, stored.dtype) != (built.shape, built.dtype):
+        return False
+    if pattern:
+        return True
+    left, right = stored.double(), built.double()
+    return torch.allclose(left, right, rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+def same_fingerprints(stored: Fingerprints, built: Fingerprints) -> bool:
+    """The same mistakes with the same messages and matching imprints."""
+    if stored.messages != built.messages or stored.by_exercise.keys() != built.by_exercise.keys():
+        return False
+    return all(
+        [p.mistakes for p in stored.by_exercise[name]] == [p.mistakes for p in prints]
+        and all(
+            a.imprints[case].matches(b.imprints[case])
+            for a, b in zip(stored.by_exercise[name], prints, strict=True)
+            for case in b.imprints
+        )
+        for name, prints in built.by_exercise.items()
+    )

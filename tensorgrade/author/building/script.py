@@ -1,0 +1,89 @@
+"""Reads a chapter's literate source: lesson text, exercises and hints, cell by cell."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from ...course import CourseError
+
+HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
+REGION = re.compile(
+    r"^([ \t]*)### BEGIN SOLUTION.*?### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
+)
+STUB = r"\1raise NotImplementedError"
+
+
+@dataclass(frozen=True)
+class Script:
+    """A chapter's cells, and what is marked in them."""
+
+    notebook: NotebookNode
+
+    @property
+    def exercises(self) -> dict[str, NotebookNode]:
+        """The exercises' cells by name, in the order in which they stand."""
+        return {c.metadata["exercise"]: c for c in self.notebook.cells if "exercise" in c.metadata}
+
+    @property
+    def hints(self) -> dict[str, tuple[str, ...]]:
+        """Each exercise's ladder of hints."""
+        return {
+            cell.metadata["hints"]: tuple(split_hints(cell.source))
+            for cell in self.notebook.cells
+            if "hints" in cell.metadata
+        }
+
+
+def read_script(path: Path) -> Script:
+    """The script in a file. Raises CourseError where it is missing."""
+    if not path.exists():
+        raise CourseError(f"{path} is missing")
+    return Script(jupytext.read(path, fmt="py:percent"))
+
+
+def split_hints(text: str) -> list[str]:
+    """The items of a numbered list, each on one line.
+
+    >>> split_hints("1. Look at\\n   the axes.\\n2. Sum.")
+    ['Look at the axes.', 'Sum.']
+    """
+    return [" ".join(item.split()) for item in HINT.split(text) if item.strip()]
+
+
+def without_solutions(source: str) -> str:
+    """Source with every solution region replaced by `raise NotImplementedError`.
+
+    >>> without_solutions("def f():\\n    ### BEGIN SOLUTION\\n    return 1\\n    ### END SOLUTION")
+    'def f():\\n    raise NotImplementedError'
+    """
+    return REGION.sub(STUB, source)
+
+
+HEADER = """\
+# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
+# figures that the text speaks of; here you read about them.
+
+"""
+
+
+def stub_text(script: Script) -> str:
+    """The stub as a percent script.
+
+    Hints are left out (they are asked for one by one), and so are cells that only a notebook can
+    show.
+    """
+    kept = [
+        c for c in script.notebook.cells if "hints" not in c.metadata and "active" not in c.metadata
+    ]
+    cells = [
+        (new_markdown_cell if cell.cell_type == "markdown" else new_code_cell)(
+            without_solutions(cell.source)
+        )
+        for cell in kept
+    ]
+    text = jupytext.writes(new_notebook(cells=cells), fmt="py:percent")
+    return HEADER + text[text.index("# %%") :]

@@ -1,0 +1,37 @@
+"""The learner's kit: one zip with everything to learn and check, and nothing that is hidden."""
+
+import zipfile
+from pathlib import Path
+
+from ..course import CourseError
+from ..folders import kit_files
+from ..project import Project
+
+STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
+
+
+def files_of_kit(project: Project) -> dict[str, bytes]:
+    """The kit's files by their path in the zip."""
+    files = {}
+    for path in sorted(project.exercises.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
+            files[str(path.relative_to(project.root))] = path.read_bytes()
+    for name, path in kit_files().items():
+        files[f"tensorgrade/{name}"] = path.read_bytes()
+    for path in sorted((project.root / "release").glob("*/*.ipynb")):
+        files[f"notebooks/{path.name}"] = path.read_bytes()
+    for path in sorted((project.root / "kit").iterdir()):
+        files[path.name] = path.read_bytes()
+    return files
+
+
+def write_kit(project: Project, out: Path) -> int:
+    """Write the kit; returns how many files it holds. Raises CourseError before a build."""
+    if not (project.exercises / "course.json").exists():
+        raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
+    files = files_of_kit(project)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(f"{out.stem}/{name}", STAMP), content)
+    return len(files)

@@ -1,0 +1,1 @@
+"""Proves a course: complaints, the kill matrix, figures, made-up learners."""

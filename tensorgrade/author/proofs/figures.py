@@ -1,0 +1,223 @@
+"""How well mistakes are named, measured: single ones, pairs of them, and right answers."""
+
+import ast
+import contextlib
+import io
+import random
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, combinations
+from pathlib import Path
+
+import torch
+
+from ...attempts.attempt import Attempt
+from ...processes import side_by_side
+from ...project import Project
+from ...testing.warm_session import WarmSession
+from ..recording.mistakes import EditError, Mistake, make
+from .made_attempts import MadeAttempts
+
+PAIRS, SEED = 200, 1
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One wrong version: where it is, the mistakes in it, on which cases it was tried.
+
+    caught: a test of the exercise fails. named: the names that it was given.
+    """
+
+    chapter: str
+    exercise: str
+    mistakes: tuple[str, ...]
+    hidden: bool
+    caught: bool
+    named: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All trials; how many right answers were tried, and the names that any of them was given."""
+
+    singles: list[Trial]
+    pairs: list[Trial]
+    right: int
+    misnamed: list[str]
+
+
+def named_rightly(trial: Trial, known: list[Mistake]) -> bool:
+    """The names are those of the mistakes made, no fewer and no more.
+
+    A mistake that is marked as the same as another one carries that one's name where it is told.
+    """
+    names = {m.name: m.same_as for m in known if trial.exercise in m.edits}
+    wanted = {names[name] if names[name] in names else name for name in trial.mistakes}
+    return set(trial.named) == wanted
+
+
+def measure(project: Project, right_answers: Path, count: int = PAIRS, seed: int = SEED) -> Figures:
+    """Try everything, the chapters side by side. right_answers: a folder of `<chapter>/*.py`."""
+    pairs = sample_pairs(project, count, seed)
+    names = [chapter.name for chapter in reversed(project.course.chapters)]  # the longest first
+    # Some mistakes are what torch warns of.
+    with side_by_side(None, warnings.simplefilter, "ignore") as pool:
+        jobs = [
+            pool.submit(measure_chapter, str(project.root), name, pairs, str(right_answers), hidden)
+            for name in names
+            for hidden in (True, False)
+        ]
+        singles, both, right, misnamed = zip(*(job.result() for job in jobs), strict=True)
+    every = chain.from_iterable
+    return Figures([*every(singles)], [*every(both)], sum(right), [*every(misnamed)])
+
+
+def measure_chapter(
+    root: str, chapter: str, pairs: list, right_answers: str, hidden: bool
+) -> tuple:
+    """(trials of singles, of pairs, how many right answers, names given to them)."""
+    torch.set_num_threads(1)
+    project = Project(Path(root))
+    bench = Bench(project, project.graders if hidden else project.exercises)
+    singles = [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
+    both = [bench.try_out(c, e, pair) for c, e, pair in by_name(project, pairs) if c == chapter]
+    right, misnamed = names_of_right_answers(bench.made, chapter, Path(right_answers))
+    bench.session.close()
+    return singles, both, right, misnamed
+
+
+def names_of_right_answers(made: MadeAttempts, chapter: str, folder: Path) -> tuple[int, list[str]]:
+    """How many right answers there are, and `file: exercise: names` for each that got a name."""
+    parts = []
+    with contextlib.redirect_stdout(io.StringIO()):  # right answers may print as they like
+        for name, attempt, exercises in right_attempts(made, chapter, folder):
+            attempt.run(exercises)
+            parts += [
+                (name, exercise, getattr(attempt, exercise).mistakes) for exercise in exercises
+            ]
+    return len(parts), [f"{name}: {exercise}: {found}" for name, exercise, found in parts if found]
+
+
+class Bench:
+    """The tests of one folder, and what makes the attempts that are tried on them."""
+
+    def __init__(self, project: Project, tests: Path):
+        self.session, self.made = WarmSession(tests), MadeAttempts(project, tests)
+
+    def try_out(self, chapter: str, exercise: str, mistakes: list[Mistake]) -> Trial:
+        """Make the mistakes, and see whether they are caught and what they are called."""
+        attempt = self.made.wrong(chapter, exercise, mistakes)
+        caught = not all(result.passed for result in self.session.results(attempt, exercise))
+        named = getattr(attempt, exercise).mistakes
+        hidden = attempt.references.hidden
+        return Trial(chapter, exercise, tuple(m.name for m in mistakes), hidden, caught, named)
+
+
+def all_singles(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]:
+    """(exercise, mistake) for every known mistake of a chapter."""
+    for exercise in project.course.chapter(chapter).exercises:
+        yield from ((exercise.name, m) for m in project.mistakes if exercise.name in m.edits)
+
+
+def sample_pairs(project: Project, count: int, seed: int) -> list[tuple[str, str, tuple[str, str]]]:
+    """A random sample of all pairs that can be made together, each as likely as any other.
+
+    Two mistakes that change the same piece of the solution cannot be made together. A mistake
+    marked as the same as another is left to that other one.
+    """
+    pairs = [
+        (chapter.name, exercise.name, (one.name, other.name))
+        for chapter in project.course.chapters
+        for exercise in chapter.exercises
+        for one, other in composable(project, chapter.name, exercise.name)
+    ]
+    return random.Random(seed).sample(pairs, min(count, len(pairs)))
+
+
+def composable(project: Project, chapter: str, exercise: str) -> Iterator[tuple[Mistake, Mistake]]:
+    """Pairs of mistakes that fit into the solution together."""
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    known = [
+        m for m in project.mistakes if exercise in m.edits and not alike_in(m, exercise, project)
+    ]
+    for pair in combinations(known, 2):
+        try:
+            make(source, exercise, list(pair))
+        except EditError:
+            continue
+        yield pair
+
+
+def alike_in(mistake: Mistake, exercise: str, project: Project) -> bool:
+    """Whether another mistake of this exercise stands for this one."""
+    return any(m.name == mistake.same_as and exercise in m.edits for m in project.mistakes)
+
+
+def by_name(project: Project, pairs: list) -> Iterator[tuple[str, str, list[Mistake]]]:
+    """Pairs with the mistakes themselves in place of their names."""
+    known = {mistake.name: mistake for mistake in project.mistakes}
+    for chapter, exercise, names in pairs:
+        yield chapter, exercise, [known[name] for name in names]
+
+
+def right_attempts(
+    made: MadeAttempts, chapter: str, right_answers: Path
+) -> Iterator[tuple[str, Attempt, list[str]]]:
+    """(name, attempt, exercises in it) for the solution and for every unusual but right answer."""
+    names = [exercise.name for exercise in made.project.course.chapter(chapter).exercises]
+    yield "the solution", made.right(chapter), names
+    for path in sorted((right_answers / chapter).glob("*.py")):
+        source = path.read_text(encoding="utf-8")
+        defined = {getattr(node, "name", None) for node in ast.parse(source).body}
+        yield path.stem, made.attempt(chapter, source), [name for name in names if name in defined]
+
+
+SIDES = {True: "hidden cases", False: "public cases"}
+
+
+def report(figures: Figures, known: list[Mistake]) -> str:
+    """All figures, and below them what was not named."""
+    lines = []
+    for hidden, side in SIDES.items():
+        singles = [trial for trial in figures.singles if trial.hidden is hidden]
+        pairs = [trial for trial in figures.pairs if trial.hidden is hidden]
+        lines += [
+            side,
+            share("single mistakes caught", [t.caught for t in singles]),
+            share("single mistakes named rightly", rightly(singles, known)),
+            share("pairs caught", [t.caught for t in pairs]),
+            share("pairs named as both", rightly(pairs, known)),
+            share("pairs given a wrong name", wrongly(pairs, known)),
+            "",
+        ]
+    lines += ["right answers", f"  names given to {figures.right} of them: {len(figures.misnamed)}"]
+    return "\n".join(lines + figures.misnamed + ["", *unnamed(figures, known)])
+
+
+def rightly(trials: list[Trial], known: list[Mistake]) -> list[bool]:
+    return [named_rightly(trial, known) for trial in trials]
+
+
+def wrongly(trials: list[Trial], known: list[Mistake]) -> list[bool]:
+    """Trials that were given a name of a mistake that is not in them."""
+    alike = {m.name: m.same_as for m in known}
+    return [bool(set(t.named) - set(t.mistakes) - {alike[m] for m in t.mistakes}) for t in trials]
+
+
+def share(what: str, hits: list[bool]) -> str:
+    """`  pairs caught   200 of 200  100.0 %`."""
+    percent = 100 * sum(hits) / max(1, len(hits))
+    return f"  {what:<30} {sum(hits):>4} of {len(hits):>4}  {percent:5.1f} %"
+
+
+def unnamed(figures: Figures, known: list[Mistake]) -> list[str]:
+    """One line for each trial that was not caught or not named rightly."""
+    lost = [
+        t for t in figures.singles + figures.pairs if not (t.caught and named_rightly(t, known))
+    ]
+    return [
+        f"  {SIDES[t.hidden].split()[0]:<6} {t.exercise}: {' + '.join(t.mistakes)} → "
+        f"{' + '.join(t.named) or 'no name'}" + ("" if t.caught else " (not caught)")
+        for t in lost
+    ]

@@ -1,0 +1,197 @@
+"""The kill matrix: every known mistake against every hidden test of its exercise.
+
+It proves the graders. A mistake that no test notices would earn full points; a test that notices
+no mistake gives its points away.
+"""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from ...attempts.verdict import CheckResult
+from ...judging.diagnosis import NO_RESULT
+from ...processes import side_by_side
+from ...project import Project
+from ...testing.plugin import asked_by, marker_of
+from ...testing.warm_session import WarmSession
+from ...views.words import plural
+from .made_attempts import MadeAttempts
+
+SURVIVED, JUDGED, BROKEN = "", "●", "○"
+
+
+@dataclass(frozen=True)
+class HiddenTest:
+    """A test's name, the line that learners read, and whether it is marked as a guard."""
+
+    name: str
+    asks: str
+    guard: bool
+
+
+@dataclass(frozen=True)
+class ExerciseMatrix:
+    """One exercise. rows: by mistake, one of SURVIVED, JUDGED and BROKEN for each test."""
+
+    exercise: str
+    tests: tuple[HiddenTest, ...]
+    rows: dict[str, tuple[str, ...]]
+
+    def kills(self, column: int, mark: str = JUDGED) -> int:
+        """How many mistakes the test in that column notices by its own judgement."""
+        return sum(row[column] == mark for row in self.rows.values())
+
+    def alone(self, column: int) -> int:
+        """How many mistakes only the test in that column notices."""
+        rows = self.rows.values()
+        return sum(bool(row[column]) and sum(map(bool, row)) == 1 for row in rows)
+
+
+def kill_matrix(project: Project) -> list[ExerciseMatrix]:
+    """The matrices of all exercises, in the course's order; the chapters run side by side."""
+    names = [chapter.name for chapter in project.course.chapters]
+    # Some mistakes are what torch warns of.
+    with side_by_side(None, warnings.simplefilter, "ignore") as pool:
+        # The last chapter takes longest, so it starts first.
+        futures = {
+            name: pool.submit(chapter_matrix, str(project.root), name) for name in reversed(names)
+        }
+        return [matrix for name in names for matrix in futures[name].result()]
+
+
+def chapter_matrix(root: str, chapter: str) -> list[ExerciseMatrix]:
+    """The matrices of one chapter's exercises, on one thread."""
+    torch.set_num_threads(1)
+    project = Project(Path(root))
+    session, made = WarmSession(project.graders), MadeAttempts(project, project.graders)
+    exercises = project.course.chapter(chapter).exercises
+    matrices = [exercise_matrix(project, session, made, chapter, e.name) for e in exercises]
+    session.close()
+    return matrices
+
+
+def exercise_matrix(
+    project: Project, session: WarmSession, made: MadeAttempts, chapter: str, exercise: str
+) -> ExerciseMatrix:
+    """Every mistake of one exercise against each of its hidden tests."""
+    rows = {}
+    for mistake in project.mistakes:
+        if exercise in mistake.edits:
+            attempt = made.wrong(chapter, exercise, [mistake])
+            rows[mistake.name] = tuple(map(mark, session.results(attempt, exercise)))
+    tests = (hidden_test(item) for item in session.tests(chapter, exercise))
+    return ExerciseMatrix(exercise, tuple(tests), rows)
+
+
+def hidden_test(item: pytest.Function) -> HiddenTest:
+    """What the matrix says about a collected test."""
+    return HiddenTest(item.name, asked_by(item), marker_of(item).kwargs.get("guard", False))
+
+
+def mark(result: CheckResult) -> str:
+    """Whether a test let a mistake pass, judged it wrong, or only saw the code break."""
+    if result.passed:
+        return SURVIVED
+    finding = result.finding
+    return BROKEN if finding and finding.diagnosis.kind in NO_RESULT else JUDGED
+
+
+def unproved(matrices: list[ExerciseMatrix]) -> list[str]:
+    """One sentence for each gap: a mistake that survives, an idle test, a stale guard."""
+    return [gap for matrix in matrices for gap in survivors(matrix) + idle_tests(matrix)]
+
+
+def survivors(matrix: ExerciseMatrix) -> list[str]:
+    """Mistakes that no test notices."""
+    return [
+        f"{matrix.exercise}: no hidden test notices {name}"
+        for name, row in matrix.rows.items()
+        if not any(row)
+    ]
+
+
+def idle_tests(matrix: ExerciseMatrix) -> list[str]:
+    """Tests that judge no mistake wrong and are no guards, and guards that do."""
+    found = []
+    for column, test in enumerate(matrix.tests):
+        kills = matrix.kills(column)
+        if not kills and not test.guard:
+            found.append(f"{test.name} notices no mistake; add one, or mark the test guard=True")
+        if kills and test.guard:
+            found.append(f"{test.name} is marked as a guard but notices {kills} mistakes")
+    return found
+
+
+TITLE = """# Which hidden test notices which mistake
+
+Made by `tensorgrade kill-matrix`; `tensorgrade kill-matrix --check` fails where this page is stale
+or a gap opens. Each known mistake is put into the solution, and the hidden tests of its exercise
+run on it, on the hidden cases.
+
+- `●` the test judged the result wrong. `○` the code broke before there was a result to judge.
+- Every mistake is noticed by at least one test.
+- Every test judges at least one mistake wrong, or is a *guard*: it stands against what nobody has
+  thought of yet. A guard that notices a mistake is reported as stale.
+"""
+
+
+def kill_page(project: Project) -> tuple[str, list[ExerciseMatrix]]:
+    """The page's text, and the matrices that it shows."""
+    matrices = kill_matrix(project)
+    parts = [TITLE, totals(matrices), summary(matrices), *map(section, matrices)]
+    return "\n".join(parts), matrices
+
+
+def totals(matrices: list[ExerciseMatrix]) -> str:
+    """One sentence with the sums."""
+    mistakes = sum(len(matrix.rows) for matrix in matrices)
+    tests = [test for matrix in matrices for test in matrix.tests]
+    guards = sum(test.guard for test in tests)
+    among = f"{plural(guards, 'guard')} among them"
+    return f"{mistakes} wrong versions, {len(tests)} hidden tests, {among}.\n"
+
+
+def summary(matrices: list[ExerciseMatrix]) -> str:
+    """A line for each exercise."""
+    rows = [
+        (
+            f"[{m.exercise}](#{m.exercise.lower()})",
+            len(m.rows),
+            len(m.tests),
+            sum(t.guard for t in m.tests),
+        )
+        for m in matrices
+    ]
+    return table(("exercise", "mistakes", "tests", "guards"), rows)
+
+
+def section(matrix: ExerciseMatrix) -> str:
+    """One exercise: its tests by letter, then a row for each mistake."""
+    letters = [chr(ord("a") + column) for column in range(len(matrix.tests))]
+    tests = [test_row(matrix, column, letter) for column, letter in enumerate(letters)]
+    rows = [(f"`{name}`", *row) for name, row in matrix.rows.items()]
+    parts = [
+        f"## {matrix.exercise}\n",
+        table(TEST_COLUMNS, tests),
+        table(("mistake", *letters), rows),
+    ]
+    return "\n".join(parts)
+
+
+TEST_COLUMNS = ("", "test", "judged wrong", "broke", "noticed by it alone")
+
+
+def test_row(matrix: ExerciseMatrix, column: int, letter: str) -> tuple:
+    """What one test does, in words and numbers."""
+    test = matrix.tests[column]
+    said = test.asks + (" *(guard)*" if test.guard else "")
+    return letter, said, matrix.kills(column), matrix.kills(column, BROKEN), matrix.alone(column)
+
+
+def table(header: tuple, rows: list[tuple]) -> str:
+    """A Markdown table; the first column to the left, the rest as they are."""
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"

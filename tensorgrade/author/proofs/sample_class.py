@@ -1,0 +1,121 @@
+"""A made-up class: learners put together from the solutions and the known mistakes.
+
+It shows what grading looks like, and is honest about being made up: every file says so.
+"""
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...project import Project
+from ..building.script import read_script, without_solutions
+from ..recording.mistakes import EditError, make, place_of
+
+MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
+HEADER = (
+    "# A made-up learner of the sample class, generated from the solutions and known mistakes.\n\n"
+)
+NAMES = (
+    "ada amina anton bao carla chidi dara elif emil farid freya gita hana hugo ines ivo jana jonas "
+    "kaito kira lars leila mara mateo mina nadia noor olek otis pia quang rosa sami sofia tariq "
+    "uma vera wanda xin yara zeno zoe"
+).split()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a learner did in one exercise: `right`, `to do`, or the names of mistakes."""
+
+    exercise: str
+    mistakes: tuple[str, ...] = ()
+    to_do: bool = False
+
+
+def in_first_function(lines: str) -> Callable[[str], str]:
+    """A change that puts these lines before the first function's `return`."""
+    return lambda text: re.sub(
+        r"^    return ", f"{lines}    return ", text, count=1, flags=re.MULTILINE
+    )
+
+
+# Files that show how trouble is met. Each takes the place of one learner's chapter.
+TROUBLE = {
+    "syntax error": lambda text: re.sub(
+        r"^def (\w+)\(", r"def \1((", text, count=1, flags=re.MULTILINE
+    ),
+    "endless loop": in_first_function("    while True:\n        pass\n"),
+    "missing package": lambda text: "import a_package_that_is_not_there\n" + text,
+    "ends the process": in_first_function("    import os\n    os._exit(0)\n"),
+    "waits for input": lambda text: "name = input('Who are you? ')\n" + text,
+    "not UTF-8": lambda text: text + "# caf\udce9\n",
+}
+
+
+def write_sample_class(project: Project, folder: Path, learners: int, seed: int = 1) -> int:
+    """Write `<student>/<chapter>/<chapter>.py` for so many learners; returns how many files."""
+    chance, written = random.Random(seed), 0
+    troubles = iter(TROUBLE.items())
+    for number in range(learners):
+        student, skill = student_name(number), chance.random()
+        for chapter in project.course.chapters:
+            choices = [
+                choose(project, exercise.name, skill, chance) for exercise in chapter.exercises
+            ]
+            text = HEADER + assemble(project, chapter.name, choices)
+            if number % 5 == 4 and chapter == project.course.chapters[number % 4]:
+                _, spoil = next(troubles, ("", lambda text: text))
+                text = spoil(text)
+            path = folder / student / chapter.name / f"{chapter.name}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", errors="surrogateescape")
+            written += 1
+    return written
+
+
+def student_name(number: int) -> str:
+    """A name for the n-th learner, with a number from the second round on."""
+    name = NAMES[number % len(NAMES)]
+    return name if number < len(NAMES) else f"{name}{number // len(NAMES) + 1}"
+
+
+def choose(project: Project, exercise: str, skill: float, chance: random.Random) -> Choice:
+    """What a learner of this skill (0 to 1) does in an exercise."""
+    drawn = chance.random()
+    known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
+    if drawn < 0.45 + 0.5 * skill or not known:
+        return Choice(exercise)
+    if drawn > 0.93 + 0.07 * skill:
+        return Choice(exercise, to_do=True)
+    return Choice(exercise, (chance.choice(known).name,))
+
+
+def assemble(project: Project, chapter: str, choices: list[Choice]) -> str:
+    """A learner's file for a chapter: the source's code with each exercise done as chosen."""
+    by_name = {mistake.name: mistake for mistake in project.mistakes}
+    text = code_of(project, chapter)
+    for choice in choices:
+        if choice.to_do:
+            text = undone(text, choice.exercise)
+        elif choice.mistakes:
+            try:
+                text = make(text, choice.exercise, [by_name[name] for name in choice.mistakes])
+            except EditError:
+                continue  # two edits of the same line: this learner got it right
+    return MARKERS.sub("", text)
+
+
+def code_of(project: Project, chapter: str) -> str:
+    """The imports and the exercises of a chapter, without lesson text."""
+    cells = read_script(project.solution(chapter)).notebook.cells
+    code = [c.source for c in cells if c.cell_type == "code" and "active" not in c.metadata]
+    return "\n\n\n".join(code) + "\n"
+
+
+def undone(text: str, exercise: str) -> str:
+    """The text with one exercise put back to its stub."""
+    first, last = place_of(text, exercise)
+    lines = text.splitlines()
+    stub = without_solutions("\n".join(lines[first:last]))
+    return "\n".join([*lines[:first], stub, *lines[last:]]) + "\n"

@@ -1,0 +1,1 @@
+"""What references and fingerprints are made from: cases, mistakes, and both run."""

@@ -1,0 +1,67 @@
+"""Cases of an exercise: written once as data, drawn twice, for learners and for graders."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import torch
+
+from ...exchange.cases import Case, Draw, Recorder, record
+from ...project import Project
+from .steps import Step, Write, Writer
+
+PUBLIC_SEED = 7
+Sizes = TypeVar("Sizes")
+
+
+@dataclass(frozen=True)
+class WrittenCase:
+    """A name, the steps, the dtype of what is drawn, and what else a `Case` says of itself."""
+
+    name: str
+    steps: tuple[Step | Write, ...]
+    dtype: torch.dtype = torch.float64
+    settings: dict = field(default_factory=dict)
+
+    def recorded(self, exercise: str, seed: int) -> Case:
+        """The case with its numbers drawn."""
+
+        def write(recorder: Recorder, draw: Draw) -> None:
+            writer = Writer(exercise, recorder, draw)
+            for step in self.steps:
+                writer.take(step)
+
+        return record(exercise, self.name, write, seed, self.dtype, **self.settings)
+
+
+def case(
+    name: str, *steps: Step | Write, dtype: torch.dtype = torch.float64, **settings: Any
+) -> WrittenCase:
+    """A case: `group/which`, by which tests ask for it, and the steps to take.
+
+    settings: what else `tensorgrade.exchange.cases.Case` knows, such as its `signature`.
+    """
+    return WrittenCase(name, steps, dtype, settings)
+
+
+def shown(name: str, *steps: Step | Write, **settings: Any) -> WrittenCase:
+    """A case that learners see in full, and that graders do not use; in float32."""
+    return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
+
+
+@dataclass(frozen=True)
+class Pick:
+    """Chooses sizes: learners never see hidden cases' shapes. seed: for what starts at random."""
+
+    hidden: bool
+    seed: int
+
+    def __call__(self, *, public: Sizes, hidden: Sizes) -> Sizes:
+        return hidden if self.hidden else public
+
+
+def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
+    """The cases of an exercise as its grader file says them, for graders or for learners."""
+    pick = Pick(hidden, (project.course.seed if hidden else None) or PUBLIC_SEED)
+    written = project.grader(chapter, exercise).cases(pick)
+    kept = [one for one in written if not (hidden and one.settings.get("shown"))]
+    return [one.recorded(exercise, pick.seed) for one in kept]

@@ -1,0 +1,89 @@
+"""The steps of a case, as data: make an object, load weights, call, switch its mode, describe it.
+
+    construct(width=4), load({"layer.weight": weights(4, 3)}), call(rows=normal(5, 3))
+
+Arguments are written as the attempt gets them; a drawing or a `construct` may stand for a value.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...exchange.cases import Draw, RecordedObject, Recorder
+from .drawings import Drawn
+
+# What stands for steps that data cannot say: a function of an attempt and of numbers to draw.
+Write = Callable[[Recorder, Draw], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One thing to ask of an attempt. target: a name, the `construct` of an object, or None."""
+
+    verb: str
+    target: "str | Step | None" = None
+    arguments: dict = field(default_factory=dict)
+
+
+def construct(name: str | None = None, /, **arguments: Any) -> Step:
+    """Make an object of a class: of the exercise itself where no name is given.
+
+    given: of one of the stand-ins. seed, dtype: of its first weights. The rest are its arguments.
+    """
+    return Step("construct", name, arguments)
+
+
+def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
+    """Call a function or an object: the object made last, or the exercise where there is none.
+
+    gradient: asks for gradients. watch: counts operations. result: a name for what comes back.
+    seed: set before. path: of a part of the object. The rest are arguments of the call.
+    """
+    return Step("call", target, arguments)
+
+
+def load(values: dict, on: Step | None = None) -> Step:
+    """Copy weights in by their names; `on` says into which object, if not the one made last."""
+    return Step("load", on, {"weights": values})
+
+
+def mode(training: bool, on: Step | None = None) -> Step:
+    """Switch an object between training and evaluation."""
+    return Step("mode", on, {"training": training})
+
+
+def describe(result: str = "module", on: Step | None = None, **settings: Any) -> Step:
+    """Ask what an object is made of; with `state`, its parameters' values too."""
+    return Step("describe", on, {"result": result, **settings})
+
+
+class Writer:
+    """Carries out the steps of one case on a recorder."""
+
+    def __init__(self, exercise: str, recorder: Recorder, draw: Draw):
+        self.exercise, self.recorder, self.draw = exercise, recorder, draw
+        self.drawn = Drawn(draw)
+        self.objects: dict[Step, RecordedObject] = {}
+
+    def take(self, step: Step | Write) -> None:
+        """One step; a function of (attempt, draw) may stand for several that data cannot say."""
+        if not isinstance(step, Step):
+            step(self.recorder, self.draw)
+            return
+        arguments = {key: self.value(value) for key, value in step.arguments.items()}
+        name = step.target if isinstance(step.target, str) else self.exercise
+        if step.verb == "construct":
+            self.objects[step] = self.recorder.construct(name, **arguments)
+        elif isinstance(step.target, str) or not self.objects:
+            self.recorder.call(name, **arguments)
+        else:
+            getattr(self.target(step), step.verb)(**arguments)
+
+    def value(self, value: Any) -> Any:
+        """What is handed over for an argument."""
+        return self.objects[value] if isinstance(value, Step) else self.drawn.value(value)
+
+    def target(self, step: Step) -> RecordedObject:
+        """The object that a step is about."""
+        made = step.target if isinstance(step.target, Step) else list(self.objects)[-1]
+        return self.objects[made]

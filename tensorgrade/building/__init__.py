@@ -1,1 +1,0 @@
-"""Derives every generated file from `solutions/`, `graders/cases`, `graders/mistakes` and the config."""

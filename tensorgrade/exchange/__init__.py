@@ -1,0 +1,1 @@
+"""What is asked of learner code, what came back, and how both are stored."""

@@ -1,0 +1,269 @@
+"""Cases: what an attempt is asked to do, written as calls and recorded as data.
+
+A case is written once, as a function of an attempt and a source of seeded numbers:
+
+    def small_layer(attempt, draw):
+        module = attempt.construct("Layer", width=3, size=4)
+        module.load({"weight": draw.weights(4, 3)})
+        module.call(x=draw.normal(2, 3))
+
+`record` turns it into steps and tensors. The same steps then run on the solution (the
+reference), on every mistake (its fingerprint) and on every learner's attempt.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
+
+import torch
+
+from ..course import CourseError
+
+
+@dataclass(frozen=True)
+class Case:
+    """Seeded inputs and weights, and the steps to take with them.
+
+    name: `group/which`; tests ask for groups. shown: learners see its values.
+    signature: how mistakes are told apart on it: by `values`, by how `dropout` behaves, or by
+    another name in recognition/signatures.py or in the course's checks.py.
+    rate: which argument is the dropout rate. parts: which argument says into how many equal parts
+    the last dimension falls. Both only where the signature or a check asks for them.
+    """
+
+    exercise: str
+    name: str
+    steps: tuple[dict, ...]
+    tensors: dict[str, torch.Tensor] = field(repr=False)
+    shown: bool = False
+    signature: str = "values"
+    rate: str = ""
+    parts: str = ""
+
+    @property
+    def group(self) -> str:
+        """`values` for `values/3`."""
+        return self.name.split("/")[0]
+
+    def asked(self, argument: str) -> float:
+        """The number that the first step with that argument passes for it. Raises CourseError."""
+        for step in self.steps:
+            if argument in step.get("arguments", {}):
+                return step["arguments"][argument]
+        raise CourseError(f"{self.id}: no step has the argument {argument!r}")
+
+    @property
+    def id(self) -> str:
+        """Unlike any other case's of the chapter."""
+        return f"{self.exercise}:{self.name}"
+
+
+class CaseSettings(TypedDict, total=False):
+    """What an author may say of a case beside its steps; Case says what each means."""
+
+    shown: bool
+    signature: str
+    rate: str
+    parts: str
+
+
+class Draw:
+    """Seeded numbers for cases. float64 unless asked otherwise; the same on every platform.
+
+    >>> Draw(1).normal(2).shape, Draw(1).weights(3, 2).abs().min() > 0.5
+    (torch.Size([2]), tensor(True))
+    """
+
+    def __init__(self, seed: int, dtype: torch.dtype = torch.float64):
+        self.generator, self.dtype = torch.Generator().manual_seed(seed), dtype
+
+    def normal(self, *shape: int) -> torch.Tensor:
+        """Standard normal numbers."""
+        drawn = torch.randn(*shape, generator=self.generator, dtype=torch.float64)
+        return drawn.to(self.dtype)
+
+    def weights(self, *shape: int) -> torch.Tensor:
+        """Numbers of about ±0.8: none near zero, so that every wrong scale shows."""
+        size = 0.6 + 0.4 * torch.rand(*shape, generator=self.generator, dtype=torch.float64)
+        signs = torch.rand(*shape, generator=self.generator, dtype=torch.float64) < 0.5
+        return torch.where(signs, -size, size).to(self.dtype)
+
+
+# What a result's gradients are taken against: one tensor, or one for each part of a tuple.
+Gradient = torch.Tensor | tuple[torch.Tensor, ...] | None
+
+
+class Recorder:
+    """Stands where an attempt will stand, and writes down what it is asked."""
+
+    def __init__(self) -> None:
+        self.steps: list[dict] = []
+        self.tensors: dict[str, torch.Tensor] = {}
+
+    def construct(
+        self,
+        name: str,
+        *,
+        given: bool = False,
+        seed: int = 0,
+        dtype: str = "float64",
+        **arguments: object,
+    ) -> "RecordedObject":
+        """Make an object of a class of the attempt (or of the stand-ins, where `given`)."""
+        handle = f"object{sum(step['verb'] == 'construct' for step in self.steps)}"
+        self.step(
+            "construct", arguments, name=name, given=given, seed=seed, dtype=dtype, handle=handle
+        )
+        return RecordedObject(self, handle)
+
+    def call(
+        self,
+        name: str,
+        *,
+        gradient: Gradient = None,
+        watch: bool = False,
+        seed: int = 0,
+        result: str = "result",
+        **arguments: object,
+    ) -> None:
+        """Call a function of the attempt.
+
+        gradient: asks for gradients, one tensor for each result that is a part of a tuple.
+        watch: counts operations.
+        """
+        self.record_call({"name": name}, arguments, gradient, watch, seed, result)
+
+    def record_call(
+        self,
+        target: dict[str, str],
+        arguments: dict,
+        gradient: Gradient,
+        watch: bool,
+        seed: int,
+        result: str,
+    ) -> None:
+        """A call of what `target` says: a name, or an object and the path of a part of it."""
+        settings = {**target, "gradient": self.gradient_keys(gradient, result)}
+        self.step("call", arguments, **settings, watch=watch, seed=seed, handle=result)
+
+    def gradient_keys(self, gradient: Gradient, result: str) -> list[str] | None:
+        """The names under which the gradients are sent; None where none is asked for."""
+        if gradient is None:
+            return None
+        if isinstance(gradient, tuple):
+            return [self.tensor(f"{result}.gradient.{n}", g) for n, g in enumerate(gradient)]
+        return [self.tensor(f"{result}.gradient", gradient)]
+
+    def step(self, verb: str, arguments: dict, *, handle: str, **settings: object) -> None:
+        at = len(self.steps)
+        spelled = {k: self.spell(f"{at}.{k}", v) for k, v in arguments.items()}
+        self.steps.append({"verb": verb, "as": handle, "arguments": spelled, **settings})
+
+    def spell(self, key: str, value: object) -> object:
+        """How an argument is written in a step: tensors and objects by name."""
+        if isinstance(value, torch.Tensor):
+            return {"tensor": self.tensor(key, value)}
+        return {"object": value.handle} if isinstance(value, RecordedObject) else value
+
+    def tensor(self, key: str, value: torch.Tensor) -> str:
+        self.tensors[key] = value
+        return key
+
+
+class RecordedObject:
+    """A handle on an object that will live on the learner's side."""
+
+    def __init__(self, recorder: Recorder, handle: str):
+        self.recorder, self.handle = recorder, handle
+
+    def load(self, weights: dict[str, torch.Tensor]) -> None:
+        """Copy weights in by their names."""
+        keys = {k: self.recorder.tensor(f"{self.handle}.{k}", v) for k, v in weights.items()}
+        self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys})
+
+    def mode(self, training: bool) -> None:
+        """Switch between training and evaluation."""
+        self.recorder.steps.append({"verb": "mode", "on": self.handle, "training": training})
+
+    def describe(self, result: str = "module", state: bool = False, path: str = "") -> None:
+        """Ask what the object is made of; with `state`, its parameters' values too."""
+        self.recorder.steps.append(
+            {"verb": "describe", "on": self.handle, "as": result, "state": state, "path": path}
+        )
+
+    def call(
+        self,
+        *,
+        gradient: Gradient = None,
+        watch: bool = False,
+        seed: int = 0,
+        result: str = "result",
+        path: str = "",
+        **arguments: object,
+    ) -> None:
+        """Call the object, or the part of it at a dotted `path`."""
+        target = {"on": self.handle, "path": path}
+        self.recorder.record_call(target, arguments, gradient, watch, seed, result)
+
+
+def record(
+    exercise: str,
+    name: str,
+    write: Callable[[Recorder, Draw], None],
+    seed: int,
+    dtype: torch.dtype = torch.float64,
+    **settings: Unpack[CaseSettings],
+) -> Case:
+    """The case that `write(attempt, draw)` writes.
+
+    Its numbers depend on the seed, the exercise and the case's name, and on no other case.
+    """
+    recorder = Recorder()
+    write(recorder, Draw(seed_for(seed, exercise, name), dtype))
+    return Case(exercise, name, tuple(recorder.steps), recorder.tensors, **settings)
+
+
+def seed_for(*parts: object) -> int:
+    """A seed out of several words: FNV-1a, since Python's own hash differs from run to run."""
+    value = 0xCBF29CE484222325
+    for byte in "/".join(map(str, parts)).encode():
+        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
+    return value >> 1
+
+
+def spoken(case: Case) -> str:
+    """What a case calls, in one line, with shapes.
+
+    >>> spoken(record("mean", "a/1", lambda a, d: a.call("mean", x=d.normal(2, 3), dim=1), 1))
+    'mean(x: 2×3, dim=1)'
+    """
+    return ", then ".join(
+        sentence for step in case.steps if (sentence := spoken_step(case, step)) is not None
+    )
+
+
+def spoken_step(case: Case, step: dict) -> str | None:
+    if step["verb"] == "mode":
+        return ".train()" if step["training"] else ".eval()"
+    if step["verb"] not in ("construct", "call"):
+        return None
+    arguments = ", ".join(f"{k}{spoken_value(case, v)}" for k, v in step["arguments"].items())
+    name = step.get("name") or ("." + step["path"] if step.get("path") else "its forward")
+    return f"{name}({arguments})"
+
+
+def spoken_value(case: Case, value: object) -> str:
+    if isinstance(value, dict) and "tensor" in value:
+        return ": " + spoken_shape(case.tensors[value["tensor"]].shape)
+    return "" if isinstance(value, dict) else f"={value}"
+
+
+def spoken_shape(shape: Sequence[int]) -> str:
+    """`2×6×3`; `(4,)` for a vector, since a bare 4 reads like a number; or `a single number`.
+
+    >>> spoken_shape((2, 3)), spoken_shape((4,)), spoken_shape(())
+    ('2×3', '(4,)', 'a single number')
+    """
+    if len(shape) == 1:
+        return f"({shape[0]},)"
+    return "×".join(map(str, shape)) if len(shape) else "a single number"

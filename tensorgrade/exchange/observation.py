@@ -1,0 +1,174 @@
+"""What came back from the learner's side, checked piece by piece.
+
+Everything in a reply was written by a process that runs learner code. It is checked for form
+here, once; whoever reads an Observation finds the types it promises. That says nothing about
+its truth.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+import torch
+
+from ..runner.messages import BadMessage, unpack
+from .text import printable
+
+MOST_TENSORS, MOST_ITEMS, DEEPEST = 200, 2000, 6
+DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
+DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
+
+
+Told = TypeVar("Told", list, dict)  # what a fact may be
+
+
+class Outcome(StrEnum):
+    """How loading a file, or the exchange about one case, came to its end."""
+
+    LOADED = "loaded"
+    ANSWERED = "answered"
+    TIMEOUT = "timeout"
+    KILLED = "killed"
+    UNREACHED = "unreached"  # a case after one that never came back
+    UNREADABLE = "unreadable"  # there was no text to load
+
+
+@dataclass(frozen=True)
+class CaughtError:
+    """What learner code raised, as its own process tells it.
+
+    type, kinds: its class, and all classes that this one is. line, source, function: where in the
+    learner's file it was raised, if there. verb: what the case was doing. missing: a name that the
+    case asks for and the file does not define.
+    """
+
+    type: str
+    text: str = ""
+    line: int | None = None
+    source: str = ""
+    function: str = ""
+    kinds: tuple[str, ...] = ()
+    verb: str = ""
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A statement of the learner's file that could not be used: the names it binds, and why."""
+
+    names: tuple[str, ...]
+    error: CaughtError
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What loading a learner's file came to: the names it defines, and what in it failed.
+
+    reason: why there was nothing to load, as a sentence; empty where there was.
+    """
+
+    status: Outcome = Outcome.LOADED
+    names: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    reason: str = ""
+
+    def failure_of(self, name: str) -> CaughtError | None:
+        """Why the definition of a name failed; None where it did not, or is not in the file."""
+        return next((problem.error for problem in self.problems if name in problem.names), None)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One case run on one attempt.
+
+    tensors: results and gradients by name. values: results that are no tensors, with their type.
+    facts: what was seen on the way (claims of the learner's process). error: what was raised.
+    """
+
+    status: Outcome = Outcome.ANSWERED
+    tensors: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
+    values: dict[str, dict] = field(default_factory=dict)
+    facts: dict[str, dict] = field(default_factory=dict)
+    error: CaughtError | None = None
+
+    def fact(self, *path: str, default: Told) -> Told:
+        """A fact by its path, or the default where it was not told or has another type."""
+        told: object = self.facts
+        for key in path:
+            told = told.get(key) if isinstance(told, dict) else None
+        return told if isinstance(told, type(default)) else default
+
+
+def read_observation(message: bytes, case_id: str) -> Observation:
+    """The observation in a reply to the case of that id. Raises BadMessage on anything else."""
+    header, tensors = unpack(message)
+    if set(header) != {"id", "values", "facts", "error"} or header["id"] != case_id:
+        raise BadMessage("not a reply to this case")
+    if len(tensors) > MOST_TENSORS or any(t.dtype not in DTYPES for t in tensors.values()):
+        raise BadMessage("too many tensors, or of a kind that no exercise returns")
+    values, facts = objects_in(header["values"]), objects_in(header["facts"])
+    tensors = {printable(name): tensor for name, tensor in tensors.items()}
+    return Observation(Outcome.ANSWERED, tensors, values, facts, read_error(header["error"]))
+
+
+def objects_in(told: object) -> dict[str, dict]:
+    """The objects of an object, tidied; anything else in it is dropped. Raises BadMessage."""
+    clean = tidy(told, DEEPEST - 1)
+    if not isinstance(clean, dict):
+        raise BadMessage("values and facts must be objects")
+    return {name: value for name, value in clean.items() if isinstance(value, dict)}
+
+
+def read_loaded(message: bytes) -> Loaded:
+    """What a reply to `load` says. Raises BadMessage where it is none."""
+    header, _ = unpack(message)
+    names, problems = header.get("names"), header.get("problems")
+    if not isinstance(names, list) or not isinstance(problems, list):
+        raise BadMessage("not a reply to load")
+    read = (read_problem(problem) for problem in problems)
+    return Loaded(Outcome.LOADED, tuple(strings(names)), tuple(filter(None, read)))
+
+
+def read_problem(problem: object) -> Problem | None:
+    """A problem with what it should have; None where that is not there."""
+    if not isinstance(problem, dict) or not isinstance(problem.get("names"), list):
+        return None
+    error = read_error(problem.get("error"))
+    return Problem(tuple(strings(problem["names"])), error) if error else None
+
+
+def read_error(error: object) -> CaughtError | None:
+    """An error with exactly the fields it should have, each of the right type."""
+    if not isinstance(error, dict):
+        return None
+    kind, text, function, source, verb = (
+        printable(str(error.get(key) or ""))
+        for key in ("type", "text", "function", "source", "verb")
+    )
+    line, missing, kinds = (error.get(key) for key in ("line", "missing", "kinds"))
+    return CaughtError(
+        kind,
+        text,
+        line if isinstance(line, int) and 0 < line < 10**7 else None,
+        source,
+        function,
+        tuple(strings(kinds)) if isinstance(kinds, list) else (kind,),
+        verb,
+        printable(missing) if isinstance(missing, str) else None,
+    )
+
+
+def strings(values: list) -> list[str]:
+    """The strings of a list, made printable; anything else is dropped."""
+    return [printable(v) for v in values[:MOST_ITEMS] if isinstance(v, str)]
+
+
+def tidy(value: object, depth: int = DEEPEST) -> object:
+    """JSON with bounded size and depth, and no character that a terminal would obey."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict) and depth:
+        return {printable(str(k)): tidy(v, depth - 1) for k, v in list(value.items())[:MOST_ITEMS]}
+    if isinstance(value, list) and depth:
+        return [tidy(v, depth - 1) for v in value[:MOST_ITEMS]]
+    return value if value is None or isinstance(value, (bool, int, float)) else None

@@ -1,0 +1,110 @@
+"""References: cases with what the solution gives on them, stored as one safetensors file a chapter.
+
+Inputs and weights are stored too, so that no platform's random numbers can differ from those
+that the outputs belong to.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from ..course import CourseError
+from ..runner.messages import plain
+from .cases import Case, CaseSettings
+from .observation import CaughtError, Observation, Outcome
+
+
+class Seen(NamedTuple):
+    """A case, what the solution gives on it, and what an attempt gave."""
+
+    case: Case
+    expected: Observation
+    observed: Observation
+
+
+SETTINGS = tuple(CaseSettings.__annotations__)
+
+
+@dataclass(frozen=True)
+class References:
+    """All cases of a chapter, each with the solution's observation.
+
+    hidden: whether the expected values may never be shown to the learner.
+    """
+
+    chapter: str
+    hidden: bool
+    entries: tuple[tuple[Case, Observation], ...]
+
+    def of(self, exercise: str) -> list[tuple[Case, Observation]]:
+        """The cases of one exercise, in the order in which they were written."""
+        return [(case, seen) for case, seen in self.entries if case.exercise == exercise]
+
+
+def save_references(path: Path, references: References) -> None:
+    """Write references to a file."""
+    tensors: dict[str, torch.Tensor] = {}
+    index = []
+    for case, expected in references.entries:
+        for kind, named in (("in", case.tensors), ("out", expected.tensors)):
+            tensors |= {f"{case.id}|{kind}|{name}": plain(t) for name, t in named.items()}
+        index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
+    header = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file(tensors, path, metadata={"references": json.dumps(header)})
+
+
+def load_references(path: Path) -> References:
+    """Read what `save_references` wrote. Raises CourseError where the file is missing."""
+    if not path.exists():
+        raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
+    with safe_open(path, framework="pt") as file:
+        header = json.loads(file.metadata()["references"])
+        # An open safetensors file is no dict: it has keys, and cannot be walked through.
+        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    groups: dict[tuple[str, str], dict] = {}
+    for key, tensor in tensors.items():
+        case_id, kind, name = key.split("|", 2)
+        groups.setdefault((case_id, kind), {})[name] = tensor
+    entries = tuple(entry_from_json(data, groups) for data in header["cases"])
+    return References(header["chapter"], header["hidden"], entries)
+
+
+def case_to_json(case: Case) -> dict:
+    return {
+        "exercise": case.exercise,
+        "name": case.name,
+        "steps": list(case.steps),
+        **{name: getattr(case, name) for name in SETTINGS},
+    }
+
+
+def observation_to_json(seen: Observation) -> dict:
+    """All of an observation but its tensors. Only the kind of an expected error is kept."""
+    error = seen.error and {"type": seen.error.type, "verb": seen.error.verb}
+    return {"values": seen.values, "facts": seen.facts, "error": error}
+
+
+def entry_from_json(data: dict, groups: dict) -> tuple[Case, Observation]:
+    case_id = f"{data['exercise']}:{data['name']}"
+    case = Case(
+        data["exercise"],
+        data["name"],
+        tuple(data["steps"]),
+        groups.get((case_id, "in"), {}),
+        **{name: data[name] for name in SETTINGS if name in data},
+    )
+    told = data["expected"]
+    error = told["error"] and expected_error(**told["error"])
+    results = groups.get((case_id, "out"), {})
+    return case, Observation(Outcome.ANSWERED, results, told["values"], told["facts"], error)
+
+
+def expected_error(type: str, verb: str) -> CaughtError:
+    """An error that the solution raises: of it only the kind is stored."""
+    return CaughtError(type, kinds=(type,), verb=verb)

@@ -1,1 +1,0 @@
-"""Grading a folder of submissions: found, graded on warm processes, written as they come."""

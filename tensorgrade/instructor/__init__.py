@@ -1,0 +1,1 @@
+"""Grading a class: hand-ins in, rows, a report and a gradebook out."""

@@ -1,0 +1,150 @@
+"""Progress of a class being graded: a bar on a terminal, plain lines elsewhere."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from ..attempts.verdict import TROUBLE, Verdict
+from ..course import Course
+from ..sources.handins import Handin
+from ..views.words import plural
+
+SECONDS_BETWEEN_LINES = 10
+MOST_LISTED = 12
+
+
+class ClassProgress:
+    """Used as `with ClassProgress() as progress:`; told of every hand-in as it is graded."""
+
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic):
+        self.console, self.clock = console or Console(highlight=False), clock
+        self.bar = Progress(
+            TextColumn("grading"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[speed]}"),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self.started = self.last_line = clock()
+        self.count = self.total = self.trouble = 0
+
+    def __enter__(self) -> "ClassProgress":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.bar.stop()
+
+    def begin(self, total: int, left: int, notes: list[str]) -> None:
+        """Say what there is to do."""
+        for note in notes:
+            self.say(f"note: {note}")
+        done = f", {total - left} of them graded before" if left < total else ""
+        self.say(f"{plural(total, 'hand-in')}{done}")
+        self.total, self.task = left, self.bar.add_task("", total=left, speed="")
+
+    def checked_in(self, rungs: dict[str, int]) -> None:
+        """Say how many workers there are, and how each locks learner code in."""
+        for rung, count in rungs.items():
+            self.say(f"{plural(count, 'worker')}, isolation {rung}")
+        self.started = self.last_line = self.clock()
+
+    def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
+        """One more is done."""
+        self.count += 1
+        self.trouble += any(verdict.status in TROUBLE for verdict in verdicts)
+        self.bar.update(self.task, advance=1, speed=self.speed())
+        if not self.console.is_terminal and self.clock() - self.last_line > SECONDS_BETWEEN_LINES:
+            self.last_line = self.clock()
+            self.say(f"{self.count} of {self.total} graded, {self.speed()}")
+
+    def speed(self) -> str:
+        """`12.3/s, 0:40 left, 3 with trouble`."""
+        rate = self.count / max(self.clock() - self.started, 1e-9)
+        minutes, seconds = divmod(round((self.total - self.count) / rate), 60)
+        return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with trouble"
+
+    def moved(self, changes: list[tuple[dict, float]]) -> None:
+        """Say whose points changed although the file did not: the graders did."""
+        if changes:
+            self.say(f"The graders changed; points moved in {plural(len(changes), 'row')}:")
+        for row, before in changes[:MOST_LISTED]:
+            self.say(f"  {row['student']}/{row['exercise']}: {before:g} → {row['points']:g}")
+        if len(changes) > MOST_LISTED:
+            self.say(f"  … and {len(changes) - MOST_LISTED} more")
+
+    def say(self, line: str) -> None:
+        self.console.print(line, markup=False, soft_wrap=True)
+
+
+LONGEST = 200
+STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
+
+
+def print_class(console: Console, course: Course, rows: list[dict]) -> None:
+    """The table of a class, from the rows of `results.jsonl`."""
+    console.print(exercise_table(course, rows))
+    console.print(mistakes_line(rows))
+    for line in troubles(rows):
+        console.print(line, soft_wrap=True)
+
+
+def exercise_table(course: Course, rows: list[dict]) -> Table:
+    """How many learners ended with which status, and the mean points, for every exercise."""
+    by_exercise = defaultdict(list)
+    for row in rows:
+        by_exercise[row["exercise"]].append(row)
+    table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False)
+    table.add_column("exercise", no_wrap=True)
+    for title in ("passed", "partial", "failed", "to do", "err", "time", "kill", "mean"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for chapter in course.chapters:
+        for exercise in chapter.exercises:
+            if own := by_exercise.get(exercise.name):
+                counts = Counter(row["status"] for row in own)
+                mean = sum(row["points"] for row in own) / len(own)
+                cells = [str(counts[status] or "·") for status in STATUSES]
+                table.add_row(exercise.name, *cells, f"{mean:.1f}/{exercise.points:g}")
+    return table
+
+
+def mistakes_line(rows: list[dict]) -> str:
+    """The mistakes that were recognised most often."""
+    made = {(row["student"], name) for row in rows for name in row["mistakes"]}
+    counts = Counter(name for _, name in sorted(made))
+    if not counts:
+        return "\nNo known mistake was recognised."
+    named = ", ".join(f"{name} ({count})" for name, count in counts.most_common(6))
+    return f"\nMost frequent mistakes (learners who made them): {named}"
+
+
+def cut(text: str) -> str:
+    """No more than a line or two of what may be a learner's own text."""
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def troubles(rows: list[dict]) -> list[str]:
+    """A line for each chapter of a learner that could not be graded as usual."""
+    first: dict[tuple[str, str], dict] = {}
+    for row in rows:
+        if row["status"] in TROUBLE:
+            first.setdefault((row["student"], row["chapter"]), row)
+    if not first:
+        return []
+    header = f"\n{plural(len(first), 'file')} had trouble (nobody else is touched by it):"
+    lines = [trouble_line(row) for row in list(first.values())[:MOST_LISTED]]
+    more = len(first) - MOST_LISTED
+    return [header, *lines, *([f"  … and {more} more"] if more > 0 else [])]
+
+
+def trouble_line(row: dict) -> str:
+    """Whose file, and what became of it."""
+    file = f"{escape(row['student'])}/{row['chapter']}"
+    return f"  {file} {row['exercise']}: {row['status']}. {escape(cut(row['message']))}"

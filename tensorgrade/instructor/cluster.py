@@ -1,0 +1,169 @@
+"""Who does the grading: the workers of an existing dask scheduler, wherever they run.
+
+Nothing is shared but the network: graders and hand-ins travel as bytes, verdicts come back as
+records. Every worker that joins, also later, unpacks the graders into its own scratch folder.
+"""
+
+import asyncio
+import io
+import shutil
+import threading
+import time
+import uuid
+import zipfile
+from collections import Counter
+from concurrent.futures import CancelledError, Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+import torch
+
+from ..attempts.setup import Setup
+from ..attempts.verdict import Verdict
+from ..course import Course, CourseError
+from ..sources.handins import Handin
+from .dependencies import graders_files
+from .grader import Grader, NotReady, grade_with
+
+try:
+    from distributed import Client, KilledWorker, Worker, WorkerPlugin
+except ImportError as error:
+    raise CourseError(
+        "--scheduler needs dask.distributed: pip install 'tensorgrade[cluster]'"
+    ) from error
+
+LONGEST_START = 120
+LONGEST_CONNECT = 10
+MOST_AHEAD = 1000  # what waits at the scheduler; 10 MB of hand-ins
+GRADERS: dict[str, Grader] = {}  # in a worker's process: by run
+ONE_AT_A_TIME = threading.Lock()  # a worker with several threads still has one warm session
+
+
+class GraderPlugin(WorkerPlugin):
+    """Gives a worker a warm grader when it joins the run."""
+
+    def __init__(self, run: str, parcel: bytes, setup: Setup):
+        self.name = f"tensorgrade-{run}"
+        self.run, self.parcel, self.grading = run, parcel, setup
+
+    async def setup(self, worker: Worker) -> None:
+        """Unpack and warm up, beside the worker's own loop. Raises CourseError."""
+        self.folder = Path(worker.local_directory) / self.name
+        await asyncio.to_thread(self.begin)
+
+    def begin(self) -> None:
+        torch.set_num_threads(1)
+        graders = unpack_graders(self.parcel, self.folder)
+        grader = Grader(replace(self.grading, tests=graders))
+        grader.start()
+        GRADERS[self.run] = grader
+
+    def teardown(self, worker: Worker) -> None:
+        """The run is over: leave nothing behind."""
+        if (grader := GRADERS.pop(self.run, None)) is not None:
+            grader.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class ClusterWorkers:
+    """The workers behind a scheduler's address. dask itself replaces those that die."""
+
+    lost = (KilledWorker,)
+    ahead = MOST_AHEAD
+
+    def __init__(self, address: str, setup: Setup, course: Course):
+        self.run = uuid.uuid4().hex[:12]
+        self.client = connect(address)
+        self.executor = self.client.get_executor(pure=False)
+        self.plugin = GraderPlugin(self.run, pack_graders(setup.tests, course), setup)
+
+    def check_in(self) -> dict[str, int]:
+        """How many workers grade on which rung of isolation. Raises CourseError."""
+        try:
+            self.client.wait_for_workers(1, timeout=LONGEST_START)
+        except TimeoutError:
+            raise CourseError("the scheduler has no workers; start some, then try again") from None
+        self.client.register_plugin(self.plugin)
+        return dict(Counter(self.client.run(rung_here, self.run).values()))
+
+    def submit(self, handin: Handin) -> Future[list[Verdict]]:
+        """Have one hand-in graded somewhere."""
+        return self.executor.submit(grade_here, self.run, handin)
+
+    def replace(self, running: set[Future]) -> set[Future]:
+        """Nothing to do: hand-ins of other workers are not touched by a loss."""
+        return set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is CancelledError:
+            raise CourseError(
+                "the scheduler went away; start it, and the same command goes on"
+            ) from None
+        self.executor.shutdown(wait=False)
+        try:
+            self.client.unregister_worker_plugin(self.plugin.name)
+        finally:
+            self.client.close()
+
+
+def connect(address: str) -> "Client":
+    """A client of the scheduler. Raises CourseError."""
+    try:
+        return Client(address, set_as_default=False, timeout=LONGEST_CONNECT)
+    except (OSError, ValueError) as error:
+        raise CourseError(f"there is no dask scheduler at {address}: {error}") from None
+
+
+def rung_here(run: str) -> str:
+    """In a worker: the rung of isolation on which it grades for this run."""
+    return grader_of(run).start()
+
+
+def grade_here(run: str, handin: Handin) -> list[Verdict]:
+    """In a worker: the verdicts on one hand-in."""
+    grader = grader_of(run)
+    with ONE_AT_A_TIME:
+        return grade_with(grader, handin)
+
+
+def grader_of(run: str) -> Grader:
+    """In a worker: its grader, once it is warm; work may come before that. Raises NotReady."""
+    deadline = time.monotonic() + LONGEST_START
+    while run not in GRADERS:
+        if time.monotonic() > deadline:
+            raise NotReady("a worker got no graders for this run")
+        time.sleep(0.05)
+    return GRADERS[run]
+
+
+STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same graders are the same bytes
+
+
+def pack_graders(graders: Path, course: Course) -> bytes:
+    """A zip of what grading reads. The course goes along without its seed, and without what
+    else may stand in `course_config.py` (a gradebook's password)."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in graders_files(graders).items():
+            archive.writestr(zipfile.ZipInfo(renamed(name, graders), STAMP), path.read_bytes())
+        archive.writestr(zipfile.ZipInfo("graders/course.json", STAMP), course.public_json())
+    return buffer.getvalue()
+
+
+def renamed(name: str, graders: Path) -> str:
+    """A file's name in the parcel, where the graders' folder is always called `graders`."""
+    return (
+        name.replace(f"{graders.name}/", "graders/", 1) if name.startswith(graders.name) else name
+    )
+
+
+def unpack_graders(parcel: bytes, folder: Path) -> Path:
+    """Unpack into a folder of one's own; returns the graders' folder in it."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with zipfile.ZipFile(io.BytesIO(parcel)) as archive:
+        archive.extractall(folder)
+    return folder / "graders"

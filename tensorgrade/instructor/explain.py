@@ -1,0 +1,191 @@
+"""Everything behind one verdict, gathered for an instructor: checks, cases, values, near misses."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from ..attempts.attempt import ExerciseAttempt
+from ..attempts.verdict import CheckResult, Status, Verdict, verdicts_on
+from ..course import CourseError
+from ..exchange.cases import spoken
+from ..exchange.observation import Outcome
+from ..exchange.references import Seen
+from ..judging.agreement import disagreement
+from ..judging.diagnosis import Kind, PublicDiagnosis
+from ..judging.remarks import remarks
+from ..judging.unanswered import raised
+from ..recognition.fingerprints import Near, nearly
+from ..sources.handins import Handin, find_handins
+from ..views.comparison import comparison
+from .grader import Grader
+
+SHOWN = 3  # cases that differ, with their values
+JUDGED_OTHERWISE = "judged by its "
+COMPARED = ("values", "structure")  # signatures whose results have one right value
+AS_EXPECTED = "as expected"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """recorded: the row in `results.jsonl`, if there is one. verdict: what grading says today."""
+
+    recorded: dict | None
+    verdict: Verdict
+    checks: list[CheckResult]
+    part: ExerciseAttempt
+
+
+def explain(
+    grader: Grader, student: str, exercise: str, submitted: Path, out: Path | None = None
+) -> Explanation:
+    """Grade that learner's chapter again and keep all that was seen. Raises CourseError."""
+    chapter, _ = grader.maker.course.exercise(exercise)
+    attempt = grader.attempt(handin_of(grader, student, chapter.name, submitted))
+    results = grader.session.results(attempt)
+    checks = [result for result in results if result.exercise == exercise]
+    verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
+    part = attempt.exercises[exercise]
+    return Explanation(recorded(out, student, exercise), verdict, checks, part)
+
+
+def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Handin:
+    """What that learner handed in for a chapter. Raises CourseError where there is nothing."""
+    handins, _ = find_handins(submitted, grader.maker.course)
+    for handin in handins:
+        if (handin.student, handin.chapter) == (student, chapter):
+            return handin
+    raise CourseError(f"{submitted} holds no folder {student}/{chapter}")
+
+
+def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
+    """The row that an earlier run wrote."""
+    path = out / "results.jsonl" if out else None
+    if path is None or not path.exists():
+        return None
+    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line)
+    return next((r for r in rows if (r["student"], r["exercise"]) == (student, exercise)), None)
+
+
+def print_explanation(console: Console, explanation: Explanation) -> None:
+    """The verdict, the checks, every case, and the mistakes that come nearest."""
+    print_verdict(console, explanation)
+    print_checks(console, explanation)
+    print_cases(console, explanation)
+    loaded = explanation.part.attempt.loaded.status == Outcome.LOADED
+    if loaded and explanation.verdict.status != Status.PASSED:
+        print_nearest(console, explanation)
+
+
+def print_verdict(console: Console, explanation: Explanation) -> None:
+    """What grading says now, and what is on record where that differs."""
+    verdict = explanation.verdict
+    points = f"{verdict.points:g} of {verdict.max_points:g} points"
+    title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
+    console.print(Text(title, "bold"))
+    console.print(Padding(Text(verdict.message), (0, 2)))
+    mistakes = ", ".join(verdict.mistakes) or "none"
+    console.print(Text(f"  mistakes recognised: {mistakes}; isolation: {verdict.isolation}"))
+    old = explanation.recorded
+    if old and (old["points"], old["status"]) != (verdict.points, verdict.status):
+        console.print(Text(f"  on record: {old['status']}, {old['points']:g} points", "bold red"))
+
+
+def print_checks(console: Console, explanation: Explanation) -> None:
+    """Each hidden test, its points, and why it failed."""
+    console.print(Text("\nChecks", "bold"))
+    for check in explanation.checks:
+        mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
+        console.print(Text.assemble((f"  {mark} ", style), f"{check.points:>4g}  {check.asks}"))
+        if check.finding is not None:
+            diagnosis = check.finding.diagnosis
+            why = "; ".join(filter(None, (diagnosis.problem, diagnosis.where)))
+            console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
+
+
+def print_cases(console: Console, explanation: Explanation) -> None:
+    """One line for each case; below the first that differ, both sides' values."""
+    console.print(Text("\nCases", "bold"))
+    left = SHOWN
+    for seen in explanation.part.seen:
+        wrong = differences(explanation, seen)
+        state = how_it_went(explanation, seen, wrong)
+        mark, style = ("✓", "green") if state == AS_EXPECTED else ("✗", "bold red")
+        if state.startswith(JUDGED_OTHERWISE):  # no value to compare; the tests above say more
+            mark, style = "·", "dim"
+        console.print(Text.assemble((f"  {mark} ", style), f"{seen.case.name}: {state}"))
+        if wrong and left:
+            left -= 1
+            print_difference(console, wrong[0])
+
+
+def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
+    """The results of a case that disagree with the reference. Dropout's pattern is left out."""
+    case, expected, observed = seen
+    if not is_compared(seen):
+        return []
+    wrong = []
+    for name, tensor in sorted(expected.tensors.items()):
+        actual = observed.tensors.get(name)
+        gap = disagreement(actual, tensor, explanation.part.attempt.tolerances)
+        if gap and case.signature in COMPARED:
+            wrong.append(
+                PublicDiagnosis(
+                    Kind(gap.kind),
+                    name,
+                    spoken(case),
+                    actual=actual,
+                    expected=tensor,
+                    differs=gap.differs,
+                    remarks=remarks(case, actual, tensor, hidden=False),
+                )
+            )
+    return wrong
+
+
+def is_compared(seen: Seen) -> bool:
+    """Whether there is a result to compare."""
+    failed = seen.observed.error is not None and seen.case.signature != "error"
+    return seen.observed.status == Outcome.ANSWERED and not failed
+
+
+def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosis]) -> str:
+    """One case in a few words."""
+    if seen.observed.status != Outcome.ANSWERED:
+        return seen.observed.status
+    if seen.observed.error and not is_compared(seen):
+        return raised(seen.observed.error, explanation.part.attempt.place)
+    if wrong:
+        return "differs in " + ", ".join(diagnosis.problem for diagnosis in wrong)
+    signature = seen.case.signature
+    return AS_EXPECTED if signature in COMPARED else f"{JUDGED_OTHERWISE}{signature}"
+
+
+def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
+    """What was called, and both sides."""
+    remarks = [Text(f"- {remark}") for remark in wrong.remarks]
+    blocks = comparison(wrong, console.width - 8, console.color_system is not None)
+    for line in [Text(f"called  {wrong.called}", "dim"), *remarks, *blocks]:
+        console.print(Padding(line, (0, 2, 0, 6)))
+
+
+def print_nearest(console: Console, explanation: Explanation) -> None:
+    """The known mistakes that match on most cases, and where they do not."""
+    part = explanation.part
+    fingerprints, own = part.attempt.fingerprints, part.attempt.own.signatures
+    near_ones = [near for near in nearly(part.name, part.seen, fingerprints, own) if near.matched]
+    title = "Nearest known mistakes" if near_ones else "No known mistake comes near it"
+    console.print(Text(f"\n{title}", "bold"))
+    for near in near_ones:
+        console.print(Padding(Text(near_line(near, len(part.seen))), (0, 2)))
+
+
+def near_line(near: Near, cases: int) -> str:
+    """On how many cases a mistake matches, which one, and the first cases where it does not."""
+    line = f"{near.matched} of {cases} cases  {' + '.join(near.mistakes)}"
+    if not near.differs:
+        return line
+    return f"{line}; not on {', '.join(near.differs[:3])}" + (" …" if near.differs[3:] else "")

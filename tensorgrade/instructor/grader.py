@@ -1,0 +1,137 @@
+"""Grades one chapter of one learner: all hidden tests on one attempt, one verdict an exercise."""
+
+import logging
+import time
+
+import torch
+
+from ..attempts.attempt import Attempt
+from ..attempts.maker import AttemptMaker
+from ..attempts.setup import Setup
+from ..attempts.verdict import Status, Verdict, verdicts_on
+from ..course import Course, CourseError
+from ..sources.handins import Handin
+from ..sources.notebooks import source_in
+from ..sources.submission import Unreadable
+from ..testing.warm_session import WarmSession
+
+TRIES = 2
+SETTLING = 0.1  # seconds
+
+
+class Grader:
+    """A warm pytest session and a warm process for learner code; one of each worker.
+
+    Raises CourseError where the graders cannot be collected.
+    """
+
+    def __init__(self, setup: Setup):
+        self.maker = AttemptMaker(setup)
+        self.session = WarmSession(setup.tests)
+
+    def start(self) -> str:
+        """Be ready for the first hand-in; returns the name of the rung of isolation.
+
+        Raises NotIsolated or NotStarted.
+        """
+        return self.maker.warm_up().isolation
+
+    def grade(self, handin: Handin) -> list[Verdict]:
+        """Verdicts on all exercises of a chapter.
+
+        Once more where the warm process itself ended on the way: that costs no learner points
+        unless it happens every time.
+        """
+        for _ in range(TRIES):
+            warm = self.maker.warm_up()
+            starts = warm.starts
+            verdicts = self.judge(handin.student, self.attempt(handin))
+            if any(verdict.status == Status.KILLED for verdict in verdicts):
+                time.sleep(SETTLING)  # its children end before an ending process is seen to be gone
+            if warm.alive() and warm.starts == starts:
+                break
+        return verdicts
+
+    def attempt(self, handin: Handin) -> Attempt:
+        """A hand-in as an attempt; one that cannot be read is an attempt all the same."""
+        if handin.reason:
+            return self.maker.unread(handin.chapter, handin.reason)
+        try:
+            source = source_in(handin.content, handin.filename)
+        except Unreadable as error:
+            return self.maker.unread(handin.chapter, str(error))
+        return self.maker.attempt_from_source(handin.chapter, source)
+
+    def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
+        """Run the cases, the tests on what was seen, and sum them up."""
+        try:
+            return verdicts_on(student, attempt, self.session.results(attempt))
+        finally:
+            attempt.backend.close()
+
+    def close(self) -> None:
+        """End the session and the warm process."""
+        self.session.close()
+        self.maker.close()
+
+
+GRADER: Grader | None = None
+TROUBLE = "it was never started"
+
+
+class NotReady(CourseError):
+    """A worker cannot grade at all; that is nobody's submission's fault."""
+
+
+def start(setup: Setup) -> None:
+    """Once for each worker process. What goes wrong here is told when work comes in."""
+    global GRADER, TROUBLE
+    torch.set_num_threads(1)
+    try:
+        grader = Grader(setup)
+        grader.start()
+        GRADER = grader
+    except Exception as error:  # an initializer that raises would only look like a crash
+        TROUBLE = str(error) or type(error).__name__
+
+
+def check_in() -> str:
+    """The rung of isolation on which this worker grades. Raises NotReady."""
+    return ready_grader().start()
+
+
+def grade(handin: Handin) -> list[Verdict]:
+    """The verdicts on one hand-in. Raises NotReady."""
+    return grade_with(ready_grader(), handin)
+
+
+def ready_grader() -> Grader:
+    """This process's grader. Raises NotReady."""
+    if GRADER is None:
+        raise NotReady(f"a worker could not start: {TROUBLE}")
+    return GRADER
+
+
+def grade_with(grader: Grader, handin: Handin) -> list[Verdict]:
+    """The verdicts on one hand-in, by this grader."""
+    try:
+        return grader.grade(handin)
+    except CourseError:
+        raise  # the course or this machine is at fault, for everybody
+    except Exception:  # a fault of the graders on this one file; it must not end the class
+        logging.exception("%s of %s could not be judged", handin.chapter, handin.student)
+        return set_aside(handin, grader.maker.course, Status.ERROR, NOT_JUDGED)
+
+
+ENDED_ITS_WORKER = (
+    "Grading this file ended the grading process itself; your instructor has to look at it."
+)
+NOT_JUDGED = "Grading this file failed, and not by your fault; your instructor has to look at it."
+
+
+def set_aside(handin: Handin, course: Course, status: Status, why: str) -> list[Verdict]:
+    """Verdicts without points on every exercise of the chapter, with one reason."""
+    return [
+        Verdict(handin.student, handin.chapter, e.name, 0.0, float(e.points), status, [], why)
+        for e in course.chapter(handin.chapter).exercises
+    ]

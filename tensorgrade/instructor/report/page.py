@@ -1,0 +1,229 @@
+"""Writes `report.html`, the class on one page that needs nothing but itself, from its rows."""
+
+import hashlib
+import os
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from ...attempts.verdict import TROUBLE
+from ...course import Chapter, Course, CourseError
+from ..ledger import read_lines
+
+# By status: a mark that needs no colour, and words.
+STATES = {
+    "passed": ("✓", "right"),
+    "partial": ("◐", "partly right"),
+    "failed": ("✗", "wrong"),
+    "not_attempted": ("○", "not begun"),
+    "error": ("⚠", "ends in an error"),
+    "timeout": ("∞", "does not come to an end"),
+    "killed": ("⊘", "was ended"),
+}
+PAGES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+PAGES.filters["points"] = "{:g}".format
+PAGES.filters["percent"] = "{:.0%}".format
+
+
+def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
+    """Write the page of a folder of results; returns its path. Raises CourseError."""
+    if not (out / "results.jsonl").exists():
+        raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
+    rows = [row for row in read_lines(out / "results.jsonl") if known(row, course)]
+    page = render(
+        class_view(course, rows, read_lines(out / "identical.jsonl"), hide_names), hide_names
+    )
+    path, temporary = out / "report.html", out / "report.tmp"
+    # A name that is no UTF-8 on disk is shown with a mark in its place.
+    temporary.write_bytes(page.encode("utf-8", "replace"))
+    os.replace(temporary, path)
+    return path
+
+
+def known(row: dict, course: Course) -> bool:
+    """Whether the course (still) has the chapter that a row is about."""
+    return row["chapter"] in {chapter.name for chapter in course.chapters}
+
+
+def render(view: dict, hide_names: bool = False) -> str:
+    """The page's HTML. Everything that comes from learners is escaped."""
+    return PAGES.get_template("page.html").render(view, states=STATES, hide_names=hide_names)
+
+
+BINS = 10
+MOST_MISTAKES = 15
+NEEDS_HELP = 0.5  # a learner below this share of the points is listed
+ENOUGH_HELP = 40  # so many are listed
+
+
+@dataclass
+class Person:
+    """One learner. number: for pages without names, in an order that tells nothing."""
+
+    name: str
+    number: int
+    points: float = 0.0
+    most: float = 0.0
+    chapters: dict[str, list[dict]] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float:
+        """Points earned of those to be had, from 0 to 1."""
+        return self.points / self.most if self.most else 0.0
+
+    @property
+    def rows(self) -> list[dict]:
+        """All rows of this learner."""
+        return [row for rows in self.chapters.values() for row in rows]
+
+
+def people_of(rows: list[dict], most: float) -> dict[str, Person]:
+    """All learners by name; most: the points of all chapters that anybody handed in."""
+    names = {row["student"] for row in rows}
+    numbers = {n: i for i, n in enumerate(sorted(names, key=in_no_order), 1)}
+    people = {name: Person(name, numbers[name], most=most) for name in sorted(names)}
+    for row in rows:
+        person = people[row["student"]]
+        person.points += row["points"]
+        person.chapters.setdefault(row["chapter"], []).append(row)
+    return people
+
+
+def in_no_order(name: str) -> str:
+    """An order that is the same every time and says nothing about a name."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def class_view(
+    course: Course, rows: list[dict], identical: list[dict], hide_names: bool = False
+) -> dict:
+    """All that the template needs. Where names are hidden, no order tells of them either."""
+    if hide_names:
+        rows = sorted(rows, key=lambda row: in_no_order(row["student"]))
+        identical = [g | {"students": sorted(g["students"], key=in_no_order)} for g in identical]
+    handed_in = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
+    people = people_of(rows, sum(chapter.points for chapter in handed_in))
+    shares = [person.share for person in people.values()]
+    return {
+        "course": course,
+        "people": sorted(people.values(), key=lambda person: person.number if hide_names else 0),
+        "most": sum(chapter.points for chapter in handed_in),
+        "handins": len({(row["student"], row["chapter"]) for row in rows}),
+        "median": median(shares) if shares else 0.0,
+        "bins": bins(shares),
+        "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
+        "mistakes": mistake_counts(rows),
+        "helped": needing_help(people),
+        "trouble": troubles(rows, people),
+        "troubled": len(
+            {(row["student"], row["chapter"]) for row in rows if row["status"] in TROUBLE}
+        ),
+        "identical": [
+            g | {"people": [people[s] for s in g["students"] if s in people]} for g in identical
+        ],
+        "rungs": sorted(Counter(row["isolation"] for row in rows).items()),
+    }
+
+
+def bins(shares: list[float]) -> list[int]:
+    """How many learners have 0–10 % of the points, 10–20 %, …; the last one holds 100 % too."""
+    counts = Counter(min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
+    return [counts[number] for number in range(BINS)]
+
+
+def exercise_counts(chapter: Chapter, rows: list[dict], learners: int) -> list[dict]:
+    """For each exercise: how many passed, tried without passing, and never began."""
+    statuses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        statuses[row["chapter"], row["exercise"]][row["status"]] += 1
+    counts = []
+    for exercise in chapter.exercises:
+        seen = statuses[chapter.name, exercise.name]
+        passed = seen["passed"]
+        tried = sum(seen.values()) - passed - seen["not_attempted"]
+        counts.append(
+            {
+                "name": exercise.name,
+                "passed": passed,
+                "tried": tried,
+                "never": learners - passed - tried,
+            }
+        )
+    return counts
+
+
+def mistake_counts(rows: list[dict]) -> list[dict]:
+    """The mistakes that most learners made: name, how many made it, where, and what it says."""
+    who: dict[str, set[str]] = defaultdict(set)
+    where: dict[str, set[str]] = defaultdict(set)
+    messages: dict[str, str] = {}
+    for row in rows:
+        for name in row["mistakes"]:
+            who[name].add(row["student"])
+            where[name].add(row["exercise"])
+            if len(row["mistakes"]) == 1:
+                messages[name] = row["message"]
+    frequent = sorted(who, key=lambda name: (-len(who[name]), name))[:MOST_MISTAKES]
+    return [
+        {
+            "name": name,
+            "count": len(who[name]),
+            "where": sorted(where[name]),
+            "message": messages.get(name, ""),
+        }
+        for name in frequent
+    ]
+
+
+def needing_help(people: dict[str, Person]) -> dict:
+    """Learners with few points, fewest first, each with what stands in the way."""
+    low = sorted(
+        (p for p in people.values() if p.share < NEEDS_HELP), key=lambda p: (p.share, p.name)
+    )
+    listed = [{"person": p, "why": obstacles(p)} for p in low[:ENOUGH_HELP]]
+    return {"listed": listed, "more": len(low) - len(listed), "below": NEEDS_HELP}
+
+
+def obstacles(person: Person) -> str:
+    """`4 not begun, 3 wrong, 1 could not be graded; no_scale twice`."""
+    seen = Counter(row["status"] for row in person.rows)
+    wrong, broken = seen["partial"] + seen["failed"], sum(seen[status] for status in TROUBLE)
+    parts = [
+        (seen["not_attempted"], "not begun"),
+        (wrong, "wrong"),
+        (broken, "could not be graded"),
+    ]
+    counts = ", ".join(f"{count} {words}" for count, words in parts if count)
+    again = [
+        name for name, n in Counter(m for r in person.rows for m in r["mistakes"]).items() if n > 1
+    ]
+    return counts + (f"; again and again: {', '.join(again)}" if again else "")
+
+
+def troubles(rows: list[dict], people: dict[str, Person]) -> list[dict]:
+    """Files that could not be graded as usual: whose, which exercises, and why."""
+    grouped = defaultdict(list)
+    for row in rows:
+        if row["status"] in TROUBLE:
+            grouped[row["student"], row["chapter"], row["status"], row["message"]].append(
+                row["exercise"]
+            )
+    return [
+        {
+            "person": people[student],
+            "chapter": chapter,
+            "status": status,
+            "message": message,
+            "exercises": exercises,
+        }
+        for (student, chapter, status, message), exercises in grouped.items()
+    ]

@@ -1,0 +1,142 @@
+"""`tensorgrade grade`: a folder of submissions in, `results.jsonl` and more out."""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from ..attempts.setup import Setup
+from ..attempts.verdict import Verdict
+from ..course import Course, CourseError
+from ..course_sources import load_course
+from ..isolation.ladder import choose_rung
+from ..sources.handins import Handin, find_handins
+from .dependencies import digest_of
+from .ledger import Ledger, write_lines
+from .workers import LocalWorkers, Workers, default_count, graded
+
+MOST_NAMED = 10
+
+
+@dataclass(frozen=True)
+class Run:
+    """How to grade.
+
+    jobs: processes on this machine (0: one a core). scheduler: dask's address. forget: learners
+    whose rows of before are dropped.
+    """
+
+    setup: Setup
+    jobs: int = 0
+    scheduler: str = ""
+    forget: tuple[str, ...] = ()
+
+
+class Progress(Protocol):
+    """Who is told how far a class is: class_terminal.py, or whoever stands in its place."""
+
+    def begin(self, total: int, left: int, notes: list[str]) -> None:
+        """So many hand-ins there are, so many are left; notes on what was left out."""
+
+    def checked_in(self, rungs: dict[str, int]) -> None:
+        """The workers are ready: how many on which rung of isolation."""
+
+    def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
+        """One more is graded."""
+
+    def moved(self, changes: list[tuple[dict, float]]) -> None:
+        """Rows whose points other graders moved, with the points before."""
+
+
+def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
+    """Grade every hand-in that is not graded yet; returns all rows, those of before too.
+
+    Raises CourseError if there is nothing to grade, or nobody to grade it.
+    """
+    if not submitted.is_dir():
+        raise CourseError(f"there is no folder {submitted}")
+    course = load_course(run.setup.tests)
+    if not run.scheduler:  # refuses here, before any work is done
+        choose_rung(course.isolation, run.setup.isolation, run.setup.device)
+    handins, notes = find_handins(submitted, course)
+    if not handins:
+        raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
+    ledger = Ledger(out, {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters})
+    ledger.must_know(run.forget)
+    others = sorted({student for student, _ in ledger.others(handins, run.forget)})
+    todo = ledger.prepare(handins, run.forget)
+    progress.begin(len(handins), len(todo), notes + kept(others))
+    if todo:
+        work_off(todo, course, run, ledger, progress)
+    rows = ledger.finish([e.name for chapter in course.chapters for e in chapter.exercises])
+    write_lines(out / "identical.jsonl", identical(ledger.contents(), untouched(rows)))
+    progress.moved(ledger.moved(rows))
+    return rows
+
+
+def kept(students: list[str]) -> list[str]:
+    """A note on learners whose rows of before stay, though nothing of theirs was handed in now."""
+    if not students:
+        return []
+    more = f" and {len(students) - MOST_NAMED} more" if len(students) > MOST_NAMED else ""
+    named = ", ".join(students[:MOST_NAMED]) + more
+    return [f"rows from before were kept of {named}; `--forget NAME` drops a learner's"]
+
+
+def work_off(
+    todo: list[Handin], course: Course, run: Run, ledger: Ledger, progress: Progress
+) -> None:
+    """Grade each content once, and write the verdicts on all files of that content."""
+    same = twins(todo)
+    with workers_for(len(same), course, run) as workers:
+        progress.checked_in(workers.check_in())
+        for batch in graded(list(same), workers, course):
+            full = [(h, verdicts_for(h, v)) for first, v in batch for h in same[first]]
+            ledger.write(full)
+            for handin, verdicts in full:
+                progress.advance(handin, verdicts)
+
+
+def workers_for(contents: int, course: Course, run: Run) -> Workers:
+    """Processes here, or a scheduler's workers."""
+    if not run.scheduler:
+        return LocalWorkers(default_count(contents, run.jobs), run.setup)
+    from .cluster import ClusterWorkers
+
+    return ClusterWorkers(run.scheduler, run.setup, course)
+
+
+def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
+    """The first hand-in of every content, with all hand-ins of that content (itself too)."""
+    groups = defaultdict(list)
+    for handin in handins:
+        kind = handin.filename.rsplit(".", 1)[-1]
+        groups[handin.chapter, kind, handin.content, handin.reason].append(handin)
+    return {group[0]: group for group in groups.values()}
+
+
+def verdicts_for(handin: Handin, verdicts: list[Verdict]) -> list[Verdict]:
+    """The verdicts on a hand-in of the same content."""
+    return [replace(verdict, student=handin.student) for verdict in verdicts]
+
+
+def identical(contents: dict[tuple[str, str], str], untouched: set[tuple[str, str]]) -> list[dict]:
+    """Records of files that several learners share: `chapter` and `students`.
+
+    contents: a digest of each (student, chapter). untouched: those where nothing was written;
+    equal stubs say nothing.
+    """
+    groups = defaultdict(list)
+    for student, chapter in sorted(set(contents) - untouched):
+        groups[chapter, contents[student, chapter]].append(student)
+    return [
+        {"chapter": chapter, "students": students}
+        for (chapter, _), students in groups.items()
+        if len(students) > 1
+    ]
+
+
+def untouched(rows: list[dict]) -> set[tuple[str, str]]:
+    """(student, chapter) of hand-ins in which no exercise was begun."""
+    begun = {(r["student"], r["chapter"]) for r in rows if r["status"] != "not_attempted"}
+    return {(r["student"], r["chapter"]) for r in rows} - begun

@@ -1,0 +1,103 @@
+"""Command lines for the runner's programs: plain, or inside bubblewrap, as root or as a user."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .readable import DEVICES, interpreter, links, readable_paths, site_folders
+
+RUNNER = Path(__file__).resolve().parent.parent / "runner"
+SHOWN_RUNNER = "/engine/runner"
+# No site: neither a .pth file nor a sitecustomize.py is ever run.
+PYTHON = ("-I", "-S", "-c")
+START = "import sys, json; sys.path[:0] = json.loads(sys.argv[1]); from runner.{} import main; "
+START += "main(*map(json.loads, sys.argv[2:]))"
+# An ordinary user that no system gives out; root becomes this one before anything else.
+UNPRIVILEGED = 61000
+
+
+def runner_command(program: str, *arguments: Any) -> list[str]:
+    """A program of the runner's folder, as itself; arguments must be JSON."""
+    return python(str(RUNNER.parent), program, arguments)
+
+
+def sandboxed_command(program: str, *arguments: Any, network: bool = False) -> list[str]:
+    """The same inside bubblewrap, which shows only Python, torch and the runner's folder."""
+    shown = [(path, path) for path in readable_paths()] + [(str(RUNNER), SHOWN_RUNNER)]
+    view = View(tuple(shown), tuple(links()), network)
+    inner = python(os.path.dirname(SHOWN_RUNNER), program, arguments)
+    return as_ordinary_user(bubblewrapped(inner, view), [source for source, _ in shown])
+
+
+def as_ordinary_user(command: list[str | int], sources: list[str]) -> list[str]:
+    """The command with its sources put in; root steps down first."""
+    if os.geteuid() == 0:
+        order = {"user": UNPRIVILEGED, "sources": sources, "command": command}
+        return runner_command("step_down", order)
+    return [sources[word] if isinstance(word, int) else word for word in command]
+
+
+def python(folder: str, program: str, arguments: tuple) -> list[str]:
+    """An isolated Python that knows only the runner and torch's folder."""
+    path = json.dumps([folder, *site_folders()])
+    words = [json.dumps(argument) for argument in arguments]
+    return [interpreter(), *PYTHON, START.format(program), path, *words]
+
+
+def readable_inside() -> list[str]:
+    """What a locked-in child may read, by the names that bubblewrap gives."""
+    return [*readable_paths(), SHOWN_RUNNER]
+
+
+def readable_outside() -> list[str]:
+    """What a child may read that sees the whole system, by the names it has there."""
+    return [*readable_paths(), str(RUNNER)]
+
+
+# One thread only: a fork after a multi-threaded operation hangs. No other variable goes along.
+ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ENVIRONMENT |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
+# `@torch.compile` would look for a compiler; without one the function runs as it is written.
+ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}
+INSIDE = ENVIRONMENT | {"HOME": "/w", "TMPDIR": "/w"}
+ALONE = """
+    --unshare-all --uid 0 --gid 0 --cap-add ALL --die-with-parent --new-session --clearenv
+    --hostname sandbox
+""".split()
+
+
+@dataclass(frozen=True)
+class View:
+    """What a sandbox shows: (source, target) of files and folders, (target, path) of links."""
+
+    shown: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...] = ()
+    network: bool = False
+
+
+def bubblewrapped(inner: list[str], view: View) -> list[str | int]:
+    """The command for `inner`. A number stands for the source of that entry of `view.shown`.
+
+    Inside, the program is root over nothing: it may make namespaces of its own, and no more.
+    """
+    words: list[str | int] = [program(), *ALONE, *(["--share-net"] if view.network else [])]
+    for name, value in INSIDE.items():
+        words += ["--setenv", name, value]
+    for number, (_, target) in enumerate(view.shown):
+        words += ["--ro-bind", number, target]
+    for target, path in view.links:
+        words += ["--symlink", target, path]
+    for device in DEVICES:
+        words += ["--dev-bind", device, device]
+    return [*words, *"--proc /proc --tmpfs /w --remount-ro / --chdir / --".split(), *inner]
+
+
+def program() -> str:
+    """Where bubblewrap is. Raises FileNotFoundError."""
+    found = shutil.which("bwrap")
+    if found is None:
+        raise FileNotFoundError("bwrap is not installed")
+    return found

@@ -1,0 +1,67 @@
+"""Finds out which layers this machine gives, by trying each of them."""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+
+from ..course import Limits
+from .command import ENVIRONMENT, runner_command, sandboxed_command
+from .orders import orders
+from .seccomp import NoFilter, call_filter
+
+NEEDS_BUBBLEWRAP = frozenset({"pid", "mount", "ipc", "net"})
+EVERYWHERE = frozenset({"parent", "privileges", "landlock", "seccomp"})
+LONGEST_TRY = 30
+
+
+@cache
+def probe() -> dict[str, str]:
+    """Each layer with "" where it works, else why not."""
+    return probe_outside() | probe_inside()
+
+
+def probe_outside() -> dict[str, str]:
+    """The layers that need no sandbox around them."""
+    try:
+        call_filter()
+        layers, trouble = EVERYWHERE, {}
+    except NoFilter as error:
+        layers, trouble = EVERYWHERE - {"seccomp"}, {"seccomp": str(error)}
+    order = orders(Limits(), layers)
+    return tried(runner_command("probe", order), layers) | trouble
+
+
+def probe_inside() -> dict[str, str]:
+    """bubblewrap, and the layers that it makes possible."""
+    if shutil.which("bwrap") is None:
+        return dict.fromkeys({"bubblewrap", *NEEDS_BUBBLEWRAP}, "bwrap is not installed")
+    layers = NEEDS_BUBBLEWRAP | {"bubblewrap"}
+    order = orders(Limits(), layers)
+    return tried(sandboxed_command("probe", order), layers)
+
+
+def tried(command: list[str], layers: frozenset[str]) -> dict[str, str]:
+    """What a probe printed; a probe that did not come to its end speaks for all its layers."""
+    try:
+        done = subprocess.run(
+            command,
+            env=ENVIRONMENT,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_TRY,
+            errors="replace",
+        )
+        return dict.fromkeys(layers, "") | json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        if not isinstance(error, (OSError, subprocess.TimeoutExpired)):
+            said = done.stderr or "it printed nothing"
+        return dict.fromkeys(layers, last_line(said))
+
+
+def last_line(text: object) -> str:
+    """The last line of what a program said, not endless."""
+    lines = [line for line in str(text).splitlines() if line.strip()]
+    return lines[-1].strip()[:300] if lines else "no reason was given"

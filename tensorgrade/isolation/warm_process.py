@@ -1,0 +1,211 @@
+"""Starts a warm process and gets fresh children from it, each with a stream of its own."""
+
+import itertools
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from typing import IO, Any, Self
+
+from ..course import CourseError, Limits
+from ..runner.messages import LENGTH
+from .command import ENVIRONMENT, runner_command, sandboxed_command
+from .ladder import CUDA, NONE, Rung
+from .orders import orders
+from .probing import last_line
+
+LONGEST_START = 120
+DRIVER_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+
+
+class TimedOut(Exception):
+    """No complete reply within the time allowed."""
+
+
+class Ended(Exception):
+    """The stream broke: the child is gone, or sent what no reply may be."""
+
+
+class Child:
+    """A process that runs one learner's code. Whatever it sends is bytes until it is checked."""
+
+    def __init__(self, warm: "WarmProcess", number: int, stream: socket.socket):
+        self.warm, self.number, self.stream = warm, number, stream
+
+    def send(self, message: bytes, seconds: float) -> None:
+        """Send one message. Raises TimedOut or Ended."""
+        self.stream.settimeout(seconds)
+        try:
+            self.stream.sendall(LENGTH.pack(len(message)) + message)
+        except TimeoutError:
+            raise TimedOut from None
+        except OSError:
+            raise Ended from None
+
+    def receive(self, seconds: float, most_bytes: int) -> bytes:
+        """The next message. Raises TimedOut, or Ended (also for a message that is too large)."""
+        deadline = time.monotonic() + seconds
+        (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
+        if length > most_bytes:
+            raise Ended
+        return self.exactly(length, deadline)
+
+    def exactly(self, count: int, deadline: float) -> bytes:
+        """So many bytes, before the deadline, however slowly they trickle in."""
+        pieces, missing = [], count
+        while missing:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimedOut
+            self.stream.settimeout(left)
+            try:
+                piece = self.stream.recv(min(missing, 1 << 20))
+            except TimeoutError:
+                raise TimedOut from None
+            except OSError:
+                raise Ended from None
+            if not piece:
+                raise Ended
+            pieces.append(piece)
+            missing -= len(piece)
+        return b"".join(pieces)
+
+    def close(self) -> int:
+        """End the process; returns its exit status."""
+        self.stream.close()
+        return self.warm.kill(self.number)
+
+
+class WarmProcess:
+    """A process that has imported torch and forks a child for each attempt in milliseconds.
+
+    rung: how its children are locked in. Raises NotStarted.
+    """
+
+    def __init__(self, limits: Limits, rung: Rung = NONE):
+        self.limits, self.rung = limits, rung
+        self.orders = orders(limits, rung.layers)
+        self.numbers = itertools.count(1)
+        self.starts = 0
+        self.start()
+
+    @property
+    def isolation(self) -> str:
+        """The name of the rung."""
+        return self.rung.name
+
+    def start(self) -> None:
+        """Launch it; once more where somebody killed it before it was ready. Raises NotStarted."""
+        try:
+            self.launch()
+        except NotStarted:
+            if not was_killed(self.process.returncode):
+                raise
+            self.launch()
+
+    def launch(self) -> None:
+        """The process itself, with its end of the control socket and nothing else of ours."""
+        self.starts += 1
+        self.ended: dict[int, int] = {}
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, tempfile.TemporaryFile() as said:
+            self.process = subprocess.Popen(
+                self.command(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                cwd="/",
+            )
+            theirs.close()
+            self.await_readiness(said)
+
+    def command(self, control_fd: int) -> list[str]:
+        """The command line of the rung."""
+        if "bubblewrap" in self.rung.layers:
+            network = "net" not in self.rung.layers
+            return sandboxed_command("warm", control_fd, self.orders, network=network)
+        return runner_command("warm", control_fd, self.orders)
+
+    def environment(self) -> dict[str, str]:
+        """What the process may know of ours: nothing, or where the GPU and its driver are."""
+        told = DRIVER_VARIABLES if self.rung is CUDA else ()
+        return ENVIRONMENT | {name: os.environ[name] for name in told if name in os.environ}
+
+    def await_readiness(self, said: IO[bytes]) -> None:
+        """Wait until it can fork. Raises NotStarted with the last that it said."""
+        self.control.settimeout(LONGEST_START)
+        try:
+            ready = self.control.recv(4096)
+        except OSError:
+            ready = b""
+        if not ready:
+            self.close()
+            said.seek(0)
+            trouble = last_line(said.read().decode(errors="replace"))
+            raise NotStarted(f"the warm process did not start: {trouble}")
+
+    def fork(self) -> Child:
+        """A fresh child with a stream to it; from a fresh warm process where that has died."""
+        if not self.alive():
+            self.close()
+            self.start()
+        number = next(self.numbers)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            request = json.dumps({"fork": number}).encode()
+            socket.send_fds(self.control, [request], [theirs.fileno()])
+        return Child(self, number, ours)
+
+    def kill(self, number: int) -> int:
+        """End a child if it still runs; returns its exit status (negative: by that signal)."""
+        if number not in self.ended:
+            try:
+                self.control.send(json.dumps({"kill": number}).encode())
+            except OSError:
+                return -9
+        return self.wait(number)
+
+    def wait(self, number: int) -> int:
+        """Wait until a child's end is reported; -9 where the warm process itself is gone."""
+        while number not in self.ended:
+            try:
+                message = self.control.recv(4096)
+            except OSError:
+                return -9
+            if not message:
+                return -9
+            report = json.loads(message)
+            self.ended[report["ended"]] = report["status"]
+        return self.ended.pop(number)
+
+    def alive(self) -> bool:
+        """Whether it can still fork."""
+        return self.process.poll() is None
+
+    def close(self) -> None:
+        """End it and all its children."""
+        self.control.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+
+def was_killed(status: int) -> bool:
+    """Whether an exit status tells of a signal: negative, or above 128 (from bubblewrap)."""
+    return status < 0 or status > 128
+
+
+class NotStarted(CourseError):
+    """The warm process could not be started; the message says why."""

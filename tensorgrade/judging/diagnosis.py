@@ -1,0 +1,111 @@
+"""What is told about a failed check: its diagnosis, and the finding that joins all there is to say.
+
+`Diagnosis` is all that may be said on hidden cases: shapes, places, names of mistakes and the
+learner's own values. `PublicDiagnosis` adds the expected values, and is only ever made for public
+cases: the type makes the difference, not the renderer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import torch
+
+from ..exchange.observation import CaughtError
+
+
+class Kind(StrEnum):
+    """In what way a check failed."""
+
+    TO_DO = "to do"
+    MISSING = "missing"  # the file does not define it
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    KILLED = "killed"
+    UNREACHED = "unreached"  # an earlier call never came back
+    ABSENT = "absent"  # something else than a tensor came back, or nothing
+    SHAPE = "shape"
+    NAN = "nan"
+    VALUES = "values"
+    FACT = "fact"  # a property that is no value: a buffer, a dtype, a loop
+
+
+# What a check says where the code never got as far as a result; then every check fails alike.
+NO_RESULT = {Kind.ERROR, Kind.MISSING, Kind.TO_DO, Kind.TIMEOUT, Kind.KILLED}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why one check failed, in words that a learner understands.
+
+    problem: one plain sentence. called: what was called, with shapes. where: at which places.
+    case: the name of the case. actual: the learner's own result. error: what the learner's code
+    raised. remarks: what else can be said where no known mistake matches.
+    """
+
+    kind: Kind
+    problem: str
+    called: str = ""
+    where: str = ""
+    case: str = ""
+    actual: torch.Tensor | None = None
+    error: CaughtError | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PublicDiagnosis(Diagnosis):
+    """A diagnosis on a public case: the expected values may be shown beside the learner's."""
+
+    expected: torch.Tensor | None = None
+    differs: torch.Tensor | None = None
+
+
+class Wrong(AssertionError):
+    """Raised by a check that fails; carries its diagnosis."""
+
+    def __init__(self, diagnosis: Diagnosis):
+        super().__init__(diagnosis.problem)
+        self.diagnosis = diagnosis
+
+
+# (line, name, sizes) of a tensor on the way through a learner's own code.
+Step = tuple[int, str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Everything that is to be said about one failed check, joined once; every view renders it.
+
+    asks: the check's own line. mistakes: messages of the known mistakes recognised, by name.
+    trace: gives the shapes on the way through the call; it runs that again, so it is asked only
+    where shapes help.
+    """
+
+    asks: str
+    diagnosis: Diagnosis
+    mistakes: dict[str, str] = field(default_factory=dict)
+    trace: Callable[[], list[Step]] = list
+
+    @property
+    def message(self) -> str:
+        """One plain sentence: the ideas that are wrong, or else what was seen."""
+        if self.mistakes:
+            return " ".join(self.mistakes.values())
+        return sentence(": ".join([self.diagnosis.problem, *self.diagnosis.remarks[:1]]))
+
+    @property
+    def is_to_do(self) -> bool:
+        """Whether the check failed for nothing but an unwritten exercise."""
+        return self.diagnosis.kind == Kind.TO_DO
+
+
+def sentence(text: str) -> str:
+    """A capital letter in front and a full stop behind.
+
+    >>> sentence("it loops")
+    'It loops.'
+    """
+    text = " ".join(text.split())
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!", "…")) else text + "."

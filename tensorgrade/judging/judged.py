@@ -1,0 +1,21 @@
+"""What judging reads of an attempt: the checks and sentences below know no backend."""
+
+from typing import Protocol
+
+from ..course import Chapter, Tolerance
+from ..exchange.observation import Loaded
+from ..exchange.references import References
+
+
+class JudgedAttempt(Protocol):
+    """A learner's chapter that has run (attempts/attempt.py). tolerances: by dtype."""
+
+    chapter: Chapter
+    references: References
+    loaded: Loaded
+
+    @property
+    def tolerances(self) -> dict[str, Tolerance]: ...
+
+    def place(self, line: int) -> str:
+        """What a line is called where the learner wrote it."""

@@ -1,0 +1,1 @@
+"""What only learners use: watching files, a notebook's checks, pictures."""

@@ -1,0 +1,1 @@
+"""The check cells of a notebook, behind the door `tensorgrade.notebook`."""

@@ -1,0 +1,114 @@
+"""A check's outcome as a small card: plain HTML that any notebook shows, with pictures inside."""
+
+from pathlib import Path
+
+import torch
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from ...attempts.verdict import State
+from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
+from ...views.comparison import shape_of
+from ...views.note import Note
+from ..pictures import as_image, draw_heatmaps
+from .checking import Checked
+
+STATES = {
+    State.DONE: ("✓", "#2e7d32"),
+    State.WRONG: ("✗", "#b00020"),
+    State.TO_DO: ("○", "#5f6368"),
+}
+TEMPLATE = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+).get_template("card.html")
+
+
+class Card:
+    """Shows itself as HTML in a notebook, and as plain text anywhere else."""
+
+    def __init__(self, checked: Checked):
+        self.checked = checked
+
+    def __repr__(self) -> str:
+        first = self.checked.first
+        title = f"{self.checked.state}: {self.checked.exercise.name}"
+        return title if first is None else f"{title}\n\n{Note(first)}"
+
+    def _repr_html_(self) -> str:
+        checked, first = self.checked, self.checked.first
+        mark, colour = STATES[checked.state]
+        return TEMPLATE.render(
+            checked=checked,
+            first=first,
+            state=checked.state,
+            mark=mark,
+            colour=colour,
+            passed=sum(result.passed for result in checked.results),
+            facts=facts_of(first) if first else [],
+            picture=Markup(picture_of(first.diagnosis)) if first else "",
+        )
+
+
+def facts_of(first: Finding) -> list[tuple[str, str]]:
+    """What is known about a failed check, as labels and sentences; what is empty is left out."""
+    diagnosis = first.diagnosis
+    facts = [
+        ("asked for", first.asks),
+        ("called", diagnosis.called),
+        ("problem", diagnosis.problem),
+        ("where", diagnosis.where),
+        *shapes_of(diagnosis),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def shapes_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """The expected shape and the learner's own, where a tensor was asked for."""
+    if not isinstance(diagnosis, PublicDiagnosis) or diagnosis.expected is None:
+        return []
+    return [("expected", shape_of(diagnosis.expected)), ("yours", shape_of(diagnosis.actual))]
+
+
+def picture_of(diagnosis: Diagnosis) -> str:
+    """Expected and actual values side by side, with the differences framed; or nothing."""
+    if not isinstance(diagnosis, PublicDiagnosis):
+        return ""
+    expected, actual = diagnosis.expected, diagnosis.actual
+    if expected is None or actual is None or expected.shape != actual.shape or not expected.numel():
+        return ""
+    differs = diagnosis.differs if diagnosis.differs is not None else expected != actual
+    at = telling_matrix(differs)
+    place = f"[{', '.join(map(str, at))}]" if at else ""
+    names = f"expected{place}", f"yours{place}"
+    pictured = dict(zip(names, (expected[at], actual[at]), strict=True))
+    figure = draw_heatmaps(pictured, marks={names[1]: differs[at]})
+    return as_image(figure, f"expected and actual values of {diagnosis.called}, differences framed")
+
+
+def telling_matrix(differs: torch.Tensor) -> tuple[int, ...]:
+    """Where in the leading dimensions the first matrix stands that holds a difference.
+
+    >>> telling_matrix(torch.tensor([[[False, False]], [[False, True]]]))
+    (1,)
+    """
+    leading = differs.shape[: max(0, differs.ndim - 2)]
+    if not leading or not differs.any():
+        return (0,) * len(leading)
+    return tuple(differs.flatten(len(leading)).any(-1).nonzero()[0].tolist())
+
+
+class Points(float):
+    """So many points out of so many: a float, with a sentence for people."""
+
+    most: float
+
+    def __new__(cls, earned: float, most: float) -> "Points":
+        made = super().__new__(cls, earned)
+        made.most = most
+        return made
+
+    def _repr_html_(self) -> str:
+        return f"<b>{self:g} of {self.most:g}</b> points by the public checks"

@@ -1,0 +1,110 @@
+"""Makes a learner's other chapters importable, from a notebook just as from a file.
+
+`from <another chapter> import …` finds the learner's own chapter near the running notebook, as
+`.py` or `.ipynb`. Where it is not written yet, the course's stand-in is
+taken, and a line says so.
+"""
+
+import ast
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+from ...course import CourseError
+from ...course_sources import load_course
+from ...runner.loading import load_module
+from ...sources.notebooks import source_in, written
+from ...sources.submission import Source, Unreadable
+
+
+class ChapterFinder(MetaPathFinder):
+    """Finds modules that are chapters of the course; asked when nobody else knows the name."""
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        """The place of a chapter; None where the name is no chapter or nothing is there."""
+        from .public_checks import find_exercises
+
+        try:
+            exercises = find_exercises()
+            if name not in {chapter.name for chapter in load_course(exercises).chapters}:
+                return None
+        except CourseError:
+            return None
+        standin = next(exercises.glob(f"given/*/{name}.py"), None)
+        place = written_chapter(name, Path.cwd(), standin) or standin
+        if place is None:
+            return None
+        return ModuleSpec(name, ChapterLoader(place, place == standin), origin=str(place))
+
+
+class ChapterLoader(Loader):
+    """Runs a chapter's definitions, and nothing else that stands in its file."""
+
+    def __init__(self, path: Path, is_standin: bool):
+        self.path, self.is_standin = path, is_standin
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """A module like any other will do."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill the module, and say where it came from."""
+        text = source_of(self.path).text
+        loaded, _ = load_module(module.__name__, text, str(self.path), definitions_only=True)
+        vars(module).update({k: v for k, v in vars(loaded).items() if not k.startswith("__")})
+        sys.modules[module.__name__] = module
+        print(self.origin_of(module.__name__, text))
+
+    def origin_of(self, name: str, text: str) -> str:
+        """A line on whose chapter it is."""
+        if self.is_standin:
+            return STANDIN.format(name, what_it_is(text))
+        return f"{name}: yours, from {self.path}"
+
+
+STANDIN = (
+    "{0}: yours is not written yet, or {0}.py and {0}.ipynb are not near this notebook. "
+    "In its place: {1} Numbers and pictures will differ from those in the text."
+)
+
+
+def what_it_is(standin: str) -> str:
+    """What a stand-in's source says of itself: the first paragraph of its docstring."""
+    docstring = ast.get_docstring(ast.parse(standin)) or "a stand-in."
+    return " ".join(docstring.split("\n\n")[0].split())
+
+
+def written_chapter(name: str, here: Path, standin: Path | None) -> Path | None:
+    """The learner's own file of a chapter, if what the stand-in stands for is written in it."""
+    wanted = written_in(standin) if standin else set()
+    for place in (here, here.parent, here / name, here.parent / name, here.parent / "exercises"):
+        for path in (place / f"{name}.py", place / f"{name}.ipynb"):
+            if path.is_file() and wanted <= written_in(path):
+                return path
+    return None
+
+
+def written_in(path: Path) -> set[str]:
+    """Names of the definitions in a file that do not say that they are still to do."""
+    try:
+        return written(source_of(path).text)
+    except Unreadable:
+        return set()
+
+
+def source_of(path: Path) -> Source:
+    """The Python text of a chapter's file. Raises Unreadable."""
+    return source_in(path.read_bytes(), str(path))
+
+
+def make_chapters_importable() -> None:
+    """Ask for chapters after everybody else; once, however often this is called."""
+    if not any(isinstance(finder, ChapterFinder) for finder in sys.meta_path):
+        sys.meta_path.append(ChapterFinder())

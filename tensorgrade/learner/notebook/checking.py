@@ -1,0 +1,133 @@
+"""Runs the public checks of one exercise in this process, without leaving a trace in it."""
+
+import contextlib
+import functools
+import io
+import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from ...attempts.attempt import Attempt
+from ...attempts.maker import AttemptMaker
+from ...attempts.setup import Setup
+from ...attempts.verdict import CheckResult, State, first_failure, state_of
+from ...course import CourseError, Exercise
+from ...judging.diagnosis import Finding
+from ...sources.notebooks import Cell, extract
+from ...sources.submission import Source
+from ...testing.interrupting import Interrupter
+from ...testing.warm_session import WarmSession
+from ...views.summary import OF_THE_TEST
+from .public_checks import find_exercises
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the public checks of an exercise came to."""
+
+    exercise: Exercise
+    results: list[CheckResult]
+
+    @property
+    def points(self) -> float:
+        """What the checks that passed are worth."""
+        return round(sum(result.points for result in self.results if result.passed), 6)
+
+    @property
+    def state(self) -> State:
+        """How far the learner is with it."""
+        return state_of(self.results)
+
+    @property
+    def first(self) -> Finding | None:
+        """What to look at first; without the trace, which would let the learner's code print."""
+        failure = first_failure(self.results)
+        return replace(failure.finding or OF_THE_TEST, trace=list) if failure else None
+
+
+def check_here(name: str) -> Checked:
+    """The public checks of an exercise on the running notebook. Raises CourseError."""
+    return check(find_exercises(), name, running_source())
+
+
+@functools.lru_cache(maxsize=32)
+def check(exercises: Path, name: str, source: Source) -> Checked:
+    """The public checks of an exercise on a source text."""
+    maker = AttemptMaker(Setup(exercises))
+    chapter, exercise = maker.course.exercise(name)
+    attempt = maker.attempt_from_source(chapter.name, source)
+    with undisturbed(maker, chapter.name):
+        run_cases(attempt, name, maker.course.limits.load_seconds)
+    return Checked(exercise, session_over(exercises).results(attempt, name))
+
+
+@functools.lru_cache(maxsize=2)
+def session_over(exercises: Path) -> WarmSession:
+    """The tests of a folder, collected once for all checks of a notebook."""
+    return WarmSession(exercises)
+
+
+def run_cases(attempt: Attempt, name: str, seconds: float) -> None:
+    """Run all cases of an exercise; what has not come to an end in time is noted as such."""
+    timer = Interrupter(seconds)
+    try:
+        attempt.run([name])
+    finally:
+        timer.cancel()
+
+
+@contextlib.contextmanager
+def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
+    """Keep away what learner code prints and warns; put back random state and modules."""
+    names = [c.name for c in maker.course.chapters]
+    names += [path.stem for path in maker.tests.glob(f"given/{chapter}/*.py")]
+    modules, random = {name: sys.modules.get(name) for name in names}, torch.get_rng_state()
+    try:
+        with silence():
+            yield
+    finally:
+        torch.set_rng_state(random)
+        for name, module in modules.items():
+            sys.modules.pop(name, None)
+            if module is not None:
+                sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Nothing that is printed or warned of in here is seen."""
+    nowhere = io.StringIO()
+    with (
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+        warnings.catch_warnings(action="ignore"),
+    ):
+        yield
+
+
+def running_source() -> Source:
+    """The definitions of all cells run so far. Raises CourseError outside a notebook."""
+    shell = find_shell()
+    if shell is None or shell.history_manager is None:
+        raise CourseError(
+            "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
+        )
+    history = enumerate(shell.history_manager.input_hist_raw)
+    return extract([Cell(source, f"[{number}]") for number, source in history if source.strip()])
+
+
+def find_shell() -> "InteractiveShell | None":
+    """The running IPython, or None."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()

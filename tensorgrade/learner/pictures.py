@@ -1,0 +1,257 @@
+"""Pictures for lessons: matrices with their values written in, bars and lines.
+
+Nothing is told by colour alone: cells carry numbers, bars carry hatches, lines carry markers.
+Each function shows its picture below the running cell. The ones whose names begin with `draw`
+return a matplotlib figure instead.
+"""
+
+import base64
+import html
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+HATCHES = ("", "//", "..", "xx", "\\\\", "oo")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+COLOURS = ("#1f5a8a", "#d98c2b", "#7a7a7a", "#4b8f5d", "#9b5fa5", "#a33b3b")
+CELL = 0.62
+LETTER = 0.095
+MOST_SHOWN = 16
+RED = "#b00020"
+MOST_MARKERS = 12
+SHARPNESS = 2  # pixels per point of the page: sharp on a fine screen
+Numbers = torch.Tensor | Sequence  # a tensor, or what torch makes one of
+Curve = tuple[Numbers, Numbers]
+Labels = Sequence[object] | None
+
+
+def heatmap(matrix: Numbers, rows: Labels = None, columns: Labels = None, title: str = "") -> None:
+    """Show one matrix (r, c), or a vector as a single row; rows and columns are its labels."""
+    show(draw_heatmaps({title: matrix}, rows, columns), title or "a matrix")
+
+
+def heatmaps(
+    matrices: Mapping[str, Numbers], rows: Labels = None, columns: Labels = None, title: str = ""
+) -> None:
+    """Show matrices side by side, each under its name and all on one scale of colours."""
+    show(draw_heatmaps(matrices, rows, columns, title), title or ", ".join(matrices))
+
+
+def bars(series: Mapping[str, Numbers], names: Labels = None, title: str = "") -> None:
+    """Show vectors of one length (n,) as groups of bars; names are the n labels."""
+    show(draw_bars(series, names, title), title or ", ".join(series))
+
+
+def lines(curves: Mapping[str, Curve], x: str = "", y: str = "", title: str = "") -> None:
+    """Show curves, each given as (xs, ys); x and y are the labels of the axes."""
+    show(draw_lines(curves, x, y, title), title or ", ".join(curves))
+
+
+def draw_heatmaps(
+    matrices: Mapping[str, Numbers],
+    rows: Labels = None,
+    columns: Labels = None,
+    title: str = "",
+    marks: dict[str, torch.Tensor] | None = None,
+) -> "Figure":
+    """Matrices side by side as a figure.
+
+    marks: by name, a bool matrix; where it is True the entry is framed and crossed.
+    """
+    values = {name: as_matrix(matrix) for name, matrix in matrices.items()}
+    widths = [2 + max(CELL * min(m.shape[1], MOST_SHOWN), 1.6) for m in values.values()]
+    height = 1.1 + CELL * min(max(m.shape[0] for m in values.values()), MOST_SHOWN)
+    widths = [
+        max(width, 0.4 + LETTER * len(name)) for width, name in zip(widths, values, strict=True)
+    ]
+    figure = new_figure(max(sum(widths), LETTER * len(title)), height + 0.3 * bool(title), title)
+    axes = figure.subplots(1, len(values), squeeze=False, width_ratios=widths)[0]
+    low, high = scale(list(values.values()))
+    for axis, (name, matrix) in zip(axes, values.items(), strict=True):
+        draw_matrix(axis, matrix, low, high)
+        label(axis, matrix, rows, columns, name)
+        if marks and name in marks:
+            cross(axis, as_matrix(marks[name]).bool())
+    return figure
+
+
+def draw_matrix(axis: "Axes", matrix: torch.Tensor, low: float, high: float) -> None:
+    """One matrix: each entry a square with its number in it. Large ones are cut."""
+    shown = matrix[:MOST_SHOWN, :MOST_SHOWN]
+    finite = torch.nan_to_num(shown, nan=low, posinf=high, neginf=low)
+    if shown.numel():  # without entries there is no picture, only a frame
+        axis.imshow(finite, cmap="Blues", vmin=low, vmax=high + 0.25 * (high - low), aspect="auto")
+    size = 9 if shown.shape[1] <= 8 else 7
+    for i, j in torch.cartesian_prod(*map(torch.arange, shown.shape)).reshape(-1, 2).tolist():
+        dark = float(finite[i, j]) > low + 0.7 * (high - low)
+        axis.text(
+            j,
+            i,
+            number(shown[i, j].item(), matrix),
+            ha="center",
+            va="center",
+            fontsize=size,
+            color="white" if dark else "black",
+        )
+
+
+def label(axis: "Axes", matrix: torch.Tensor, rows: Labels, columns: Labels, name: str) -> None:
+    """Ticks with labels where they fit, plain numbers where they do not, and the name on top."""
+    for axis_of, size, labels in (
+        (axis.yaxis, matrix.shape[0], rows),
+        (axis.xaxis, matrix.shape[1], columns),
+    ):
+        shown = min(size, MOST_SHOWN)
+        fitting = labels if labels is not None and len(labels) == size else range(size)
+        axis_of.set_ticks(range(shown), [str(text) for text in list(fitting)[:shown]])
+        axis_of.set_tick_params(length=0)
+    crowded = any(len(text.get_text()) > 7 for text in axis.get_xticklabels())
+    axis.tick_params(axis="x", rotation=30 if crowded else 0)
+    axis.spines[:].set_visible(False)
+    cut = max(matrix.shape) > MOST_SHOWN
+    axis.set_title(f"{name} (the first {MOST_SHOWN})" if cut else name, fontsize=11)
+
+
+def cross(axis: "Axes", places: torch.Tensor) -> None:
+    """Frame the True places of a matrix, with a cross in the corner."""
+    from matplotlib.patches import Rectangle
+
+    for i, j in places[:MOST_SHOWN, :MOST_SHOWN].nonzero().tolist():
+        axis.add_patch(
+            Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=RED, linewidth=2)
+        )
+        axis.text(
+            j + 0.41, i - 0.41, "×", ha="right", va="top", fontsize=9, color=RED, weight="bold"
+        )
+
+
+def draw_bars(series: Mapping[str, Numbers], names: Labels = None, title: str = "") -> "Figure":
+    """Groups of bars as a figure, a hatch for each vector."""
+    values = {name: as_vector(vector) for name, vector in series.items()}
+    size = max(len(vector) for vector in values.values())
+    figure = new_figure(max(5.0, 0.35 * size * len(values) + 2.5), 3.2, title)
+    axis = figure.subplots()
+    width = 0.8 / len(values)
+    for k, (name, vector) in enumerate(values.items()):
+        places = torch.arange(len(vector)) + (k - (len(values) - 1) / 2) * width
+        drawn = axis.bar(
+            places,
+            vector,
+            width,
+            label=name,
+            color=COLOURS[k % 6],
+            hatch=HATCHES[k % 6],
+            edgecolor="white",
+            alpha=0.9,
+        )
+        if size * len(values) <= 18:
+            axis.bar_label(drawn, [f"{v:.2f}" for v in vector.tolist()], fontsize=7, padding=2)
+    labels = names if names is not None and len(names) == size else range(size)
+    axis.set_xticks(range(size), [str(text) for text in labels])
+    return finished(figure, axis, len(values) > 1 or not title)
+
+
+def draw_lines(curves: Mapping[str, Curve], x: str = "", y: str = "", title: str = "") -> "Figure":
+    """Curves as a figure, a marker for each."""
+    figure = new_figure(6.0, 3.4, title)
+    axis = figure.subplots()
+    for k, (name, (xs, ys)) in enumerate(curves.items()):
+        xs, ys = as_vector(xs), as_vector(ys)
+        axis.plot(
+            xs,
+            ys,
+            label=name,
+            color=COLOURS[k % 6],
+            marker=MARKERS[k % 6],
+            markersize=5,
+            markevery=max(1, len(xs) // MOST_MARKERS),
+            linestyle=("-", "--", ":", "-.")[k % 4],
+        )
+    axis.set_xlabel(x)
+    axis.set_ylabel(y)
+    return finished(figure, axis, True)
+
+
+def finished(figure: "Figure", axis: "Axes", legend: bool) -> "Figure":
+    """Light lines behind, no frame above, room for numbers, and a legend where one helps."""
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.grid(axis="y", alpha=0.3)
+    axis.set_axisbelow(True)
+    axis.margins(y=0.12)
+    if legend:
+        axis.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def new_figure(width: float, height: float, title: str) -> "Figure":
+    """An empty figure (inches) that belongs to no window."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if title:
+        figure.suptitle(title, fontsize=12)
+    return figure
+
+
+def scale(matrices: list[torch.Tensor]) -> tuple[float, float]:
+    """The smallest and largest finite entry of all matrices; 0 is always within."""
+    entries = torch.cat(
+        [m[m.isfinite()].flatten() for m in matrices] + [torch.zeros(1, dtype=torch.float64)]
+    )
+    low, high = entries.min().item(), entries.max().item()
+    return low, high if high > low else low + 1
+
+
+def as_matrix(values: Numbers) -> torch.Tensor:
+    """Any tensor as its first matrix, in float64; a vector as one row, a number as one entry."""
+    tensor = torch.as_tensor(values).detach().cpu().double()
+    while tensor.ndim > 2:
+        tensor = tensor[0]
+    return tensor.reshape(1, -1) if tensor.ndim < 2 else tensor
+
+
+def as_vector(values: Numbers) -> torch.Tensor:
+    """Numbers as a vector in float64."""
+    return torch.as_tensor(values).detach().cpu().double().flatten()
+
+
+def number(value: float, matrix: torch.Tensor) -> str:
+    """A number as short as the matrix allows.
+
+    >>> number(0.23456, torch.tensor([0.5])), number(23.0, torch.tensor([23.0, 1.0]))
+    ('0.23', '23')
+    """
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value).replace("inf", "∞")
+    finite = matrix[matrix.isfinite()]
+    if (finite == finite.round()).all() and finite.abs().max() < 1e4:
+        return f"{value:.0f}"
+    return f"{value:.2f}" if finite.abs().max() < 100 else f"{value:.1e}"
+
+
+def show(figure: "Figure", description: str) -> None:
+    """Put a picture below the running cell; where there is no notebook, do nothing."""
+    try:
+        from IPython import get_ipython
+        from IPython.display import HTML, display
+    except ImportError:
+        return
+    if get_ipython() is not None:
+        display(HTML(as_image(figure, description)))
+
+
+def as_image(figure: "Figure", description: str) -> str:
+    """A figure as an `<img>` that carries its own data."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=72 * SHARPNESS, facecolor="white")
+    data = base64.b64encode(buffer.getvalue()).decode()
+    width = round(72 * figure.get_figwidth())
+    alt = html.escape(description, quote=True)
+    style = f"width:{width}px;max-width:100%"
+    return f'<img src="data:image/png;base64,{data}" alt="{alt}" style="{style}">'

@@ -1,0 +1,124 @@
+"""The terminal of `tensorgrade watch`: the page that it shows, and the keys that it reads."""
+
+import os
+import select
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ...attempts.verdict import CheckResult, State, first_failure, state_of
+from ...course import Course
+from ...views.note import Note
+from ...views.summary import (
+    ALL_DONE,
+    Results,
+    print_chapter,
+    print_hints,
+    print_progress,
+    print_start,
+)
+from ...views.words import place_in_file
+
+KEYS = "h hint   n next   l list   q quit"
+
+
+def show_exercise(
+    console: Console,
+    course: Course,
+    name: str | None,
+    by_exercise: Results,
+    folder: Path,
+    hints: int,
+) -> None:
+    """The chapter of an exercise, and the note on it; None says that everything is done."""
+    if name is None:
+        print_progress(console, course, by_exercise)
+        console.print(f"\n[bold green]{ALL_DONE}[/]")
+        return
+    chapter, exercise = course.exercise(name)
+    print_chapter(console, chapter, by_exercise)
+    where = place_in_file(folder / f"{chapter.name}.py", name)
+    console.print()
+    state = state_of(by_exercise[name])
+    if state == State.DONE:
+        console.print(
+            Text.assemble((f"✓ {name} is done", "bold green"), ("  (n: the next one)", "dim"))
+        )
+        return
+    if state == State.TO_DO:
+        print_start(console, name, where, again="This page follows each save.")
+    else:
+        show_note(console, name, where, by_exercise[name])
+    print_hints(console, exercise.hints, hints, more="press h")
+
+
+def show_note(console: Console, name: str, where: str, checks: list[CheckResult]) -> None:
+    """What is wrong with an exercise."""
+    console.print(Text.assemble((name, "bold"), (f"  ({where})", "dim")))
+    console.print()
+    first = first_failure(checks)
+    if first is None or first.finding is None:
+        console.print("  The check itself failed; please tell your instructor.")
+    else:
+        Note(first.finding).print(console)
+
+
+def show_keys(console: Console, checked: str) -> None:
+    """The last lines: what has just been checked, and the keys."""
+    console.print()
+    if checked:
+        console.print(Text(checked, "dim"))
+    console.print(Text(KEYS, "bold"))
+
+
+class Keys:
+    """Use as a context; `next(seconds)` gives a key, or None after so many seconds."""
+
+    def __enter__(self) -> "Keys":
+        self.tty = sys.stdin is not None and sys.stdin.isatty()
+        self.before = None
+        if self.tty and sys.platform != "win32":
+            import termios
+            import tty
+
+            self.before = termios.tcgetattr(sys.stdin)
+            tty.setcbreak(sys.stdin)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.before is not None:
+            import termios
+
+            termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self.before)
+
+    def next(self, seconds: float) -> str | None:
+        """The next key, waiting so long for it at most."""
+        if not self.tty:
+            time.sleep(seconds)
+            return None
+        if sys.platform == "win32":
+            return from_console(seconds)
+        return self.from_terminal(seconds)
+
+    def from_terminal(self, seconds: float) -> str | None:
+        """On Linux and macOS. A closed terminal is a `q`."""
+        if not select.select([sys.stdin], [], [], seconds)[0]:
+            return None
+        return os.read(sys.stdin.fileno(), 1).decode(errors="replace") or "q"
+
+
+# A type checker reads only the branch of the system that it runs on.
+if sys.platform == "win32":
+    import msvcrt
+
+    def from_console(seconds: float) -> str | None:
+        """The next key of a Windows console."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if msvcrt.kbhit():
+                return msvcrt.getwch()
+            time.sleep(0.01)
+        return None

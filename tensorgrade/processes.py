@@ -1,0 +1,38 @@
+"""Processes that work side by side, and end when the one that started them is gone."""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.connection import wait
+
+
+def side_by_side(
+    count: int | None = None, begin: Callable[..., object] | None = None, *arguments: object
+) -> ProcessPoolExecutor:
+    """A pool of fresh processes, one for each core unless told.
+
+    begin: what each of them does first, with these arguments.
+    """
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(count or os.cpu_count(), context, start, (begin, arguments))
+
+
+def start(begin: Callable[..., object] | None, arguments: tuple) -> None:
+    """Once in each process."""
+    leave_with_parent()
+    if begin is not None:
+        begin(*arguments)
+
+
+def leave_with_parent() -> None:
+    """End this process when the one that started it is gone, however that ended."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def end_after(sentinel: int) -> None:
+    """Wait for a process's end, and end this one."""
+    wait([sentinel])
+    os._exit(1)

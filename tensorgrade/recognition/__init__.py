@@ -1,0 +1,1 @@
+"""Fingerprints: how a mistake shows on the cases, and which mistake an attempt made."""

@@ -1,0 +1,173 @@
+"""Dropout by its properties, never by its pattern, which differs between platforms.
+
+Inverted dropout (Srivastava et al. 2014, section 10) zeroes a share p of the entries and scales
+the rest by 1 / (1 - p), so that the expected value stays; in evaluation it does nothing.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from ..course import CourseError
+from ..exchange.cases import Case
+from ..exchange.observation import Observation
+from .imprints import Imprint, changed_inputs
+
+
+@dataclass(frozen=True)
+class DropoutBehaviour:
+    """What a training run did to entries whose values without dropout are known.
+
+    zeros: the share of entries set to zero. scale: the one factor on all kept entries, or None
+    where there is no single one.
+    """
+
+    zeros: float
+    scale: float | None
+
+
+def behaviour(before: torch.Tensor, after: torch.Tensor, spread: float = 1e-3) -> DropoutBehaviour:
+    """How `after` came out of `before` (both of any one shape); zeros of `before` are left out.
+
+    >>> behaviour(torch.ones(4), torch.tensor([2.0, 0, 0, 2]))
+    DropoutBehaviour(zeros=0.5, scale=2.0)
+    """
+    before, after = before.double(), after.double()
+    entries = before.abs() > 1e-12
+    kept = entries & (after != 0)
+    zeros = 1.0 - kept.sum().item() / max(1, entries.sum().item())
+    ratios = after[kept] / before[kept]
+    if not len(ratios) or not torch.isfinite(ratios).all():
+        return DropoutBehaviour(zeros, None)
+    middle = ratios.median().item()
+    steady = bool(((ratios - middle).abs() <= spread * abs(middle)).all())
+    return DropoutBehaviour(zeros, middle if steady else None)
+
+
+def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
+    """Whether the behaviour is inverted dropout with probability p on that many entries.
+
+    The share of zeros may lie six standard deviations from p: a right answer fails about once
+    in a billion runs.
+    """
+    width = 6 * (p * (1 - p) / entries) ** 0.5
+    return (
+        seen.scale is not None
+        and abs(seen.scale * (1 - p) - 1) < 1e-3
+        and abs(seen.zeros - p) <= width
+    )
+
+
+def in_parts(tensor: torch.Tensor, parts: int) -> torch.Tensor:
+    """(…, parts * m) with parts side by side as (…, parts, m); as it is where they do not fit."""
+    return tensor if parts == 1 or tensor.shape[-1] % parts else tensor.unflatten(-1, (parts, -1))
+
+
+def slices_alike(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Whether one pattern of dropped entries serves all slices along some dimension.
+
+    >>> slices_alike(torch.ones(3, 4), torch.tensor([[2.0, 0, 2, 0]]).expand(3, 4))
+    True
+    """
+    filled, dropped = before.abs() > 1e-12, after == 0
+    return any(all_alike(filled, dropped, dim) for dim in range(before.dim()))
+
+
+def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
+    """Whether neighbours along a dimension lost the same entries, as far as both had any."""
+    size = filled.shape[dim] - 1
+    if size < 1:
+        return False
+    first, second = ([t.narrow(dim, at, size) for t in (filled, dropped)] for at in (0, 1))
+    both = first[0] & second[0]
+    return bool(both.any()) and bool(((first[1] == second[1]) | ~both).all())
+
+
+def sentence(seen: DropoutBehaviour, p: float) -> str:
+    """What was seen, in words that point at the idea."""
+    if seen.zeros == 0 and seen.scale is not None and abs(seen.scale - 1) < 1e-3:
+        return "in training nothing is dropped at all"
+    if seen.scale is None:
+        return "the kept entries are not all scaled by one and the same factor"
+    if abs(seen.scale * (1 - seen.zeros) - 1) < 0.05:
+        return f"a share of {seen.zeros:.2f} of the entries is dropped although p is {p}"
+    if abs(seen.scale - 1) < 1e-3:
+        return "the kept entries are not scaled up, so their expected value shrinks"
+    if abs(seen.scale * (1 - p) - 1) >= 1e-3:
+        return f"the kept entries are scaled by {seen.scale:.3g}, which does not keep the mean"
+    return f"a share of {seen.zeros:.2f} of the entries is dropped although p is {p}"
+
+
+def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
+    """How the `dropped` run came out of the `plain` one, but not which entries were hit."""
+    if (runs := pair_of_runs(seen)) is None:
+        return Imprint("no pair of results")
+    plain, dropped = runs
+    reference = expected.tensors["plain"]
+    noisy = plain.shape == reference.shape and bool(((plain == 0) & (reference != 0)).any())
+    what = behaviour(plain, dropped)
+    scale = None if noisy else what.scale
+    steady, zeros = scale is not None, share_of_zeros(what.zeros, rate(case))
+    words = f"noisy={noisy} zeros={zeros} steady={steady} "
+    words += f"repeats={repeats(case, *runs, seen.tensors.get('again'))} "
+    words += f"learns={learns(expected, seen, dropped)} "
+    words += f"sums kept={sums_kept(plain, dropped)} nan={bool(dropped.isnan().any())}"
+    words = "; ".join([words, *changed_inputs(seen)])
+    return Imprint(words, (0.0 if scale is None else scale, 0.0))
+
+
+def pair_of_runs(seen: Observation) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """The results `plain` and `dropped`; None where they are no two tensors of one shape."""
+    plain, dropped = seen.tensors.get("plain"), seen.tensors.get("dropped")
+    if plain is None or dropped is None or plain.shape != dropped.shape or plain.dim() < 2:
+        return None
+    return plain, dropped
+
+
+def rate(case: Case) -> float:
+    """The dropout rate that a case asks for, by the argument that it names. Raises CourseError."""
+    if not case.rate:
+        raise CourseError(f"{case.id}: which argument is the dropout rate? Say so: rate=…")
+    return case.asked(case.rate)
+
+
+def number_of_parts(case: Case) -> int:
+    """How many equal parts the last dimension falls into; 1 where the case names no argument."""
+    return int(case.asked(case.parts)) if case.parts else 1
+
+
+def repeats(
+    case: Case, plain: torch.Tensor, dropped: torch.Tensor, again: torch.Tensor | None
+) -> str:
+    """`calls` where another seed drops the same entries, `slices` where rows or parts do."""
+    if again is not None and same_zeros(again, dropped):
+        return "calls"
+    plain, dropped = (in_parts(run, number_of_parts(case)) for run in (plain, dropped))
+    return "slices" if slices_alike(plain, dropped) else "nothing"
+
+
+def same_zeros(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether two tensors of one shape are zero at the same places."""
+    return first.shape == second.shape and bool(((first == 0) == (second == 0)).all())
+
+
+def learns(expected: Observation, seen: Observation, dropped: torch.Tensor) -> str:
+    """Whether gradients pass through what was kept, and through nothing else."""
+    name = next((name for name in sorted(expected.tensors) if name.startswith("gradient.")), "")
+    gradient = seen.tensors.get(name)
+    if gradient is None or gradient.shape != dropped.shape:
+        return "untold" if gradient is None else "misshapen"
+    return str(same_zeros(gradient, dropped))
+
+
+def sums_kept(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
+    """Whether the rows still have their sums, as they do when each is brought back to 1."""
+    before, after = (tensor.double().sum(dim=-1) for tensor in (plain, dropped))
+    return bool(torch.isclose(before, after).double().mean() > 0.9)
+
+
+def share_of_zeros(zeros: float, p: float) -> str:
+    """`none`, `all`, `p`, or `other`: a share near to what was asked for, or not."""
+    if zeros < 0.01 or zeros > 0.99:
+        return "none" if zeros < 0.01 else "all"
+    return "p" if abs(zeros - p) < 0.1 else "other"

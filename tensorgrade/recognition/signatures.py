@@ -1,0 +1,64 @@
+"""Signatures: by what a case's mistakes are told apart. A case names one; a course may add some."""
+
+import re
+from collections.abc import Callable
+
+from ..course import CourseError
+from ..exchange.cases import Case
+from ..exchange.observation import CaughtError, Observation, Outcome
+from .dropout import of_dropout
+from .imprints import Imprint, of_dtype, of_growth, of_structure, of_values
+
+Signature = Callable[[Case, Observation, Observation], Imprint]
+REFUSALS = {"ValueError", "AssertionError"}
+LONGEST = 120
+SIGNATURES: dict[str, Signature] = {
+    "values": of_values,
+    "dropout": of_dropout,
+    "structure": of_structure,
+    "growth": of_growth,
+    "dtype": of_dtype,
+    "error": lambda case, expected, seen: Imprint("no error"),
+    # A random start depends on the order of construction, which right answers choose freely.
+    "ignored": lambda case, expected, seen: Imprint("ignored"),
+}
+
+
+def imprint(
+    case: Case, expected: Observation, seen: Observation, own: dict[str, Signature]
+) -> Imprint:
+    """The imprint of what was seen, after the case's own signature.
+
+    own: the course's signatures by name. Raises CourseError where the case's is not known.
+    """
+    if seen.status != Outcome.ANSWERED:
+        return Imprint(seen.status)
+    if case.signature == "error" and is_refusal(seen.error):
+        return Imprint("refused")
+    if seen.error and case.signature != "ignored":
+        error = seen.error
+        return Imprint(f"{error.verb} {error.type}: {without_numbers(error.text)}")
+    return signature_of(case, own)(case, expected, seen)
+
+
+def signature_of(case: Case, own: dict[str, Signature]) -> Signature:
+    """The signature that a case names. Raises CourseError where there is none of that name."""
+    known = {**own, **SIGNATURES}
+    if case.signature not in known:
+        names = ", ".join(sorted(known))
+        raise CourseError(f"{case.id}: no signature is named {case.signature!r}; there is {names}")
+    return known[case.signature]
+
+
+def without_numbers(text: str) -> str:
+    """An error's text with every number as `#`: sizes differ from case to case, causes do not.
+
+    >>> without_numbers("mat1 and mat2 shapes cannot be multiplied (6x3 and 2x3)")
+    'mat# and mat# shapes cannot be multiplied (#x# and #x#)'
+    """
+    return re.sub(r"\d+", "#", text)[:LONGEST]
+
+
+def is_refusal(error: CaughtError | None) -> bool:
+    """Whether construction failed in one of the two ways that are fine: ValueError, or assert."""
+    return error is not None and error.verb == "construct" and not REFUSALS.isdisjoint(error.kinds)

@@ -1,1 +1,0 @@
-"""The trusted side of the processes in which learner code runs."""

@@ -1,0 +1,239 @@
+"""Takes the Python out of a notebook: what defines something, and nothing that merely runs.
+
+Kept are imports, functions, classes, and assignments of literals, lambdas and plain names. A class
+that leans on a value which another cell computes is so found out. Dropped are calls, prints,
+plots, loops, `await`, magics and shell lines, so long-running cells cost no time. Tags, outputs
+and other metadata mean nothing; every code cell counts, in the order in which they stand.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..runner.loading import bound_names, is_definition, statements, top_level_blocks
+from .submission import Source, Unreadable, decode
+
+PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
+ESCAPED = re.compile(r"^(\s*)(?:[%!?].*|.*\?|[\w, .]+=\s*[%!].*)$")
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+OWN_TOOLS = "tensorgrade"
+MOST_REPAIRS = 20
+MOST_CHARACTERS = 1 << 18
+# What to put in the place of a broken block, given its text and the names that it would define.
+Broken = Callable[[str, list[str]], str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell: its source, and how it is called in messages."""
+
+    source: str
+    name: str
+
+
+def source_in(content: bytes, filename: str) -> Source:
+    """The Python in a script or a notebook. Raises Unreadable with a sentence, and nothing else.
+
+    Whatever a parser meets that nobody has thought of is that file's own trouble.
+    """
+    name = Path(filename).name
+    try:
+        text = decode(content, name)
+        if not filename.endswith(".ipynb"):
+            return Source(text, filename)
+        return extract(code_cells(text, name), filename)
+    except Unreadable:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise Unreadable(f"{name} cannot be read: looking for its code ends in a {kind}.") from None
+
+
+def code_cells(text: str, filename: str) -> list[Cell]:
+    """The code cells of an `.ipynb` file's content. Raises Unreadable with a sentence."""
+    try:
+        notebook = json.loads(text)
+        sheets = notebook.get("worksheets") or [notebook]  # the oldest notebooks have sheets
+        cells = [cell for sheet in sheets for cell in sheet["cells"]]
+        numbered = enumerate((c for c in cells if c.get("cell_type") == "code"), 1)
+        return [Cell(source_of(cell), name_of(cell, number)) for number, cell in numbered]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise Unreadable(f"{filename} is no notebook: it cannot be read as one.") from None
+
+
+def source_of(cell: dict) -> str:
+    """A cell's text: a string or a list of lines, under its new or its old name."""
+    source = cell.get("source", cell.get("input", ""))
+    return source if isinstance(source, str) else "".join(source)
+
+
+def name_of(cell: dict, number: int) -> str:
+    """How a cell is called: by its exercise, or by its number among the code cells."""
+    marks = cell.get("metadata", {}).get("nbgrader")
+    named = (
+        isinstance(marks, dict) and marks.get("solution") and isinstance(marks.get("grade_id"), str)
+    )
+    return f"`{marks['grade_id'][:80]}`" if named else str(number)
+
+
+def extract(cells: list[Cell], filename: str = "the notebook") -> Source:
+    """All definitions of the cells as one text. A broken cell costs only what is broken in it.
+
+    Raises Unreadable where there is more code than any answer needs.
+    """
+    if sum(len(cell.source) for cell in cells) > MOST_CHARACTERS:
+        raise Unreadable(f"{filename} has more than {MOST_CHARACTERS} characters of code.")
+    as_written = assemble(cells, filename, keep_broken)
+    if line_of_error(as_written.text) is None:
+        return as_written
+    # Beside a broken cell, a file is read block by block; where that would cut through a string
+    # of another cell, say of the broken block only that it is broken.
+    sound = assemble(cells, filename, drop_broken)
+    lost = names_in(sound.text) - names_in(as_written.text)
+    return assemble(cells, filename, name_broken) if lost else as_written
+
+
+def assemble(cells: list[Cell], filename: str, broken: Broken) -> Source:
+    """The cells' definitions one below the other, each cell under a line with its name."""
+    lines: list[str] = []
+    starts = []
+    for cell in cells:
+        lines.append(f"# cell {cell.name}".replace("\n", " "))
+        starts.append(len(lines))
+        lines += definitions(cell.source, broken).split("\n")
+    names = tuple(cell.name for cell in cells)
+    return Source("\n".join(lines) + "\n", filename, tuple(starts), names)
+
+
+def names_in(text: str) -> set[str]:
+    """The names that the parts of a text bind which the runner will be able to read."""
+    return {
+        name for statement in statements(text, "notebook", []) for name in bound_names(statement)
+    }
+
+
+def definitions(source: str, broken: Broken) -> str:
+    """A cell's text with everything blanked that defines nothing; line numbers stay.
+
+    >>> definitions("import torch\\n%time f()\\nx = 1; print(x)\\n!ls", keep_broken)
+    'import torch\\n\\nx = 1; 0\\n'
+    """
+    source = without_magics(source)
+    try:
+        return only_definitions(source)
+    except UNPARSABLE:
+        return "\n".join(
+            definitions_of_block(block, broken) for _, block in top_level_blocks(source)
+        )
+
+
+def definitions_of_block(block: str, broken: Broken) -> str:
+    """The definitions of one block; of a block that does not parse, what `broken` makes of it."""
+    try:
+        return only_definitions(block)
+    except UNPARSABLE:
+        names = re.findall(r"^(?:async +)?(?:def|class) +(\w+)", block, re.MULTILINE)
+        return (broken if names else drop_broken)(block, names)
+
+
+def keep_broken(block: str, names: list[str]) -> str:
+    """A broken definition as it is: the runner says what is wrong with it."""
+    return block
+
+
+def drop_broken(block: str, names: list[str]) -> str:
+    """Nothing in place of a broken definition."""
+    return "\n" * block.count("\n")
+
+
+def name_broken(block: str, names: list[str]) -> str:
+    """In place of a broken definition, a line that raises what is wrong with it."""
+    raising = "; ".join(f"{name} = compile({block!r}, '', 'exec')" for name in names)
+    return raising + "\n" * block.count("\n")
+
+
+def without_magics(source: str) -> str:
+    """A cell without IPython's own syntax: `%magics`, `!shell` lines and `help?`.
+
+    Only lines that do not parse are looked at, so a `%` that begins a line of a formula stays.
+    """
+    if source.startswith("%%"):
+        first, _, rest = source.partition("\n")
+        if first[2:].split(" ")[0].strip() not in PYTHON_MAGICS:
+            return "\n" * source.count("\n")
+        source = "\n" + rest
+    for _ in range(MOST_REPAIRS):
+        line = line_of_error(source)
+        if line is None:
+            return source
+        lines = source.split("\n")
+        escaped = ESCAPED.match(lines[line - 1]) if line <= len(lines) else None
+        if not escaped:
+            return source
+        lines[line - 1] = escaped[1] + "pass"
+        source = "\n".join(lines)
+    return "\n".join(ESCAPED.sub(r"\1pass", line) for line in source.split("\n"))
+
+
+def line_of_error(source: str) -> int | None:
+    """The line where a text stops to be Python; None where it does not."""
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        return error.lineno
+    except UNPARSABLE:
+        return None
+    return None
+
+
+def only_definitions(source: str) -> str:
+    """A text that parses, with `0` in place of each statement that defines nothing."""
+    lines = source.encode().split(b"\n")
+    for statement in reversed(ast.parse(source).body):
+        if not defines(statement):
+            blank(lines, statement)
+    return b"\n".join(b"" if line.strip() == b"0" else line for line in lines).decode()
+
+
+def defines(statement: ast.stmt) -> bool:
+    """Whether a statement defines something that an answer may need."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return not imports_own_tools(statement)
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Lambda, ast.Name)):
+        return True
+    return is_definition(statement)
+
+
+def imports_own_tools(statement: ast.Import | ast.ImportFrom) -> bool:
+    """Whether an import is one of the course's tools, which only a notebook needs."""
+    modules = (
+        [getattr(statement, "module", None)]
+        if isinstance(statement, ast.ImportFrom)
+        else [alias.name for alias in statement.names]
+    )
+    return any((module or "").split(".")[0] == OWN_TOOLS for module in modules)
+
+
+def blank(lines: list[bytes], statement: ast.stmt) -> None:
+    """Put `0` where a statement begins and nothing where it goes on. Columns count bytes."""
+    first = statement.lineno - 1
+    last = (statement.end_lineno or statement.lineno) - 1  # a parser always says where it ends
+    before, after = lines[first][: statement.col_offset], lines[last][statement.end_col_offset :]
+    lines[first : last + 1] = [before + b"0"] + [b""] * (last - first)
+    lines[last] += after
+
+
+def written(source: str) -> set[str]:
+    """Names of the functions and classes in a text that do not say that they are still to do.
+
+    >>> written("def f():\\n    return 1\\ndef g():\\n    raise NotImplementedError")
+    {'f'}
+    """
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    defined = {s.name: s for s in statements(source, "", []) if isinstance(s, kinds)}
+    return {
+        name for name, node in defined.items() if "NotImplementedError" not in ast.unparse(node)
+    }

@@ -1,0 +1,1 @@
+"""pytest: one plugin for public and hidden tests, and a session that stays warm."""

@@ -1,0 +1,268 @@
+"""The pytest plugin: one for `exercises/` and `graders/`.
+
+It collects grader files, adds the `attempt` fixture, demands the `exercise` marker of every test
+that takes it, turns failures into notes for learners, and ends a run with a summary for each
+exercise.
+"""
+
+from argparse import ArgumentTypeError
+from collections.abc import Generator
+from pathlib import Path
+from typing import Protocol, TypeGuard
+
+import pytest
+
+from ..attempts.attempt import Attempt
+from ..attempts.maker import AttemptMaker, NoDevice
+from ..attempts.setup import Setup
+from ..attempts.verdict import CheckResult
+from ..exchange.observation import Outcome
+from ..isolation.ladder import NotIsolated
+from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
+from ..judging.unanswered import ENDS
+from ..runner.errors import OutOfTime
+from ..views.note import Note
+from ..views.summary import print_summary
+from .collecting import POINTS, Courses, GraderFile, chapter_of, marker_of, share_out, tests_folder
+from .interrupting import Interrupter
+
+COURSES = pytest.StashKey[Courses]()
+MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
+TIMER = pytest.StashKey[Interrupter]()
+RESULT = pytest.StashKey[CheckResult]()
+# Set by `tensorgrade grade`, which runs the same collected tests on one attempt after another.
+CURRENT = pytest.StashKey[Attempt]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of both folders."""
+    group = parser.getgroup("tensorgrade")
+    group.addoption("--attempt", metavar="DIR", help="folder with the chapters' files to check")
+    group.addoption(
+        "--device",
+        choices=("cpu", "cuda", "auto"),
+        default="cpu",
+        help="where the learner's code computes (default: cpu)",
+    )
+    group.addoption(
+        "--isolation",
+        choices=("auto", "none"),
+        default="auto",
+        help="how hidden graders lock learner code in (default: the best there is)",
+    )
+    group.addoption(
+        "--hint",
+        nargs="?",
+        const=1,
+        type=number_of_hints,
+        metavar="N",
+        default=0,
+        help="show the first N hints for the exercise to work on first",
+    )
+
+
+def tests_of(argument: str) -> str:
+    """The tests of a chapter, where a learner names the chapter's own file."""
+    path = Path(argument)
+    tests = path.with_name(f"test_{path.name}")
+    return str(tests) if path.suffix == ".py" and tests.exists() else argument
+
+
+def number_of_hints(text: str) -> int:
+    """The N of `--hint N`. Raises ArgumentTypeError where a path got in its place."""
+    if not text.isdigit():
+        raise ArgumentTypeError(
+            f"takes a number, not {text!r}; put it last: pytest exercises/ --hint"
+        )
+    return int(text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.args[:] = [tests_of(argument) for argument in config.args]
+    config.addinivalue_line(
+        "markers",
+        "exercise(name, points, guard=False): the exercise that a test judges, and its share",
+    )
+    config.stash[MAKERS] = {}
+    config.stash[COURSES] = Courses()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    for maker in config.stash.get(MAKERS, {}).values():
+        maker.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """The file of an exercise under graders/ is a file of tests, whatever its name."""
+    collectors = yield
+    is_grader = parent.config.stash[COURSES].judges_exercise(file_path)
+    return [GraderFile.from_parent(parent, path=file_path)] if is_grader else collectors
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Collection fails where a test does not say what it judges, or shares do not add up."""
+    items[:] = [item for item in items if not (judges(item) and is_for_others(item))]
+    whole = not any("::" in argument for argument in config.args)
+    judging = [item for item in items if judges(item)]
+    share_out(judging, config.stash[COURSES], whole)
+    for item in judging if config.pluginmanager.has_plugin("warnings") else ():
+        # What learner code warns of would stand between a learner and the summary.
+        item.add_marker(pytest.mark.filterwarnings("ignore"))
+
+
+def is_for_others(item: pytest.Item) -> bool:
+    """Whether a test is a learner's own, met among the graders."""
+    marker = item.get_closest_marker("exercise")
+    return bool(
+        marker and marker.kwargs.get("learners_only") and isinstance(item.parent, GraderFile)
+    )
+
+
+def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
+    """Whether a test judges an attempt."""
+    return isinstance(item, pytest.Function) and "attempt" in item.fixturenames
+
+
+@pytest.fixture
+def attempt(request: pytest.FixtureRequest) -> Attempt:
+    """The learner's version of the chapter that this file tests; the cases have run."""
+    config, chapter = request.config, chapter_of(request.path)
+    if current := config.stash.get(CURRENT, None):
+        return current
+    try:
+        maker = maker_for(config, tests_folder(request.path))
+        made = attempt_in(config, maker, chapter)
+    except NoDevice as error:
+        pytest.skip(str(error))
+    except NotIsolated as error:
+        pytest.exit(str(error), returncode=2)
+    made.run([exercise_judged(request.node)])
+    return made
+
+
+def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Attempt:
+    """The attempt at a chapter in the folder of learner files, made once for a run."""
+    folder = config.getoption("attempt")
+    if maker.is_hidden(chapter) and not folder:
+        asks = "whose answers? pytest graders/ --attempt DIR, where DIR holds the chapters' files"
+        pytest.exit(asks, returncode=2)
+    if chapter not in maker.attempts:
+        place = config.invocation_params.dir / Path(folder or maker.tests)
+        maker.attempts[chapter] = maker.attempt(chapter, place / f"{chapter}.py")
+    return maker.attempts[chapter]
+
+
+def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
+    """The maker of a folder of tests, made once for a run."""
+    makers = config.stash[MAKERS]
+    if folder not in makers:
+        isolation, device = config.getoption("isolation"), config.getoption("device")
+        makers[folder] = AttemptMaker(Setup(folder, isolation, device))
+    return makers[folder]
+
+
+def exercise_judged(item: pytest.Item) -> str:
+    """The name of the exercise that a test judges."""
+    return marker_of(item).args[0]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed check becomes a note, and every check of an exercise leaves its result."""
+    report = yield
+    if judges(item) and (call.when == "call" or report.failed):
+        result = item.stash[RESULT] = result_of(item, call, report.passed)
+        vars(report).update(tensorgrade=result, chapter=chapter_of(item.path))
+        alone = item.config.stash.get(CURRENT, None) is None
+        if alone and result.finding:
+            # pytest prints whatever turns into text, and its types do not say so.
+            report.longrepr = Note(result.finding)  # type: ignore[assignment]
+    return report
+
+
+def result_of(item: pytest.Function, call: pytest.CallInfo[None], passed: bool) -> CheckResult:
+    """The result of a test, with the finding on what failed."""
+    asks, name = asked_by(item), exercise_judged(item)
+    diagnosis = diagnosis_of(call.excinfo) if call.excinfo else None
+    finding = joined(item.funcargs.get("attempt"), name, asks, diagnosis) if diagnosis else None
+    return CheckResult(name, item.stash[POINTS], passed, asks, finding)
+
+
+def joined(attempt: object, name: str, asks: str, diagnosis: Diagnosis) -> Finding:
+    """The finding on a failed check; of the diagnosis alone where there never was an attempt."""
+    if isinstance(attempt, Attempt):
+        return attempt.exercises[name].finding(asks, diagnosis)
+    return Finding(asks, diagnosis)
+
+
+def asked_by(item: pytest.Function) -> str:
+    """The test's own line: its docstring."""
+    return " ".join((item.function.__doc__ or item.name).split())
+
+
+def diagnosis_of(excinfo: pytest.ExceptionInfo[BaseException]) -> Diagnosis | None:
+    """The diagnosis that a failure carries; None for an error of the test itself."""
+    if isinstance(excinfo.value, Wrong):
+        return excinfo.value.diagnosis
+    if isinstance(excinfo.value, OutOfTime):
+        return Diagnosis(Kind.TIMEOUT, ENDS[Outcome.TIMEOUT])
+    return None
+
+
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, str] | None:
+    """Checks end as done, wrong or to do; wrong ones are explained in our own summary."""
+    result: CheckResult | None = getattr(report, "tensorgrade", None)
+    if result is None or (report.when != "call" and report.passed):
+        return None
+    if result.passed:
+        return "passed", ".", "DONE"
+    if result.finding is None:
+        return None
+    return ("to do", "o", "TO DO") if result.finding.is_to_do else ("wrong", "x", "WRONG")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """A summary for each exercise, the first thing to work on, and how to get a hint."""
+    reports = [
+        r
+        for kind in ("passed", "wrong", "to do", "failed")
+        for r in terminalreporter.getreports(kind)
+    ]
+    results = [report.tensorgrade for report in reports if hasattr(report, "tensorgrade")]
+    makers = list(config.stash[MAKERS].values())
+    if results and makers:
+        print_summary(terminalreporter, results, makers[0], config)
+
+
+class TimeoutSettings(Protocol):
+    """What pytest-timeout tells of a test's timeout, in seconds."""
+
+    timeout: float
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: TimeoutSettings) -> bool | None:
+    """In place of pytest-timeout's own timers: one that ends learner code with a sentence."""
+    if not judges(item):
+        return None
+    item.stash[TIMER] = Interrupter(settings.timeout)
+    return True
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
+    if TIMER not in item.stash:
+        return None
+    item.stash[TIMER].cancel()
+    return True

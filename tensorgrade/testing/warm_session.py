@@ -1,0 +1,141 @@
+"""Tests, collected once and run on one attempt after another.
+
+A fresh pytest costs seconds. Here pytest runs in a thread: it collects the tests, and its run
+loop then waits for attempts instead of going through the tests once.
+"""
+
+import queue
+import threading
+from pathlib import Path
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from ..attempts.attempt import Attempt
+from ..attempts.verdict import CheckResult
+from ..course import CourseError
+from ..judging.diagnosis import Wrong
+from .collecting import chapter_of
+from .plugin import CURRENT, RESULT, exercise_judged
+
+QUIET = ["-o", "addopts=", "--import-mode=importlib", "--assert=plain", "--capture=no"]
+# What a run loop without a screen, a cache or a clock of its own has no use for. Several of them
+# do something around each test of each attempt.
+UNUSED = (
+    "cacheprovider",
+    "timeout",
+    "faulthandler",
+    "terminal",
+    "logging",
+    "warnings",
+    "unittest",
+    "unraisableexception",
+    "threadexception",
+    "doctest",
+    "pastebin",
+    "junitxml",
+    "stepwise",
+)
+LONGEST_START = 120
+
+
+class WarmSession:
+    """A pytest session over a folder of tests that stays open."""
+
+    def __init__(self, tests: Path):
+        self.work: queue.Queue = queue.Queue()
+        self.done: queue.Queue = queue.Queue()
+        self.items: dict[str, list[pytest.Function]] = {}
+        # Named from the folder above, two folders of tests in one process do not get each other's.
+        arguments = [
+            *QUIET,
+            *(f"-pno:{name}" for name in UNUSED),
+            f"--rootdir={tests.parent}",
+            str(tests),
+        ]
+        self.thread = threading.Thread(target=self.run, args=(arguments,), daemon=True)
+        self.thread.start()
+        # Two threads must not parse Python at the same time: CPython's parser keeps count of its
+        # depth for both in one place, and fails now and then with a SystemError.
+        self.wait_until_collected()
+
+    def wait_until_collected(self) -> None:
+        """Once, before anything is asked. Raises CourseError where they could not be."""
+        if (trouble := self.done.get(timeout=LONGEST_START)) is not None:
+            raise CourseError(f"the graders could not be collected: {trouble}")
+
+    def run(self, arguments: list[str]) -> None:
+        """In the thread: pytest, with this object as a plugin of its own."""
+        code = pytest.main(arguments, plugins=[self])
+        self.done.put(f"pytest ended with {code!r}; run `pytest {arguments[-1]}` to see why")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Sort the tests by chapter, then serve attempts until told to stop."""
+        if session.testsfailed:
+            raise pytest.UsageError("not every file could be collected")
+        for item in (item for item in session.items if isinstance(item, pytest.Function)):
+            self.items.setdefault(chapter_of(item.path), []).append(item)
+        self.done.put(None)
+        while (work := self.work.get()) is not None:
+            try:
+                self.done.put(self.check(session, *work))
+            except Exception as error:  # told to the caller, who is in another thread
+                self.done.put(error)
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        """The report of a failed check without a traceback: its diagnosis says it all.
+
+        pytest would parse the sources of all frames on the way, for every failure of every
+        attempt. Errors of a test itself are left to it.
+        """
+        if call.when != "call" or not (call.excinfo and call.excinfo.errisinstance(Wrong)):
+            return None
+        return pytest.TestReport(
+            item.nodeid,
+            item.location,
+            {},
+            "failed",
+            "",
+            call.when,
+            duration=call.duration,
+            start=call.start,
+            stop=call.stop,
+        )
+
+    def check(
+        self, session: pytest.Session, attempt: Attempt, exercise: str | None
+    ) -> list[CheckResult]:
+        """Run the chapter's tests on an attempt, or those of one exercise."""
+        session.config.stash[CURRENT] = attempt
+        items = self.tests(attempt.chapter.name, exercise)
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            if RESULT in item.stash:
+                del item.stash[RESULT]  # nobody gets the result of the attempt before
+            runtestprotocol(item, nextitem=following, log=False)
+        return [item.stash[RESULT] for item in items]
+
+    def tests(self, chapter: str, exercise: str | None = None) -> list[pytest.Function]:
+        """The collected tests of a chapter, or of one exercise in it."""
+        return [i for i in self.items[chapter] if exercise in (None, exercise_judged(i))]
+
+    def results(self, attempt: Attempt, exercise: str | None = None) -> list[CheckResult]:
+        """Run the cases, then every test on what was seen. Raises what the tests themselves raise.
+
+        The cases run in the caller's thread, where they can be interrupted.
+        """
+        attempt.run([exercise] if exercise else ())
+        self.work.put((attempt, exercise))
+        results = self.done.get()
+        if isinstance(results, Exception):
+            raise results
+        return results
+
+    def close(self) -> None:
+        """End the session."""
+        self.work.put(None)
+        self.thread.join(5)

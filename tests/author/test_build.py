@@ -1,0 +1,136 @@
+"""`tensorgrade build --check` passes as things are, and fails for every reason that it should."""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from tensorgrade.author.building.derive import derive, text_file, with_hints
+from tensorgrade.author.building.reference_files import reference_paths
+from tensorgrade.author.building.same import same_fingerprints, same_references
+from tensorgrade.author.building.script import read_script, stub_text, without_solutions
+from tensorgrade.author.proofs import complaints as checks
+from tensorgrade.author.proofs.complaints import complaints, failing_solutions
+from tensorgrade.author.recording.references import build_exercise
+from tensorgrade.course import Chapter, Exercise
+from tensorgrade.exchange.references import References, load_references
+from tensorgrade.project import Project
+from tensorgrade.recognition.fingerprints import Fingerprints, load_fingerprints
+
+CHAPTER = "ch1_simplified_attention"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_everything_derived_is_fresh(project):
+    """As far as what it was made from tells; `make check` makes all of it anew."""
+    files = derive(project)
+    assert len(files) > 40
+    assert complaints(project, files) == [] and failing_solutions(project) == []
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_a_part_that_is_made_anew_is_the_stored_one(project, hidden):
+    chapter, exercise = "ch4_multi_head_attention", "split_heads"
+    references, prints = build_exercise(str(project.root), chapter, exercise, hidden)
+    stored, stored_prints = (
+        load(path)
+        for load, path in zip(
+            (load_references, load_fingerprints),
+            reference_paths(project, chapter, hidden),
+            strict=True,
+        )
+    )
+    own = References(chapter, hidden, tuple(stored.of(exercise)))
+    assert len(own.entries) > 3 and same_references(own, references)
+    kept = Fingerprints({exercise: stored_prints.by_exercise[exercise]})
+    assert len(prints) > 10 and same_fingerprints(kept, Fingerprints({exercise: prints}))
+
+
+@pytest.fixture
+def copy(project, tmp_path):
+    """A copy of the course's own folders, to be spoilt."""
+    for name in ("solutions", "exercises", "graders"):
+        shutil.copytree(
+            project.root / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(project.root / "course_config.py", tmp_path)
+    return Project(tmp_path)
+
+
+def test_a_stale_stub_is_found(copy):
+    script = read_script(copy.solution(CHAPTER))
+    file = text_file(copy.exercises / f"{CHAPTER}.py", stub_text(script))
+    assert file.fresh()
+    file.path.write_text(file.path.read_text("utf-8") + "\n# edited", "utf-8")
+    assert not file.fresh()
+
+
+def test_a_solved_stub_is_found(copy):
+    shutil.copy(copy.solution(CHAPTER), copy.exercises)
+    said = checks.solved_stubs(copy, copy.course.chapter(CHAPTER))
+    assert f"{CHAPTER}: the stub of softmax is solved already" in said
+
+
+def test_a_missing_hint_point_or_mistake_is_found(project):
+    script = read_script(project.solution(CHAPTER))
+    chapter = next(c for c in with_hints(project).chapters if c.name == CHAPTER)
+    assert checks.chapter_complaints(project, chapter, script) == []
+    bare = replace(
+        chapter, exercises=tuple(replace(e, hints=(), points=0) for e in chapter.exercises)
+    )
+    said = "\n".join(checks.chapter_complaints(project, bare, script))
+    assert "softmax has fewer than 2 hints" in said and "softmax has no points" in said
+    other = Chapter(CHAPTER, "", (*chapter.exercises, Exercise("nobody_wrote_this", 1, ("a", "b"))))
+    said = "\n".join(checks.chapter_complaints(project, other, script))
+    assert (
+        "nobody_wrote_this has no mistake" in said and "nobody_wrote_this has no docstring" in said
+    )
+
+
+def test_a_stray_file_is_found(copy):
+    (copy.exercises / "notes.txt").write_text("mine")
+    (copy.graders / "references" / "old.safetensors").write_bytes(b"")
+    said = checks.strays(copy, [])
+    assert any("exercises/notes.txt" in line for line in said)
+    assert any("graders/references/old.safetensors" in line for line in said)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_failing_solution_is_found(copy):
+    path = copy.solution(CHAPTER)
+    path.write_text(
+        path.read_text("utf-8").replace("return inputs @ query", "return inputs @ query + 1"),
+        "utf-8",
+    )
+    assert "fail their own tests" in checks.failing_solutions(copy)[0]
+
+
+def test_no_stub_holds_a_solution(project):
+    for chapter in project.course.chapters:
+        text = (project.exercises / f"{chapter.name}.py").read_text("utf-8")
+        assert "SOLUTION" not in text and text.count("raise NotImplementedError") >= len(
+            chapter.exercises
+        )
+
+
+def test_regions_keep_their_indentation():
+    source = "class A:\n    def f(self):\n"
+    source += "        ### BEGIN SOLUTION\n        x = 1\n        ### END SOLUTION\n"
+    assert (
+        without_solutions(source)
+        == "class A:\n    def f(self):\n        raise NotImplementedError\n"
+    )
+
+
+def test_the_sample_class_has_trouble_in_it(project, tmp_path):
+    from tensorgrade.author.proofs.sample_class import TROUBLE, write_sample_class
+
+    assert write_sample_class(project, tmp_path, 30) == 120
+    texts = [path.read_bytes() for path in tmp_path.glob("*/*/*.py")]
+    signs = (b"((", b"while True", b"a_package_that_is_not_there", b"os._exit", b"input(", b"\xe9")
+    assert len(signs) == len(TROUBLE)
+    for sign in signs:
+        assert any(sign in text for text in texts), sign
+    assert all(b"made-up learner" in text for text in texts)

@@ -1,0 +1,181 @@
+"""The learner's kit: complete, usable on its own, and free of everything hidden, by content."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tensorgrade.author.building.script import read_script
+from tensorgrade.author.bundle import files_of_kit, write_kit
+from tensorgrade.exchange.references import load_references
+
+# Runs a module without the finder of an editable install, which would fill gaps in the kit.
+ALONE = """
+import runpy, sys
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
+sys.argv = sys.argv[1:]
+runpy.run_module(sys.argv[0], run_name="__main__")
+"""
+
+
+# Imports every module below a folder, and says how many there were.
+IMPORT_ALL = """
+import importlib, pathlib, sys
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder).lower()]
+paths = [path.with_suffix("") for path in sorted(pathlib.Path("tensorgrade").rglob("*.py"))]
+for path in paths:
+    importlib.import_module(".".join(path.parts).removesuffix(".__init__"))
+print(len(paths))
+"""
+
+
+@pytest.fixture(scope="module")
+def kit(request):
+    """The kit's files by path; zips inside it are opened too."""
+    from tensorgrade.project import find_project
+
+    files = files_of_kit(find_project(request.path.parent))
+    for name in [name for name in files if name.endswith(".zip")]:
+        import io
+
+        with zipfile.ZipFile(io.BytesIO(files[name])) as inner:
+            files |= {f"{name}!{part}": inner.read(part) for part in inner.namelist()}
+    return files
+
+
+def solution_lines(project) -> set[str]:
+    """Telling lines of the reference solutions, without their indentation."""
+    found = set()
+    for chapter in project.course.chapters:
+        for cell in read_script(project.solution(chapter.name)).exercises.values():
+            for region in re.findall(
+                r"### BEGIN SOLUTION(.*?)### END SOLUTION", cell.source, re.DOTALL
+            ):
+                found |= {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
+    return found
+
+
+def test_no_line_of_a_solution(project, kit):
+    lines = solution_lines(project)
+    assert len(lines) > 40
+    for name, content in kit.items():
+        text = content.decode("utf-8", "ignore")
+        assert not {line for line in lines if line in text}, name
+
+
+def test_no_line_of_a_hidden_test_or_a_mistake(project, kit):
+    # The course's own checks go to learners as they are; the rest of the graders does not.
+    hidden = [path for path in project.graders.rglob("*.py") if path.name != "checks.py"]
+    assert len(hidden) > 25
+    public = "".join(path.read_text("utf-8") for path in project.exercises.glob("test_*.py"))
+    lines = {line.strip() for path in hidden for line in path.read_text("utf-8").splitlines()}
+    shared_words = {m.message for m in project.mistakes}
+    lines = {
+        line
+        for line in lines
+        if len(line) > 40
+        and line not in public
+        and not any(line.strip('"') in m for m in shared_words)
+    }
+    code = {
+        line
+        for line in lines
+        if any(c in line for c in "=@(") and not line.startswith(("from tensorgrade", '"'))
+    }
+    assert len(code) > 100
+    for name, content in kit.items():
+        text = content.decode("utf-8", "ignore")
+        assert not {line for line in code if line in text}, name
+
+
+def is_code(text: str) -> bool:
+    """Long enough to be telling, and more than the name of a shape."""
+    return len(text) > 30 and any(c in text for c in ".=@")
+
+
+def test_no_code_of_a_mistake(project, kit):
+    made = {
+        new
+        for m in project.mistakes
+        for edits in m.edits.values()
+        for _, new in edits
+        if is_code(new)
+    }
+    assert len(made) > 50
+    for name, content in kit.items():
+        text = content.decode("utf-8", "ignore")
+        assert not {new for new in made if new in text}, name
+
+
+def test_no_hidden_reference(project, kit):
+    needles = []
+    for chapter in project.course.chapters:
+        references = load_references(project.graders / "references" / f"{chapter.name}.safetensors")
+        for case, expected in references.entries:
+            for tensor in [*case.tensors.values(), *expected.tensors.values()]:
+                if (
+                    tensor.is_floating_point()
+                    and tensor.numel() >= 3
+                    and len(set(tensor.flatten()[:3].tolist())) == 3
+                ):
+                    needles.append(tensor.flatten()[:3].numpy().tobytes())
+    assert len(needles) > 200
+    everything = b"\0".join(kit.values())
+    assert not [needle for needle in needles if needle in everything]
+
+
+def test_no_course_seed(project, kit):
+    seed = str(project.course.seed).encode()
+    assert len(seed) >= 6 and not [name for name, content in kit.items() if seed in content]
+    assert json.loads(kit["exercises/course.json"])["seed"] is None
+
+
+def test_what_learners_need_is_there(project, kit):
+    for chapter in project.course.chapters:
+        assert {f"exercises/{chapter.name}.py", f"exercises/test_{chapter.name}.py"} <= set(kit)
+    assert {"README.md", "AGENTS.md", "pyproject.toml", "exercises/course.json"} <= set(kit)
+    assert not [name for name in kit if name.startswith(("graders", "solutions", "source"))]
+
+
+def test_every_module_of_it_imports(project, tmp_path):
+    write_kit(project, tmp_path / "kit.zip")
+    with zipfile.ZipFile(tmp_path / "kit.zip") as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "kit"
+    run = subprocess.run(
+        [sys.executable, "-c", IMPORT_ALL],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) > 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_it_works_on_its_own(project, tmp_path):
+    write_kit(project, tmp_path / "kit.zip")
+    with zipfile.ZipFile(tmp_path / "kit.zip") as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "kit"
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def run(*command):
+        command = [sys.executable, "-c", ALONE, *command]
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+    fresh = run("pytest", "exercises")
+    assert fresh.returncode == 1 and "to do" in fresh.stdout and "Traceback" not in fresh.stdout
+    for chapter in project.course.chapters:
+        source = project.solution(chapter.name).read_text("utf-8")
+        (folder / "exercises" / f"{chapter.name}.py").write_text(source, "utf-8")
+    solved = run("pytest", "exercises")
+    assert solved.returncode == 0, solved.stdout
+    assert "hint 1" in run("tensorgrade.cli", "hint", "softmax").stdout
+    assert "not part of the learner's kit" in run("tensorgrade.cli", "build").stderr

@@ -1,0 +1,59 @@
+"""Cases are data: numbers are drawn in the order in which they stand, each drawing once."""
+
+import torch
+
+from tensorgrade.author import call, case, computed, construct, describe, load, normal, weights
+from tensorgrade.exchange.cases import Draw, seed_for
+
+
+def recorded(*steps, **settings):
+    return case("group/one", *steps, **settings).recorded("f", 5)
+
+
+def draw(dtype=torch.float64):
+    """The numbers that the recorded case draws."""
+    return Draw(seed_for(5, "f", "group/one"), dtype)
+
+
+def test_numbers_are_drawn_in_the_order_in_which_they_stand():
+    made, numbers = recorded(call(x=normal(2, 3), gradient=normal(4))), draw()
+    assert made.tensors["0.x"].equal(numbers.normal(2, 3))
+    assert made.tensors["result.gradient"].equal(numbers.normal(4))
+    turned, numbers = recorded(call(gradient=normal(4), x=normal(2, 3))), draw()
+    assert turned.tensors["result.gradient"].equal(numbers.normal(4))
+
+
+def test_a_drawing_that_stands_twice_is_drawn_once():
+    x = normal(3)
+    made = recorded(call(x=x, result="a"), call(x=2 * x - 1, result="b"))
+    assert made.tensors["1.x"].equal(2 * made.tensors["0.x"] - 1)
+
+
+def test_cases_from_a_loop_keep_their_own_values():
+    made = [recorded(call(n=n, x=normal(n))) for n in (1, 2, 3)]
+    assert [one.steps[0]["arguments"]["n"] for one in made] == [1, 2, 3]
+    assert [len(one.tensors["0.x"]) for one in made] == [1, 2, 3]
+
+
+def test_float32_and_what_functions_make():
+    made = recorded(call(x=computed(torch.softmax, normal(4), -1)), dtype=torch.float32)
+    assert made.tensors["0.x"].equal(draw(torch.float32).normal(4).softmax(-1))
+
+
+def test_a_call_goes_to_the_object_made_last_or_to_the_exercise():
+    function = recorded(call(x=1))
+    assert function.steps[0]["name"] == "f"
+    v2, v1 = construct("V2", given=True), construct("V1", given=True)
+    steps = recorded(
+        v2, v1, load({"w": weights(2)}, on=v2), call(x=1), call("f", a=v2), describe("v2", on=v2)
+    ).steps
+    targets = [step.get("on") for step in steps]
+    assert targets == [None, None, "object0", "object1", None, "object0"]
+    assert steps[4]["arguments"] == {"a": {"object": "object0"}}
+
+
+def test_a_function_may_say_what_data_cannot():
+    def write(attempt, draw):
+        attempt.call("g", x=draw.normal(2))
+
+    assert recorded(write).steps[0]["name"] == "g"

@@ -1,0 +1,114 @@
+"""Every mistake is noticed by a hidden test, every hidden test earns its points, and mistakes get
+their names: the figures that the README gives."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.author.proofs.figures import Trial, measure, named_rightly, report
+from tensorgrade.author.proofs.kill_matrix import (
+    BROKEN,
+    JUDGED,
+    SURVIVED,
+    ExerciseMatrix,
+    HiddenTest,
+    kill_page,
+    unproved,
+)
+from tensorgrade.author.recording.mistakes import mistake, on
+from tensorgrade.testing.warm_session import WarmSession
+
+FEWEST = {"CausalAttention": 30, "MultiHeadAttention": 30}
+VALUES = HiddenTest("test_f_values", "Values.", guard=False)
+INPUTS = HiddenTest("test_f_inputs", "Inputs.", guard=True)
+
+
+def matrix(*rows, tests=(VALUES, INPUTS)):
+    """A made-up matrix with the mistakes m0, m1, …"""
+    return ExerciseMatrix("f", tests, {f"m{i}": row for i, row in enumerate(rows)})
+
+
+def test_a_matrix_without_gaps_is_proved():
+    assert unproved([matrix((JUDGED, SURVIVED), (BROKEN, BROKEN))]) == []
+
+
+def test_a_mistake_that_nobody_notices_is_reported():
+    assert unproved([matrix((JUDGED, SURVIVED), (SURVIVED, SURVIVED))]) == [
+        "f: no hidden test notices m1"
+    ]
+
+
+def test_a_test_that_sees_only_broken_code_proves_nothing():
+    (gap,) = unproved([matrix((BROKEN, BROKEN))])
+    assert gap.startswith("test_f_values notices no mistake")
+
+
+def test_a_guard_that_notices_a_mistake_is_stale():
+    (gap,) = unproved([matrix((JUDGED, JUDGED))])
+    assert gap == "test_f_inputs is marked as a guard but notices 1 mistakes"
+
+
+def test_what_only_one_test_notices_is_counted():
+    assert matrix((JUDGED, SURVIVED), (JUDGED, JUDGED)).alone(0) == 1
+
+
+def test_there_are_enough_mistakes_for_every_exercise(project):
+    for chapter in project.course.chapters:
+        for exercise in chapter.exercises:
+            count = sum(exercise.name in known.edits for known in project.mistakes)
+            assert count >= FEWEST.get(exercise.name, 10), (exercise.name, count)
+
+
+def test_every_message_is_one_or_two_sentences(project):
+    for known in project.mistakes:
+        assert known.message.endswith((".", "?")), known.name
+        assert 15 < len(known.message) < 240, known.name
+
+
+def test_a_name_counts_only_where_it_is_complete():
+    known = [mistake(name, "…", on("f", ("a", "b"))) for name in ("one", "two")]
+    trial = Trial("ch", "f", ("one", "two"), True, True, ("one",))
+    assert not named_rightly(trial, known)
+    assert named_rightly(replace(trial, named=("two", "one")), known)
+    assert not named_rightly(replace(trial, mistakes=("one",), named=("one", "two")), known)
+
+
+def test_a_mistake_that_looks_like_another_goes_by_its_name_in_that_exercise_only():
+    known = [
+        mistake("one", "…", on("f", ("a", "b"))),
+        mistake("two", "…", on("f g", ("a", "c")), same_as="one"),
+    ]
+    assert named_rightly(Trial("ch", "f", ("two",), True, True, ("one",)), known)
+    assert not named_rightly(Trial("ch", "g", ("two",), True, True, ("one",)), known)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_kill_matrix_has_no_gap_and_its_page_is_fresh(project):
+    text, matrices = kill_page(project)
+    assert unproved(matrices) == []
+    assert (project.root / "docs" / "kill_matrix.md").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_mistakes_are_caught_and_named(project):
+    figures = measure(project, project.root / "tests" / "right_answers")
+    said = report(figures, project.mistakes)
+    assert len(figures.pairs) == 2 * 200 and len(figures.singles) > 800, said
+    assert all(t.caught and named_rightly(t, project.mistakes) for t in figures.singles), said
+    for hidden in (True, False):
+        named = [named_rightly(t, project.mistakes) for t in figures.pairs if t.hidden is hidden]
+        assert sum(named) >= 0.8 * len(named), said
+    assert all(trial.caught for trial in figures.pairs), said
+    assert figures.right > 100 and figures.misnamed == [], said
+
+
+def test_two_folders_of_tests_in_one_process_keep_apart(project):
+    sessions = [WarmSession(folder) for folder in (project.graders, project.exercises)]
+    for session, folder in zip(sessions, (project.graders, project.exercises), strict=True):
+        for chapter in project.course.chapters:
+            files = {item.function.__code__.co_filename for item in session.tests(chapter.name)}
+            assert files and all(Path(file).is_relative_to(folder) for file in files)
+        session.close()

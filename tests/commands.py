@@ -1,0 +1,61 @@
+"""This repository's commands, run in forks of one process that has imported what they all need.
+
+A fresh interpreter spends seconds on importing torch before a command says its first word.
+"""
+
+import gc
+import multiprocessing
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+WARM = multiprocessing.get_context("forkserver")
+WARM.set_forkserver_preload(
+    ["torch", "safetensors.torch", "rich.prompt", "nbgrader.apps.nbgraderapp"]
+)
+# These two import for a second at the end of a run, for nothing; learners do not have them.
+PLUGINS = {"PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio"}
+
+
+def run_pytest(*arguments: object, **options) -> subprocess.CompletedProcess:
+    """What pytest writes, started as a learner starts it."""
+    return run("pytest", "-p", "no:cacheprovider", *arguments, **options)
+
+
+def run(
+    module: str, *arguments: object, cwd: Path = ROOT, timeout: float = 300, **environment: str
+) -> subprocess.CompletedProcess:
+    """What `python -m MODULE ARGUMENTS` writes, and its exit status."""
+    command = [module, *map(str, arguments)]
+    with tempfile.TemporaryDirectory() as folder:
+        written = [Path(folder) / name for name in ("stdout", "stderr")]
+        process = WARM.Process(
+            target=run_here, args=(command, cwd, os.environ | PLUGINS | environment, written)
+        )
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            raise subprocess.TimeoutExpired(command, timeout)
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in written]
+        return subprocess.CompletedProcess(command, process.exitcode, *texts)
+
+
+def run_here(command: list[str], cwd: Path, environment: dict, written: list[Path]) -> None:
+    """Be the command: its folder, its environment, its output; what a new interpreter would set."""
+    for number, path in enumerate(written, 1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+    gc.freeze()  # else every collection goes through all of torch
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = list(command)
+    try:
+        runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+    finally:
+        threading._shutdown()  # ends pools of processes, before anybody waits for their processes

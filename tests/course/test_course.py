@@ -1,0 +1,87 @@
+"""The course is the one that was agreed on: names, signatures, points."""
+
+import ast
+
+import pytest
+
+from tensorgrade.grader_files import grader_path, syntax_of
+
+SIGNATURES = {
+    "attention_scores": "query inputs",
+    "softmax_naive": "x",
+    "softmax": "x dim=-1",
+    "context_vector": "query inputs",
+    "simplified_self_attention": "inputs",
+    "project_qkv": "x W_query W_key W_value",
+    "attention_weights": "queries keys",
+    "scaled_dot_product_attention": "queries keys values",
+    "SelfAttention_v1": "d_in d_out",
+    "SelfAttention_v2": "d_in d_out qkv_bias=False",
+    "copy_v2_into_v1": "v2 v1",
+    "causal_mask": "context_length",
+    "mask_and_renormalize": "attn_weights",
+    "causal_attention_weights": "attn_scores d_k",
+    "inverted_dropout": "attn_weights p training=True",
+    "CausalAttention": "d_in d_out context_length dropout qkv_bias=False",
+    "MultiHeadAttentionWrapper": "d_in d_out context_length dropout num_heads qkv_bias=False",
+    "split_heads": "x num_heads",
+    "merge_heads": "x",
+    "trace_shapes": "b num_tokens d_in d_out num_heads",
+    "MultiHeadAttention": "d_in d_out context_length dropout num_heads qkv_bias=False",
+}
+
+
+def test_twenty_one_exercises_in_four_chapters(project):
+    names = [e.name for chapter in project.course.chapters for e in chapter.exercises]
+    assert names == list(SIGNATURES) and len(project.course.chapters) == 4
+
+
+@pytest.mark.parametrize("folder", ["solutions", "exercises"])
+def test_signatures(project, folder):
+    found = {}
+    for chapter in project.course.chapters:
+        tree = ast.parse((project.root / folder / f"{chapter.name}.py").read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                found[node.name] = signature(node.args)
+            elif isinstance(node, ast.ClassDef):
+                init = next(n for n in node.body if getattr(n, "name", "") == "__init__")
+                found[node.name] = signature(init.args)
+    assert found == SIGNATURES
+
+
+def signature(arguments: ast.arguments) -> str:
+    """Parameter names with their defaults, `self` left out."""
+    names = [a.arg for a in arguments.args if a.arg != "self"]
+    defaults = [ast.unparse(d) for d in arguments.defaults]
+    plain = names[: len(names) - len(defaults)]
+    optional = zip(names[len(plain) :], defaults, strict=True)
+    return " ".join(plain + [f"{name}={default}" for name, default in optional])
+
+
+FACTS = {"keeps_inputs", "has_parameters", "has_buffer", "does_not_grow", "refuses"}
+FACTS |= {"avoids", "avoids_softmax", "avoids_dropout"}
+
+
+def test_facts_carry_at_most_a_tenth(project):
+    """Checks that rest on what the learner's process says of itself are worth little."""
+    for chapter in project.course.chapters:
+        for exercise in chapter.exercises:
+            tree = syntax_of(grader_path(project.graders, chapter.name, exercise.name))
+            points = sum(
+                points_of(test) for test in tree.body if rests_on_facts(test, exercise.name)
+            )
+            assert points <= 0.1 * exercise.points + 1e-9, exercise.name
+
+
+def rests_on_facts(node, exercise: str) -> bool:
+    """Whether a test of this exercise makes a check on facts."""
+    markers = getattr(node, "decorator_list", ())
+    if not markers or markers[0].func.id != "exercise" or markers[0].args[0].value != exercise:
+        return False
+    return any(isinstance(n, ast.Attribute) and n.attr in FACTS for n in ast.walk(node))
+
+
+def points_of(node: ast.FunctionDef) -> float:
+    """The points that a test's marker names."""
+    return next(k.value.value for k in node.decorator_list[0].keywords if k.arg == "points")

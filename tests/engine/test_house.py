@@ -1,0 +1,90 @@
+"""Imports in the engine run one way, from the top floor down, and nothing lies about unused."""
+
+import ast
+
+import pytest
+
+from .imports import IMPORTS, MODULES, imported_names, importers_of
+
+# From the ground up. What stands on one floor does not import its neighbours.
+FLOORS = [
+    {"marker", "folders", "course", "processes"},
+    {"runner", "grader_files"},
+    {"isolation", "exchange", "course_sources"},
+    {"sources"},
+    {"project", "recognition"},
+    {"judging"},
+    {"attempts"},
+    {"views"},
+    {"testing"},
+    {"learner", "instructor", "author"},
+    {"notebook", "nbgrader_plugin"},
+    {"cli", "tensorgrade"},
+]
+HEIGHT = {part: height for height, floor in enumerate(FLOORS) for part in floor}
+COURSE_FOLDERS = {"graders", "exercises", "solutions", "course_config"}
+# Started by a command, pytest, nbgrader or a notebook; or as a program, away from this process.
+ENTRY_POINTS = {
+    "tensorgrade",
+    "tensorgrade.cli",
+    "tensorgrade.notebook",
+    "tensorgrade.testing.plugin",
+    "tensorgrade.nbgrader_plugin.autograding",
+    "tensorgrade.nbgrader_plugin.collecting",
+    "tensorgrade.nbgrader_plugin.tidying",
+    "tensorgrade.runner.probe",
+    "tensorgrade.runner.step_down",
+    "tensorgrade.runner.warm",
+}
+FOLDERS = [name for name, path in MODULES.items() if path.name == "__init__.py"]
+
+
+def part_of(module: str) -> str:
+    """The folder of the engine (or the file right below it) that a module lies in."""
+    return module.removeprefix("tensorgrade.").split(".")[0]
+
+
+def test_imports_go_down_only():
+    arrows = [(name, other) for name, imports in IMPORTS.items() for other in imports]
+    between = [(a, b) for a, b in arrows if part_of(a) != part_of(b)]
+    assert between
+    assert [(a, b) for a, b in between if HEIGHT[part_of(a)] <= HEIGHT[part_of(b)]] == []
+
+
+def test_the_runner_stands_alone():
+    runner = [name for name in MODULES if part_of(name) == "runner"]
+    assert runner
+    for module in runner:
+        assert {part_of(name) for name in IMPORTS[module]} <= {"runner"}, module
+
+
+def test_the_engine_imports_nothing_of_the_course():
+    for module in MODULES:
+        outermost = {name.split(".")[0] for name in imported_names(module)}
+        assert not outermost & COURSE_FOLDERS, module
+
+
+def test_no_modules_import_each_other_in_a_ring():
+    left = {module: set(imports) for module, imports in IMPORTS.items()}
+    while free := [module for module, imports in left.items() if not imports & left.keys()]:
+        for module in free:
+            del left[module]
+    assert left == {}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_says_what_it_is(folder):
+    text = ast.get_docstring(ast.parse(MODULES[folder].read_text(encoding="utf-8")))
+    assert text and text.partition("\n")[0].endswith(".")
+
+
+def test_every_module_is_imported_or_an_entry_point():
+    unused = {module for module in MODULES if not importers_of(module)}
+    assert unused - set(FOLDERS) - ENTRY_POINTS == set()
+    assert ENTRY_POINTS - set(MODULES) == set()
+
+
+def test_few_modules_have_only_one_importer():
+    """A module that one other imports is mostly a part of it that was cut off."""
+    lonely = [module for module in MODULES if len(importers_of(module)) == 1]
+    assert len(lonely) <= 25, lonely

@@ -1,0 +1,38 @@
+"""Pages name files that are there; docs/house.md names every folder of the engine too."""
+
+import re
+
+import pytest
+
+from .imports import ROOT
+
+PAGE = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
+ENGINE = ROOT / "tensorgrade"
+NAMED = sorted(set(re.findall(r"[\w/]+\.py\b|\b[a-z_]+(?:/[a-z_]+)*/(?=\s|`|$)", PAGE)))
+
+
+def test_the_page_names_many_files():
+    assert len([name for name in NAMED if name.endswith(".py")]) >= 20
+
+
+OUR_FILES = re.compile(r"\b(?:tests|benchmarks|docs|kit)/[\w./-]*\w")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", ROOT / "course_config.py", *sorted((ROOT / "docs").glob("*.md"))],
+    ids=lambda page: page.name,
+)
+def test_what_a_page_names_of_ours_exists(page):
+    names = OUR_FILES.findall(page.read_text(encoding="utf-8"))
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_the_page_names_exists(name):
+    assert (ENGINE / name).exists() or (ROOT / name).exists()
+
+
+def test_every_folder_of_the_engine_is_on_the_page():
+    folders = [path.parent.name for path in ENGINE.glob("*/__init__.py")]
+    assert [folder for folder in folders if f"{folder}/" not in PAGE] == []

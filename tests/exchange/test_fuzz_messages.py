@@ -1,0 +1,187 @@
+"""Whatever bytes a child sends, reading them ends in a checked record or in BadMessage."""
+
+import io
+import json
+import struct
+from dataclasses import asdict
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save
+
+from tensorgrade.exchange.observation import (
+    DTYPES,
+    MOST_ITEMS,
+    MOST_TENSORS,
+    Loaded,
+    Observation,
+    read_loaded,
+    read_observation,
+    tidy,
+)
+from tensorgrade.exchange.text import LONGEST_TEXT, printable
+from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
+
+LENGTH = struct.Struct("<Q")
+WORDS = st.text(max_size=8)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=20,
+)
+DTYPE_NAMES = ["F64", "F32", "F16", "BF16", "I64", "U8", "BOOL", "F8_E4M3", "C64", "?"]
+TENSOR_HEADERS = st.dictionaries(
+    st.text(max_size=6),
+    st.fixed_dictionaries(
+        {
+            "dtype": st.sampled_from(DTYPE_NAMES),
+            "shape": st.lists(st.integers(-2, 1 << 64), max_size=4),
+            "data_offsets": st.lists(st.integers(-1, 1 << 64), min_size=2, max_size=2),
+        }
+    )
+    | JSON,
+    max_size=3,
+)
+
+
+def framed(header: bytes, tensors: bytes) -> bytes:
+    """A message with these two parts, whatever they are."""
+    return LENGTH.pack(len(header)) + header + tensors
+
+
+def tensor_part(header, body: bytes) -> bytes:
+    """safetensors' own form, with any header."""
+    text = json.dumps(header).encode()
+    return LENGTH.pack(len(text)) + text + body
+
+
+def reads(read, *arguments):
+    """What a reader gives, or None where it says BadMessage; any other error fails the test."""
+    try:
+        return read(*arguments)
+    except BadMessage:
+        return None
+
+
+def check_text(value) -> None:
+    """Every text in a record is printable and bounded."""
+    if isinstance(value, str):
+        assert len(value) <= LONGEST_TEXT + 1
+        assert all(c.isprintable() or c in "\n\t" for c in value)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            check_text(key), check_text(part)
+    elif isinstance(value, (list, tuple)):
+        assert len(value) <= MOST_ITEMS
+        for part in value:
+            check_text(part)
+
+
+def check_observation(found: Observation) -> None:
+    """An Observation keeps what its docstring promises."""
+    assert found.status == "answered"
+    assert len(found.tensors) <= MOST_TENSORS
+    assert all(t.dtype in DTYPES and t.device.type == "cpu" for t in found.tensors.values())
+    assert all(isinstance(v, dict) for v in found.values.values()) and isinstance(found.facts, dict)
+    error = found.error and asdict(found.error)
+    check_text([found.values, found.facts, error, list(found.tensors)])
+    found.fact("a", "b", default=[])
+
+
+def check_loaded(found: Loaded) -> None:
+    """A Loaded keeps what its docstring promises."""
+    assert all(isinstance(name, str) for name in found.names)
+    check_text([found.names, *map(asdict, found.problems)])
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes(message):
+    """Noise is no message."""
+    for read in (unpack, read_loaded, lambda m: read_observation(m, "a")):
+        reads(read, message)
+
+
+@given(JSON, TENSOR_HEADERS, st.binary(max_size=64))
+def test_any_header_and_tensors(header, tensors, body):
+    """Any JSON in front, any safetensors header behind."""
+    message = framed(json.dumps(header).encode(), tensor_part(tensors, body))
+    for read in (unpack, read_loaded, lambda m: read_observation(m, "a")):
+        reads(read, message)
+
+
+@given(st.fixed_dictionaries({"values": JSON, "facts": JSON, "error": JSON}), st.binary(max_size=9))
+def test_any_reply_to_a_case(parts, body):
+    """The right keys with anything in them."""
+    message = framed(json.dumps({"id": "a"} | parts).encode(), save({"x": torch.zeros(2)}))
+    if found := reads(read_observation, message, "a"):
+        check_observation(found)
+    assert reads(read_observation, message, "b") is None, "another case's id is refused"
+    assert reads(read_observation, message + body + b"x", "a") is None, "so is a longer message"
+
+
+@given(st.fixed_dictionaries({"names": JSON, "problems": JSON}))
+def test_any_reply_to_load(header):
+    """The right keys with anything in them, and problems of the right form with odd parts."""
+    if found := reads(read_loaded, pack(header)):
+        check_loaded(found)
+
+
+ERRORS = st.fixed_dictionaries(
+    {"type": JSON, "text": JSON, "line": JSON, "source": JSON, "function": JSON}
+)
+PROBLEMS = st.fixed_dictionaries({"names": st.lists(JSON, max_size=3), "error": ERRORS})
+
+
+@given(st.lists(PROBLEMS, max_size=4))
+def test_any_problem(problems):
+    """Errors with parts of any type become errors with parts of the right type."""
+    found = read_loaded(pack({"names": [], "problems": problems}))
+    assert len(found.problems) == len(problems)
+    check_loaded(found)
+
+
+@given(st.binary(max_size=200))
+def test_cut_off_anywhere(extra):
+    """A true message that was cut short, or bent in the middle, is no message or a checked one."""
+    message = pack({"id": "a", "values": {}, "facts": {}, "error": None}, {"x": torch.ones(3)})
+    for cut in range(0, len(message), 7):
+        assert reads(read_observation, message[:cut], "a") is None
+        bent = message[:cut] + extra + message[cut + len(extra) :]
+        if found := reads(read_observation, bent, "a"):
+            check_observation(found)
+
+
+@given(JSON)
+@settings(max_examples=300)
+def test_tidy_bounds_everything(value):
+    """Depth, number and characters are bounded; what it gives is JSON again."""
+    tidied = tidy(value)
+    check_text(tidied)
+    json.dumps(tidied)
+
+
+def test_tidy_bounds_depth():
+    """A list of lists a thousand deep ends at a bounded depth."""
+    value: list = []
+    for _ in range(500):
+        value = [value]
+    assert json.dumps(tidy(value)).count("[") < 10
+
+
+@given(st.text())
+def test_printable_text(text):
+    """No control character passes, and short printable text stays as it is."""
+    shown = printable(text)
+    check_text(shown)
+    if len(text) <= LONGEST_TEXT and text.isprintable():
+        assert shown == text
+
+
+@given(st.binary(max_size=100))
+def test_receive_from_any_stream(content):
+    """The reader inside the sandbox never waits for more than the stream holds."""
+    stream = io.BytesIO(content)
+    reasonable = len(content) < 8 or LENGTH.unpack_from(content)[0] < 1 << 30
+    found = receive(stream) if reasonable else None
+    assert found is None or len(found) <= len(content)

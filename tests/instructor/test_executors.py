@@ -1,0 +1,193 @@
+"""Hand-ins come back exactly once from any engine of workers, whoever dies on the way."""
+
+import os
+import re
+from collections import Counter
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor import grader as worker
+from tensorgrade.instructor import workers as executors
+from tensorgrade.instructor.cluster import pack_graders, unpack_graders
+from tensorgrade.instructor.dependencies import digest_of, graders_files
+from tensorgrade.instructor.workers import LocalWorkers, default_count, graded
+from tensorgrade.sources.handins import Handin
+
+ROOT = Path(__file__).parents[2]
+CHAPTER = "ch1_simplified_attention"
+COURSE = load_course(ROOT / "graders")
+CLASS = [Handin(f"s{n:03}", CHAPTER, f"{CHAPTER}.py", b"%d" % n) for n in range(40)]
+
+
+class Processes(LocalWorkers):
+    """Real processes, in which some hand-ins end the process that they come to."""
+
+    deadly: frozenset[str] = frozenset()
+
+    def submit(self, handin: Handin) -> Future:
+        if handin.student in self.deadly:
+            return self.executor.submit(os._exit, 1)
+        return self.executor.submit(str, handin.student)
+
+
+@pytest.fixture
+def processes(monkeypatch):
+    """Makes workers whose processes start fast: they grade nothing."""
+    monkeypatch.setattr(worker, "start", print)
+
+    def make(count: int, *deadly: str) -> Processes:
+        made = Processes(count, Setup(Path("nowhere"), "none"))
+        made.deadly = frozenset(deadly)
+        return made
+
+    return make
+
+
+def outcome(workers, todo=CLASS) -> dict[str, object]:
+    """What came back for each student; asserts that nobody came back twice."""
+    back = [pair for batch in graded(todo, workers, COURSE) for pair in batch]
+    assert max(Counter(handin.student for handin, _ in back).values()) == 1
+    return {handin.student: verdicts for handin, verdicts in back}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_everybody_comes_back_once(processes, count):
+    with processes(count) as workers:
+        assert outcome(workers) == {h.student: h.student for h in CLASS}
+
+
+def test_who_ends_workers_is_set_aside_and_nobody_else(processes):
+    with processes(2, "s000", "s017", "s039") as workers:
+        back = outcome(workers)
+    assert len(back) == len(CLASS)
+    aside = {student for student, verdicts in back.items() if verdicts != student}
+    assert aside == {"s000", "s017", "s039"}
+    rows = [verdict.row() for verdict in back["s017"]]
+    assert [row["exercise"] for row in rows] == [e.name for e in COURSE.chapter(CHAPTER).exercises]
+    assert {row["status"] for row in rows} == {"killed"} and sum(row["points"] for row in rows) == 0
+
+
+class OneFall(ThreadPoolExecutor):
+    """Workers of a foreign kind: threads. The first hand-ins of some students are lost."""
+
+    lost, ahead = (BrokenExecutor,), 5
+
+    def __init__(self, falls: dict[str, int]):
+        super().__init__(3)
+        self.falls, self.tries = Counter(falls), Counter()
+
+    def submit(self, handin: Handin) -> Future:
+        self.tries[handin.student] += 1
+        return super().submit(self.work, handin)
+
+    def work(self, handin: Handin) -> str:
+        self.falls[handin.student] -= 1
+        if self.falls[handin.student] >= 0:
+            raise BrokenExecutor
+        return handin.student
+
+    def replace(self, running: set[Future]) -> set[Future]:
+        return set()
+
+
+def test_one_fall_is_forgiven_two_are_not():
+    with OneFall({"s003": 1, "s004": 2}) as workers:
+        back = outcome(workers)
+        assert back["s003"] == "s003" and back["s004"][0].status == "killed"
+        assert workers.tries["s003"] == workers.tries["s004"] == 2
+        assert set(workers.tries.values()) == {1, 2}
+
+
+class Defect(OneFall):
+    """Workers that cannot grade at all."""
+
+    def work(self, handin: Handin) -> str:
+        raise worker.NotReady("the graders could not be collected")
+
+
+def test_workers_that_cannot_grade_end_the_run_and_blame_no_learner():
+    with Defect({}) as workers, pytest.raises(worker.NotReady, match="could not be collected"):
+        outcome(workers)
+
+
+def test_a_worker_that_could_not_start_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "GRADER", None)
+    worker.start(Setup(tmp_path / "graders", "none"))
+    with pytest.raises(CourseError, match=re.escape("course_config.py")):
+        worker.check_in()
+    with pytest.raises(CourseError, match="could not start"):
+        worker.grade(CLASS[0])
+
+
+def test_one_process_for_each_core_but_not_more_than_files(monkeypatch):
+    monkeypatch.setattr(
+        executors.os, "sched_getaffinity", lambda process: set(range(8)), raising=False
+    )
+    assert default_count(100, 0) == 8 and default_count(3, 0) == 3
+    assert default_count(100, 2) == 2 and default_count(0, 0) == 1
+
+
+def test_graders_travel_as_bytes_without_seed_answers_or_password(tmp_path):
+    folder = unpack_graders(pack_graders(ROOT / "graders", COURSE), tmp_path / "there")
+    there = load_course(folder)
+    assert there.seed is None and COURSE.seed is not None
+    assert there.chapters == COURSE.chapters and there.limits == COURSE.limits
+    assert there.isolation == COURSE.isolation and there.tolerances == COURSE.tolerances
+    names = {
+        str(path.relative_to(tmp_path / "there"))
+        for path in folder.parent.rglob("*")
+        if path.is_file()
+    }
+    assert names == set(graders_files(ROOT / "graders")) | {"graders/course.json"}
+    assert not any("mistakes" in name or "solutions" in name or "config" in name for name in names)
+    assert (tmp_path / "there").stat().st_mode & 0o077 == 0
+
+
+def test_isolation_of_the_course_is_not_lost_on_the_way(tmp_path):
+    from dataclasses import replace
+
+    full = replace(COURSE, isolation="full")
+    assert (
+        load_course(unpack_graders(pack_graders(ROOT / "graders", full), tmp_path / "x")).isolation
+        == "full"
+    )
+
+
+@pytest.fixture
+def small_course(tmp_path):
+    """Two chapters' worth of files that grades depend on."""
+    for name in (
+        "graders/a/first.py",
+        "graders/b/second.py",
+        "graders/shared.py",
+        "graders/checks.py",
+        "graders/mistakes/family.py",
+        "graders/references/made_from.json",
+        "graders/references/a.safetensors",
+        "graders/references/b.safetensors",
+        "exercises/given/a/stand_in.py",
+        "course_config.py",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name, a, b", [
+    ("graders/a/first.py", True, False), ("graders/references/b.safetensors", False, True),
+    ("graders/shared.py", True, True), ("graders/mistakes/family.py", False, False),
+    ("graders/references/made_from.json", False, False),
+    ("exercises/given/a/stand_in.py", True, False), ("course_config.py", True, True),
+    ("graders/checks.py", True, True),
+    ("exercises/a.py", False, False),
+])  # fmt: skip
+def test_a_digest_follows_what_a_chapters_grades_depend_on(small_course, name, a, b):
+    before = [digest_of(small_course / "graders", chapter) for chapter in "ab"]
+    (small_course / name).write_text("changed")
+    after = [digest_of(small_course / "graders", chapter) for chapter in "ab"]
+    assert [x != y for x, y in zip(before, after, strict=True)] == [a, b]

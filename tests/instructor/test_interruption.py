@@ -1,0 +1,124 @@
+"""Real runs, really interrupted: the same command finishes them, and the rows are the same."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.instructor.ledger import read_lines
+
+from ..commands import ROOT
+from .runs import begin, end_of, wait_for
+
+CHAPTER = "ch1_simplified_attention"
+SOLUTION = (ROOT / "solutions" / f"{CHAPTER}.py").read_text(encoding="utf-8")
+LEARNERS = 40
+JOBS = ("--jobs", "2")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def submitted(tmp_path_factory):
+    """A class in which every third file is wrong, and no two are the same."""
+    folder = tmp_path_factory.mktemp("submitted")
+    for number in range(LEARNERS):
+        wrong = (
+            SOLUTION.replace("inputs @ query", "inputs @ query * 2")
+            if number % 3 == 0
+            else SOLUTION
+        )
+        path = folder / f"s{number:02}" / CHAPTER / f"{CHAPTER}.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{wrong}\n# {number}\n", encoding="utf-8")
+    return folder
+
+
+def finish(submitted: Path, out: Path) -> str:
+    """A run to its end; returns what it said."""
+    return end_of(begin(submitted, out, *JOBS))
+
+
+@pytest.fixture(scope="module")
+def expected(submitted, tmp_path_factory) -> bytes:
+    """The rows of an undisturbed run."""
+    out = tmp_path_factory.mktemp("out")
+    finish(submitted, out)
+    assert len(read_lines(out / "results.jsonl")) == 5 * LEARNERS
+    return (out / "results.jsonl").read_bytes()
+
+
+def members(session: int) -> list[int]:
+    """Processes of a session that still run."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, owner = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+        except OSError:
+            continue
+        if int(owner) == session and state != "Z":
+            found.append(int(folder.name))
+    return found
+
+
+def nobody_is_left(session: int) -> None:
+    """All processes of a run go within a while, whatever became of the one that started them."""
+    deadline = time.monotonic() + 60
+    while members(session):
+        assert time.monotonic() < deadline, f"still there: {members(session)}"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interrupted_it_leaves_nobody_and_the_same_command_finishes(
+    submitted, expected, tmp_path, number
+):
+    process = begin(submitted, tmp_path, *JOBS)
+    wait_for(tmp_path, 5, process)
+    # Ctrl-C reaches the whole group; the others, the run itself.
+    (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130), said
+    assert "Traceback" not in said
+    nobody_is_left(process.pid)
+    done = len(read_lines(tmp_path / "graded.jsonl"))
+    assert 5 <= done < LEARNERS
+    said = finish(submitted, tmp_path)
+    assert f"{done} of them graded before" in said
+    assert (tmp_path / "results.jsonl").read_bytes() == expected
+
+
+def test_a_killed_worker_is_replaced_and_nothing_is_lost(submitted, expected, tmp_path):
+    process = begin(submitted, tmp_path, *JOBS)
+    wait_for(tmp_path, 5, process)
+    os.kill(workers_of(process.pid)[0], signal.SIGKILL)
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    assert (tmp_path / "results.jsonl").read_bytes() == expected
+    nobody_is_left(process.pid)
+
+
+def test_a_killed_warm_process_is_replaced_and_nothing_is_lost(submitted, expected, tmp_path):
+    """The other half of a worker: the process that learners' code is forked from."""
+    process = begin(submitted, tmp_path, *JOBS)
+    wait_for(tmp_path, 5, process)
+    warm = [pid for worker in workers_of(process.pid) for pid in children(worker)]
+    os.kill(warm[0], signal.SIGKILL)
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    assert (tmp_path / "results.jsonl").read_bytes() == expected
+    nobody_is_left(process.pid)
+
+
+def workers_of(run: int) -> list[int]:
+    """The worker processes of a run: its children but multiprocessing's own helper."""
+    return [
+        pid for pid in children(run) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+
+
+def children(parent: int) -> list[int]:
+    """Child processes of a process, of all its threads."""
+    lists = Path(f"/proc/{parent}/task").glob("*/children")
+    return [int(pid) for file in lists for pid in file.read_text().split()]

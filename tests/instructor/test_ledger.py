@@ -1,0 +1,209 @@
+"""The ledger: whatever moment a run ends at, the next one has every row exactly once."""
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.attempts.verdict import Verdict
+from tensorgrade.course import CourseError
+from tensorgrade.instructor.ledger import Ledger, append_lines, read_lines
+from tensorgrade.sources.handins import Handin
+
+EXERCISES = ["first", "second"]
+DIGESTS = {"ch1": "graders-1", "ch2": "graders-1"}
+HANDINS = [Handin(s, c, f"{c}.py", f"{s} {c} é".encode()) for s in ("ada", "bao") for c in DIGESTS]
+
+
+def verdicts(handin: Handin, points: float = 1.0) -> list[Verdict]:
+    """Two rows; the message holds what has to survive being written: é, a quote, a new line."""
+    return [
+        Verdict(handin.student, handin.chapter, e, points, 2.0, "partial", [], f'é " \u2028 \n {e}')
+        for e in EXERCISES
+    ]
+
+
+def start(out, digests=DIGESTS) -> Ledger:
+    """A ledger as a new run opens it; the lock of the run before is let go."""
+    ledger = Ledger(out, digests)
+    ledger.lock.file.close()
+    return ledger
+
+
+def run(out, handins=HANDINS, digests=DIGESTS, points: float = 1.0, batch: int = 1) -> list[dict]:
+    """A whole run; returns the rows and asserts nothing."""
+    ledger = start(out, digests)
+    todo = ledger.prepare(handins)
+    for i in range(0, len(todo), batch):
+        ledger.write([(h, verdicts(h, points)) for h in todo[i : i + batch]])
+    return ledger.finish(EXERCISES)
+
+
+def whole(tmp_path):
+    """The bytes of an undisturbed run."""
+    run(tmp_path / "whole")
+    return (tmp_path / "whole" / "results.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_cut_off_anywhere_the_next_run_completes_it(tmp_path, batch):
+    """The two files are cut at every byte that a run may have ended at, in the order of writing."""
+    expected, out = whole(tmp_path), tmp_path / "out"
+    ledger = start(out)
+    ledger.prepare(HANDINS)
+    states = []
+    for i in range(0, len(HANDINS), batch):
+        before = ledger.results.read_bytes(), ledger.graded.read_bytes()
+        ledger.write([(h, verdicts(h)) for h in HANDINS[i : i + batch]])
+        after = ledger.results.read_bytes(), ledger.graded.read_bytes()
+        states += [(after[0][:n], before[1]) for n in range(len(before[0]), len(after[0]), 31)]
+        states += [(after[0], after[1][:n]) for n in range(len(before[1]), len(after[1]) + 1, 13)]
+    assert len(states) > 50
+    for results, graded in states:
+        (out / "results.jsonl").write_bytes(results)
+        (out / "graded.jsonl").write_bytes(graded)
+        run(out, batch=batch)
+        assert (out / "results.jsonl").read_bytes() == expected
+
+
+def test_what_is_done_is_not_done_again(tmp_path):
+    run(tmp_path)
+    assert start(tmp_path).prepare(HANDINS) == []
+
+
+def test_a_changed_file_is_graded_again_and_alone(tmp_path):
+    run(tmp_path)
+    changed = [Handin("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
+    ledger = start(tmp_path)
+    assert ledger.prepare(changed) == changed[:1]
+    assert len(ledger.rows()) == 2 * len(HANDINS[1:])
+
+
+def test_changed_graders_regrade_their_chapter_and_tell_whose_points_moved(tmp_path):
+    run(tmp_path)
+    ledger = start(tmp_path, DIGESTS | {"ch1": "graders-2"})
+    todo = ledger.prepare(HANDINS)
+    assert {handin.chapter for handin in todo} == {"ch1"}
+    ledger.write([(h, verdicts(h, 2.0 if h.student == "ada" else 1.0)) for h in todo])
+    moved = ledger.moved(ledger.finish(EXERCISES))
+    assert [(row["student"], row["exercise"], old, row["points"]) for row, old in moved] == [
+        ("ada", "first", 1.0, 2.0),
+        ("ada", "second", 1.0, 2.0),
+    ]
+
+
+def test_a_new_file_with_other_points_moves_nothing(tmp_path):
+    """Learners may get better; that is no news about the graders."""
+    run(tmp_path)
+    changed = [Handin("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
+    ledger = start(tmp_path)
+    ledger.write([(h, verdicts(h, 2.0)) for h in ledger.prepare(changed)])
+    assert ledger.moved(ledger.finish(EXERCISES)) == []
+
+
+def test_some_learners_graded_again_leave_the_rows_of_all_others(tmp_path):
+    rows = run(tmp_path)
+    ledger = start(tmp_path)
+    assert ledger.prepare(HANDINS[:2]) == [] and ledger.finish(EXERCISES) == rows
+    assert run(tmp_path, [Handin("chi", "ch1", "ch1.py", b"new")])[: len(rows)] == rows
+
+
+def test_rows_of_before_are_still_done_when_their_hand_ins_come_back(tmp_path):
+    run(tmp_path)
+    run(tmp_path, HANDINS[:1])
+    assert start(tmp_path).prepare(HANDINS) == []
+
+
+def test_only_who_is_to_be_forgotten_goes(tmp_path):
+    run(tmp_path)
+    ledger = start(tmp_path)
+    ledger.must_know(["bao"])
+    ledger.prepare(HANDINS[:2], forget=["bao"])
+    assert {row["student"] for row in ledger.finish(EXERCISES)} == {"ada"}
+    with pytest.raises(CourseError, match="holds no rows of bob"):
+        ledger.must_know(["ada", "bob"])
+
+
+def test_rows_of_an_exercise_that_is_gone_are_kept_and_come_last(tmp_path):
+    run(tmp_path)
+    ledger = start(tmp_path)
+    ledger.prepare(HANDINS[2:])
+    rows = ledger.finish(EXERCISES[1:])
+    assert [row["exercise"] for row in rows[:2]] == ["second", "first"]
+
+
+@pytest.mark.parametrize("text", ["[1]\n", "not JSON\n", '{"some": "record"}\n', "\0\n"])
+def test_a_results_file_of_somebody_elses_is_left_alone(tmp_path, text):
+    (tmp_path / "results.jsonl").write_text(text)
+    with pytest.raises(CourseError, match="something else"):
+        start(tmp_path).prepare(HANDINS)
+    assert (tmp_path / "results.jsonl").read_text() == text
+
+
+def test_a_folder_that_cannot_be_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CourseError, match="there can be no folder"):
+        start(tmp_path / "file" / "out")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_one_sentence():
+    with pytest.raises(CourseError, match="cannot be written: No space left"):
+        append_lines(Path("/dev/full"), [{"student": "ada"}])
+
+
+def test_rows_are_sorted_whatever_order_they_came_in(tmp_path):
+    expected = whole(tmp_path)
+    ledger = start(tmp_path / "out")
+    ledger.prepare(HANDINS)
+    ledger.write([(h, verdicts(h)[::-1]) for h in HANDINS[::-1]])
+    ledger.finish(EXERCISES)
+    assert (tmp_path / "out" / "results.jsonl").read_bytes() == expected
+
+
+def test_a_second_run_in_the_same_folder_is_refused(tmp_path):
+    first = Ledger(tmp_path, DIGESTS)
+    with pytest.raises(CourseError, match="another run"):
+        Ledger(tmp_path, DIGESTS)
+    first.lock.file.close()
+    Ledger(tmp_path, DIGESTS).lock.file.close()
+
+
+MANY = [Handin(f"s{n:05}", "ch1", "ch1.py", b"%d" % n) for n in range(3000)]
+
+
+def long_run(out: str) -> None:
+    """In a process: a run that is killed before it is through."""
+    ledger = start(out)
+    for handin in ledger.prepare(MANY):
+        ledger.write([(handin, verdicts(handin))])
+
+
+def test_killed_again_and_again_while_writing_each_row_is_there_once(tmp_path):
+    done = 0
+    for _ in range(4):
+        process = multiprocessing.get_context("fork").Process(target=long_run, args=(tmp_path,))
+        process.start()
+        while process.is_alive() and len(read_lines(tmp_path / "graded.jsonl")) < done + 5:
+            time.sleep(0.001)
+        assert process.is_alive(), "it was killed in the middle, and not at its end"
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        done = len(read_lines(tmp_path / "graded.jsonl"))
+    rows = run(tmp_path, MANY[: done + 5], batch=50)
+    found = [(row["student"], row["exercise"]) for row in rows]
+    assert found == [(h.student, e) for h in MANY[: done + 5] for e in EXERCISES]
+
+
+def test_a_torn_letter_at_the_end_does_not_hurt(tmp_path):
+    append_lines(tmp_path / "x.jsonl", [{"student": "é"}])
+    whole_line = (tmp_path / "x.jsonl").read_bytes()
+    (tmp_path / "x.jsonl").write_bytes(
+        whole_line + whole_line[: whole_line.index("é".encode()) + 1]
+    )
+    assert read_lines(tmp_path / "x.jsonl") == [{"student": "é"}]
+    assert json.loads(whole_line) == {"student": "é"}

@@ -1,0 +1,255 @@
+"""The class report: right numbers, nothing from outside, and no learner's text is obeyed."""
+
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor.ledger import write_lines
+from tensorgrade.instructor.report.page import STATES, bins, class_view, render, write_report
+
+COURSE = load_course(Path(__file__).parents[2] / "graders")
+CHAPTER = COURSE.chapters[0]
+HOSTILE = [
+    "<script>document.title='ACHIEVED'</script>",
+    "\"><img src=x onerror=document.title='ACHIEVED'>",
+    "' onmouseover='x' style='position:fixed",
+    "</style><style>*{display:none}</style>",
+    "{{ 7 * 7 }}{% for x in y %}",
+    "]]><svg onload=document.title='ACHIEVED'>",
+    "\u202egnp.exe <bdo dir=rtl>",
+    "</title></head><body onload=x>",
+    "javascript:document.title='ACHIEVED'",
+    "\x00\x1b[31m\udce9",
+]
+
+QUIET = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+           --disable-component-update --disable-sync""".split()
+
+
+def row(student: str, number: int = 0, status: str = "passed", share: float = 1.0, **more) -> dict:
+    """One row about the n-th exercise of the first chapter."""
+    exercise = CHAPTER.exercises[number]
+    found = {
+        "student": student,
+        "chapter": CHAPTER.name,
+        "exercise": exercise.name,
+        "status": status,
+        "points": exercise.points * share,
+        "max_points": float(exercise.points),
+        "mistakes": [],
+        "message": "Right.",
+        "isolation": "full",
+    }
+    return found | more
+
+
+def hand_in(student: str, **more) -> list[dict]:
+    """A row for every exercise of the first chapter."""
+    return [row(student, number, **more) for number in range(len(CHAPTER.exercises))]
+
+
+class Page(HTMLParser):
+    """What a browser would see: tags, attributes by name, ids and texts."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.tags, self.names, self.links, self.ids, self.text = set(), set(), set(), [], ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.names |= {name for name, _ in attributes}
+        self.links |= {value for name, value in attributes if name in ("href", "src")}
+        self.ids += [value for name, value in attributes if name == "id"]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def page_of(rows: list[dict], identical=(), **options) -> str:
+    return render(class_view(COURSE, rows, list(identical)), **options)
+
+
+def hostile_class() -> tuple[list[dict], list[dict]]:
+    """Learners whose names, messages and mistakes are attacks, with every status."""
+    rows = []
+    for number, text in enumerate(HOSTILE):
+        for status in STATES:
+            rows.append(
+                row(
+                    f"{number} {status} {text}",
+                    number % 5,
+                    status,
+                    0.2,
+                    message=text,
+                    mistakes=[text],
+                )
+            )
+    names = sorted({row["student"] for row in rows})
+    return rows, [{"chapter": CHAPTER.name, "students": names}]
+
+
+def test_what_learners_wrote_is_text_and_nothing_else():
+    calm = Page(
+        page_of(
+            hand_in("ada") + [row("bao", 0, s, 0.1, mistakes=["m"]) for s in STATES],
+            [{"chapter": CHAPTER.name, "students": ["ada", "bao"]}],
+        )
+    )
+    wild = Page(page_of(*hostile_class()))
+    assert wild.tags == calm.tags and wild.names == calm.names
+    for text in HOSTILE[:-1]:
+        assert text in wild.text, "it is shown, as it was written"
+
+
+def test_the_page_needs_nothing_but_itself():
+    page = Page(page_of(*hostile_class()))
+    assert not page.tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    assert all(link.startswith("#learner-") for link in page.links)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert not any(name.startswith("on") for name in page.names)
+    assert not re.search(r"url\((?!#)|@import|https?:", page_of(hand_in("ada")))
+
+
+def test_hidden_names_are_nowhere_in_the_page():
+    rows = hand_in("ada-lovelace", status="failed", share=0.1) + hand_in("bao-o-connor")
+    page = page_of(
+        rows,
+        [{"chapter": CHAPTER.name, "students": ["ada-lovelace", "bao-o-connor"]}],
+        hide_names=True,
+    )
+    assert "lovelace" not in page and "connor" not in page
+    assert "Learner 1" in page and "Learner 2" in page
+    assert "lovelace" in page_of(rows)
+
+
+def test_numbers_without_names_do_not_follow_the_alphabet():
+    people = class_view(COURSE, [row(f"s{n:03}") for n in range(50)], [])["people"]
+    numbers = [person.number for person in people]
+    assert sorted(numbers) == list(range(1, 51)) and numbers != sorted(numbers)
+
+
+def test_exercises_are_counted_as_passed_tried_and_never_begun():
+    rows = [
+        *hand_in("a"),
+        *hand_in("b", status="not_attempted", share=0),
+        row("c", 1, "failed", 0),
+        row("d", 1, "timeout", 0),
+        row("e", 1, "partial", 0.5),
+    ]
+    ((_, counts),) = class_view(COURSE, rows, [])["chapters"]
+    first, second = counts[:2]
+    assert (first["passed"], first["tried"], first["never"]) == (
+        1,
+        0,
+        4,
+    )  # c, d, e have no row for it
+    assert (second["passed"], second["tried"], second["never"]) == (1, 3, 1)
+    assert "passed, 3 tried, 1 never began" in page_of(rows)
+
+
+@pytest.mark.parametrize(
+    "share, place", [(0, 0), (0.0999, 0), (0.1, 1), (0.3, 3), (0.7, 7), (0.999, 9), (1.0, 9)]
+)
+def test_shares_fall_into_their_bin(share, place):
+    assert bins([share]) == [int(n == place) for n in range(10)]
+
+
+def test_a_mistake_counts_learners_not_rows():
+    rows = [
+        row("ada", n, "failed", 0, mistakes=["no_scale"], message="No scale.") for n in range(3)
+    ]
+    rows += [
+        row("bao", 0, "failed", 0, mistakes=["no_scale", "transposed"], message="Both. Of them.")
+    ]
+    first, second = class_view(COURSE, rows, [])["mistakes"]
+    assert (first["name"], first["count"], first["message"]) == ("no_scale", 2, "No scale.")
+    assert (second["name"], second["count"]) == ("transposed", 1)
+
+
+def test_those_with_few_points_are_listed_fewest_first():
+    rows = (
+        hand_in("good")
+        + hand_in("low", status="partial", share=0.4)
+        + hand_in("lower", status="failed", share=0)
+    )
+    helped = class_view(COURSE, rows, [])["helped"]
+    assert [entry["person"].name for entry in helped["listed"]] == ["lower", "low"]
+    assert helped["listed"][0]["why"] == "5 wrong"
+
+
+def test_trouble_is_told_once_for_a_file_with_its_reason():
+    rows = hand_in("ada", status="error", share=0, message="It is not UTF-8.") + hand_in("bao")
+    (trouble,) = class_view(COURSE, rows, [])["trouble"]
+    assert trouble["person"].name == "ada" and trouble["message"] == "It is not UTF-8."
+    assert trouble["exercises"] == [e.name for e in CHAPTER.exercises]
+
+
+def test_grading_without_isolation_is_said():
+    assert "graded without isolation" in page_of(hand_in("ada", isolation="none"))
+    assert "without isolation" not in page_of(hand_in("ada"))
+
+
+def test_every_status_has_a_mark_and_words_of_its_own():
+    marks, words = zip(*STATES.values(), strict=True)
+    assert len(set(marks)) == len(set(words)) == len(STATES)
+    page = Page(page_of([row("ada", 0, status, 0.1) for status in STATES])).text
+    assert all(mark in page and word in page for mark, word in STATES.values())
+
+
+def test_a_folder_of_results_becomes_a_page(tmp_path):
+    rows, _ = hostile_class()
+    with pytest.raises(CourseError, match=re.escape("results.jsonl")):
+        write_report(tmp_path, COURSE)
+    rows = [
+        r
+        | {
+            "student": r["student"].encode("utf-8", "replace").decode(),
+            "message": r["message"].encode("utf-8", "replace").decode(),
+            "mistakes": [],
+        }
+        for r in rows
+    ]
+    write_lines(tmp_path / "results.jsonl", [*rows, row("ada", chapter="gone")])
+    path = write_report(tmp_path, COURSE)
+    assert path.read_text("utf-8").lstrip().startswith("<!doctype html>")
+    assert not (tmp_path / "report.tmp").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
+    playwright = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no browser here")
+    path = tmp_path / "report.html"
+    path.write_bytes(page_of(*hostile_class()).encode("utf-8", "replace"))
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=chromium, args=QUIET)
+        tab = browser.new_page(color_scheme=scheme, viewport={"width": 400, "height": 900})
+        heard = []
+        tab.on("console", lambda message: heard.append(message.text))
+        tab.on(
+            "request",
+            lambda request: heard.append(request.url) if request.url != path.as_uri() else None,
+        )
+        tab.goto(path.as_uri())
+        assert heard == [] and tab.title() == f"{COURSE.title}: the class"
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "no scrolling sideways"
+        background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
+        assert tab.locator(".name").first.is_visible()
+        tab.check("#hide")
+        assert not any(name.is_visible() for name in tab.locator(".name").all())
+        assert tab.locator(".alias").first.is_visible()
+        assert not tab.locator("article.card").first.is_visible(), "closed until somebody asks"
+        tab.emulate_media(media="print")
+        assert tab.locator("article.card").first.is_visible(), "paper cannot be opened"
+        browser.close()

@@ -1,0 +1,73 @@
+"""Progress: plain lines where there is no terminal, with rate, time left and trouble so far."""
+
+import io
+
+from rich.console import Console
+
+from tensorgrade.attempts.verdict import Verdict
+from tensorgrade.instructor.class_terminal import ClassProgress
+from tensorgrade.sources.handins import Handin
+
+
+class Clock:
+    """Time that passes only when told."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def progress(clock: Clock) -> tuple[ClassProgress, io.StringIO]:
+    out = io.StringIO()
+    return ClassProgress(Console(file=out, width=200, highlight=False), clock), out
+
+
+def advance(shown: ClassProgress, clock: Clock, seconds: float, status: str = "passed") -> None:
+    clock.now += seconds
+    verdict = Verdict("ada", "ch1", "first", 0, 1, status)
+    shown.advance(Handin("ada", "ch1"), [verdict, verdict])
+
+
+def test_lines_say_rate_time_left_and_trouble():
+    clock = Clock()
+    shown, out = progress(clock)
+    with shown:
+        shown.begin(30, 20, ["a note [bold] about ada/[x]"])
+        shown.checked_in({"full": 2, "landlock": 1})
+        advance(shown, clock, 2.0, "timeout")
+        advance(shown, clock, 2.0, "failed")
+        advance(shown, clock, 12.0)
+    assert out.getvalue().splitlines() == [
+        "note: a note [bold] about ada/[x]",
+        "30 hand-ins, 10 of them graded before",
+        "2 workers, isolation full",
+        "1 worker, isolation landlock",
+        "3 of 20 graded, 0.2/s, 1:31 left, 1 with trouble",
+    ]
+
+
+def test_the_time_that_workers_take_to_start_does_not_count():
+    clock = Clock()
+    shown, out = progress(clock)
+    with shown:
+        shown.begin(2, 2, [])
+        clock.now += 1000
+        shown.checked_in({"full": 1})
+        advance(shown, clock, 20.0)
+    assert "0.1/s, 0:20 left" in out.getvalue()
+
+
+def test_moved_points_are_listed_and_not_endless():
+    shown, out = progress(Clock())
+    row = {"student": "ada", "exercise": "first", "points": 2.5}
+    shown.moved([])
+    assert out.getvalue() == ""
+    shown.moved([(row, 1.0)] * 15)
+    lines = out.getvalue().splitlines()
+    assert (
+        "15 rows" in lines[0]
+        and lines[1] == "  ada/first: 1 → 2.5"
+        and lines[-1] == "  … and 3 more"
+    )

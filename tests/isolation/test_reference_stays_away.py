@@ -1,0 +1,96 @@
+"""What is expected never reaches the process that runs learner code: looked for in its memory."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tensorgrade.attempts.in_child import InChild
+from tensorgrade.exchange.references import load_references
+from tensorgrade.isolation.warm_process import ENVIRONMENT, WarmProcess
+
+CHAPTER = "ch3_causal_attention"
+WRONG = """
+import os, torch
+def causal_attention_weights(attn_scores, d_k):
+    return torch.zeros_like(attn_scores)
+"""
+
+
+@pytest.fixture
+def exchange(project):
+    """A child that has answered all cases of an exercise, wrongly, and is still alive."""
+    references = load_references(project.graders / "references" / f"{CHAPTER}.safetensors")
+    entries = references.of("causal_attention_weights")
+    with WarmProcess(project.course.limits) as warm:
+        backend = InChild(project.submission(CHAPTER, WRONG), warm, project.course.limits)
+        assert backend.load().status == "loaded"
+        seen = backend.run([case for case, _ in entries])
+        assert all(observation.status == "answered" for observation in seen)
+        yield entries, children_of(warm.process.pid)
+
+
+def children_of(pid: int) -> list[int]:
+    """Process ids below a process, itself included."""
+    found = [pid]
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(path.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if parent == pid:
+            found += children_of(int(path.parent.name))
+    return found
+
+
+def memory_holds(pid: int, needles: list[bytes]) -> set[int]:
+    """Which of these byte strings stand in the writable memory of a process."""
+    found = set()
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            span, rights = line.split()[:2]
+            first, last = (int(part, 16) for part in span.split("-"))
+            if "rw" not in rights or last - first > 1 << 30:
+                continue
+            try:
+                memory.seek(first)
+                block = memory.read(last - first)
+            except (OSError, ValueError):
+                continue
+            found |= {i for i, needle in enumerate(needles) if needle in block}
+    return found
+
+
+def row_bytes(tensor: torch.Tensor) -> bytes:
+    """Three neighbouring values as they lie in memory: a needle that no chance puts there."""
+    return tensor.flatten()[-3:].numpy().tobytes()
+
+
+def test_expected_values_are_not_in_memory_but_inputs_are(exchange):
+    entries, pids = exchange
+    cases = [(c, e) for c, e in entries if c.name.startswith("values/") and "float32" not in c.name]
+    cases = [(c, e) for c, e in cases if e.tensors["result"].shape[-1] >= 3]
+    assert len(cases) >= 3 and len(pids) >= 2
+    inputs = [row_bytes(next(iter(case.tensors.values()))) for case, _ in cases]
+    expected = [row_bytes(seen.tensors["result"]) for _, seen in cases]
+    # The search works: what was sent is found. What was not sent is nowhere.
+    assert set().union(*(memory_holds(pid, inputs) for pid in pids)) == set(range(len(inputs)))
+    assert set().union(*(memory_holds(pid, expected) for pid in pids)) == set()
+
+
+def test_environment_and_open_files_of_the_child_say_nothing(exchange, monkeypatch):
+    _, pids = exchange
+    for pid in pids:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        names = {entry.split(b"=")[0].decode() for entry in environment if entry}
+        assert names <= set(ENVIRONMENT) | {"PWD", "LC_CTYPE", "HOME"}, names
+    links = [link.readlink() for link in Path(f"/proc/{pids[-1]}/fd").iterdir()]
+    assert all(
+        str(link).startswith(("socket:", "/dev/null", "pipe:", "anon_inode:")) for link in links
+    ), links
+
+
+def test_nothing_that_is_sent_names_a_path_of_ours(exchange, project):
+    submission = project.submission(CHAPTER, WRONG)
+    request = submission.load_request("cpu")
+    assert str(project.root) not in str(request)

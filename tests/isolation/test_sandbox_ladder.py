@@ -1,0 +1,168 @@
+"""The ladder: which rung a machine gives, when grading refuses, and what is said then."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.isolation import doctor, ladder, mending
+from tensorgrade.isolation.ladder import (
+    CUDA,
+    FULL,
+    LADDER,
+    LANDLOCK,
+    NAMESPACES,
+    NONE,
+    NotIsolated,
+    best_rung,
+    choose_rung,
+    rung_named,
+)
+
+ROOT = Path(__file__).parents[2]
+ALL = dict.fromkeys(FULL.layers, "")
+NO_BWRAP = dict.fromkeys(ladder.OWN_NAMESPACES, "bwrap is not installed")
+
+
+@pytest.mark.parametrize(
+    "missing, rung",
+    [
+        ({}, FULL),
+        ({"landlock": "Function not implemented"}, NAMESPACES),
+        (NO_BWRAP, LANDLOCK),
+        ({"pid": "Operation not permitted"}, LANDLOCK),
+        ({"seccomp": "pyseccomp is not installed"}, NONE),
+        (NO_BWRAP | {"landlock": "Function not implemented"}, NONE),
+        (dict.fromkeys(ALL, "no such thing on macOS"), NONE),
+    ],
+)
+def test_best_rung(missing, rung):
+    """The highest rung all of whose layers work; one missing layer takes its rungs away."""
+    assert best_rung(ALL | missing) is rung
+
+
+def test_rungs_go_down():
+    """The highest rung has every layer of the others, the lowest none that they lack."""
+    for rung in (NAMESPACES, LANDLOCK):
+        assert NONE.layers < rung.layers < FULL.layers
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Makes this machine give what a test says."""
+
+    def give(missing: dict) -> None:
+        monkeypatch.setattr(ladder, "probe", lambda: ALL | missing)
+        monkeypatch.setattr(doctor, "probe", lambda: ALL | missing)
+
+    return give
+
+
+def test_refuses_below_what_the_course_asks(machine):
+    """A sentence that names both rungs, what to install, and the way around."""
+    machine(NO_BWRAP)
+    with pytest.raises(NotIsolated) as refused:
+        choose_rung("namespaces", "auto")
+    said = str(refused.value)
+    assert "'landlock'" in said and "'namespaces'" in said
+    assert "apt install bubblewrap" in said and "--isolation none" in said
+
+
+def test_takes_what_is_asked_for(machine):
+    """What is said aloud, what is enough, and what is best."""
+    machine(NO_BWRAP)
+    assert choose_rung("landlock", "auto") is LANDLOCK
+    assert choose_rung("none", "auto") is LANDLOCK, "the best, not the lowest"
+    assert choose_rung("full", "none") is NONE
+    machine({})
+    assert choose_rung("none", "auto") is FULL
+    assert choose_rung("full", "auto", "cuda") is CUDA
+
+
+@pytest.mark.parametrize("wanted, isolation", [("safe", "auto"), ("full", "maybe")])
+def test_unknown_words_are_explained(machine, wanted, isolation):
+    """A rung or a choice that does not exist is the course's or the caller's error."""
+    machine({})
+    with pytest.raises(CourseError, match=r"there is full|auto or none"):
+        choose_rung(wanted, isolation)
+
+
+def test_doctor_reports_and_mends(machine):
+    """The report names the rung, every layer, and what to do; JSON can carry it."""
+    machine(NO_BWRAP)
+    report = doctor.examine("namespaces")
+    assert report["rung"] == "landlock" and report["enough"] is False
+    assert report["layers"]["pid"] == {"works": False, "trouble": "bwrap is not installed"}
+    assert len(report["mend"]) == 1 and "apt install bubblewrap" in report["mend"][0]
+    assert json.loads(json.dumps(report)) == report
+    text = doctor.as_text(report)
+    assert "✗ bubblewrap" in text and "✓ seccomp" in text and "grading refuses" in text
+    machine({})
+    assert doctor.examine("full")["enough"] and doctor.examine(None)["mend"] == []
+
+
+@pytest.mark.parametrize(
+    "setting, value, said",
+    [
+        (mending.ALLOW_APPARMOR, "1", "AppArmor"),
+        (mending.ALLOW_CLONE, "0", "kernel.unprivileged_userns_clone=1"),
+        (mending.MOST_NAMESPACES, "0", "user.max_user_namespaces"),
+    ],
+)
+def test_mending_reads_the_system(monkeypatch, setting, value, said):
+    """Each known obstacle gets the command that removes it."""
+    monkeypatch.setattr(mending, "read", lambda path: value if path == setting else "")
+    assert said in mending.mend("pid", "Operation not permitted")
+
+
+def test_mending_knows_containers_and_other_systems(monkeypatch):
+    """A container's options; and that macOS has none of it."""
+    monkeypatch.setattr(mending, "read", lambda path: "")
+    monkeypatch.setattr(mending, "in_container", lambda: True)
+    assert "--security-opt" in mending.mend("bubblewrap", "Operation not permitted")
+    monkeypatch.setattr(mending.platform, "system", lambda: "Darwin")
+    assert "Linux" in mending.mend("landlock", "")
+
+
+def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
+    """Python below a folder that others cannot enter: which one, and what to do."""
+    home = tmp_path / "home"
+    python = home / "python" / "bin"
+    modes = dict.fromkeys(python.parents, 0o755)
+    monkeypatch.setattr(mending, "readable_paths", lambda: [str(python)])
+    monkeypatch.setattr(mending, "mode_of", modes.get)
+    assert mending.closed_to_others() is None
+    modes[home] = 0o700
+    assert mending.closed_to_others() == (str(python), str(home))
+    said = mending.explain_closed(str(python), str(home))
+    assert f"chmod o+x {home}" in said and str(python) in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no rung to lose")
+def test_grade_refuses_without_bwrap(tmp_path):
+    """With bwrap off the PATH, `tensorgrade grade` says what to install and writes nothing."""
+    (tmp_path / "bin").mkdir()
+    student = tmp_path / "class" / "ada" / "ch1_simplified_attention"
+    student.mkdir(parents=True)
+    (student / "ch1_simplified_attention.py").write_text("x = 1\n")
+    command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(tmp_path / "class"), "--out"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "out")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PATH": str(tmp_path / "bin")},
+    )
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2 and "Traceback" not in said
+    assert "apt install bubblewrap" in said and "--isolation none" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_rung_named():
+    """Every rung of the ladder has its name."""
+    assert [rung_named(rung.name) for rung in LADDER] == list(LADDER)

@@ -1,0 +1,95 @@
+"""The sandbox's small parts: what is readable, the command line, the filter, the warm process."""
+
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.attempts.in_child import InChild
+from tensorgrade.course import Limits
+from tensorgrade.isolation import warm_process
+from tensorgrade.isolation.command import View, bubblewrapped
+from tensorgrade.isolation.ladder import CUDA, FULL
+from tensorgrade.isolation.orders import orders
+from tensorgrade.isolation.probing import last_line, tried
+from tensorgrade.isolation.readable import interpreter, readable_paths
+from tensorgrade.isolation.warm_process import NotStarted, WarmProcess
+from tensorgrade.sources.submission import Source, Submission
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
+
+
+def test_readable_paths_hold_no_answer():
+    """Python and torch are in; nothing of the course, nor a folder above it."""
+    paths = [Path(path) for path in readable_paths()]
+    assert Path(interpreter()) in paths
+    for secret in ("graders", "solutions", "course_config.py"):
+        assert not any((ROOT / secret).is_relative_to(path) for path in paths)
+    assert not any(Path.home() == path or path == Path("/") for path in paths)
+
+
+def test_command_shows_only_what_is_listed(monkeypatch):
+    """Every bind is read-only and of a listed path, or of one of the four harmless devices."""
+    monkeypatch.setattr("tensorgrade.isolation.command.program", lambda: "/usr/bin/bwrap")
+    words = bubblewrapped(["python"], View((("/a", "/b"),)))
+    assert [w for w in words if str(w).endswith("bind")] == ["--ro-bind"] + ["--dev-bind"] * 4
+    assert words[words.index("--ro-bind") + 1 :][:2] == [0, "/b"]
+    assert "--unshare-all" in words and "--clearenv" in words and "--share-net" not in words
+    assert "--share-net" in bubblewrapped(["python"], View((), network=True))
+
+
+def test_filter_is_whole_instructions():
+    """BPF instructions have eight bytes; the filter begins with loading the architecture."""
+    code = bytes.fromhex(orders(Limits(), FULL.layers)["call_filter"])
+    assert len(code) % 8 == 0 and len(code) > 800
+    assert struct.unpack("<HBBI", code[:8]) == (0x20, 0, 0, 4)
+
+
+def test_limits_reach_the_child():
+    """Every limit of the course is in a child's orders; CUDA alone has no bound on addresses."""
+    limits = Limits(memory_bytes=7, file_bytes=6, processor_seconds=5, open_files=4, processes=3)
+    bounds = orders(limits, FULL.layers)["bounds"]
+    names = ("AS", "FSIZE", "CPU", "NOFILE", "NPROC")
+    assert [bounds[f"RLIMIT_{name}"] for name in names] == [7, 6, 5, 4, 3]
+    assert "RLIMIT_AS" not in orders(limits, CUDA.layers)["bounds"]
+
+
+def test_a_probe_that_fails_speaks_for_its_layers():
+    """What a program said last is the trouble of every layer that it was to try."""
+    command = [sys.executable, "-c", "import sys; sys.exit('first\\nno such layer\\n')"]
+    layers = frozenset({"pid", "net"})
+    assert tried(command, layers) == dict.fromkeys(layers, "no such layer")
+    assert "No such file" in tried(["/no/such/program"], frozenset({"pid"}))["pid"]
+
+
+def test_last_line():
+    """The last line with anything in it."""
+    assert last_line("one\ntwo\n\n") == "two" and last_line("") == "no reason was given"
+
+
+def test_warm_process_that_cannot_start_says_why(monkeypatch):
+    """The last line of its standard error, not a hang."""
+    command = [sys.executable, "-c", "raise OSError('the disk is full')"]
+    monkeypatch.setattr(warm_process, "runner_command", lambda *a: command)
+    with pytest.raises(NotStarted, match="the disk is full"):
+        WarmProcess(Limits())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rung", [CUDA, FULL], ids=lambda rung: rung.name)
+def test_a_child_ends_and_its_end_is_known(rung):
+    """A file that ends its process; the next child of the same warm process is well."""
+    with WarmProcess(Limits(), rung) as warm:
+        broken = InChild(
+            Submission("a", Source("import os\nos._exit(7)", "a.py")), warm, warm.limits
+        )
+        assert broken.try_to_load().status == "killed"
+        child = warm.fork()
+        assert warm.kill(child.number) == -9, "a child that waits is ended"
+        child.stream.close()
+        sound = InChild(Submission("a", Source("def f(): pass", "a.py")), warm, warm.limits)
+        assert sound.load().names == ("f",)
+        sound.close()
+        assert warm.isolation == rung.name

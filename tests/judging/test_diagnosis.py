@@ -1,0 +1,267 @@
+"""Where no known mistake matches: facts that help, no guess, and on hidden cases no answer."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.exchange.cases import record
+from tensorgrade.judging.diagnosis import Diagnosis, PublicDiagnosis, Wrong
+from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
+
+EVEN = torch.full((3, 4), 0.25)
+CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
+IMPORTS = "import torch\nfrom torch import nn\n"
+
+
+@pytest.fixture(scope="module")
+def public(project):
+    return MadeAttempts(project, project.exercises)
+
+
+@pytest.fixture(scope="module")
+def hidden(project):
+    return MadeAttempts(project, project.graders)
+
+
+def diagnose(made, chapter: str, exercise: str, source: str, group="values"):
+    """(the exercise's part of the attempt, the diagnosis of `agrees(group)` on it)."""
+    attempt = made.attempt(chapter, IMPORTS + source)
+    attempt.run([exercise])
+    part = attempt.exercises[exercise]
+    with pytest.raises(Wrong) as wrong:
+        part.agrees(group)
+    return part, wrong.value.diagnosis
+
+
+def case_of(**arguments):
+    """A case that calls `f` with these arguments."""
+    return record("f", "a/1", lambda attempt, draw: attempt.call("f", **arguments), 1)
+
+
+SCALED = """
+def attention_weights(queries, keys):
+    return torch.softmax(queries @ keys.mT / 3, dim=-1)
+"""
+TIMES = "def attention_scores(query, inputs):\n    return inputs @ query * inputs.shape[0]\n"
+FLIPPED = """
+def project_qkv(x, W_query, W_key, W_value):
+    x = x.flip(0)
+    return x @ W_query, x @ W_key, x @ W_value
+"""
+
+
+def test_a_constant_ratio_on_public_cases_is_told_with_what_it_looks_like(public):
+    part, diagnosis = diagnose(public, CH1, "attention_scores", TIMES)
+    assert diagnosis.remarks == (
+        "it is the expected result times 6, which is 6; 6 is the number of rows of `inputs`",
+    )
+    assert part.mistakes == ()
+
+
+def test_a_wrong_scale_inside_a_softmax_is_told(public):
+    part, diagnosis = diagnose(public, CH2, "attention_weights", SCALED)
+    assert any(
+        said.startswith("it looks as if what goes into the softmax were 0.6667 times")
+        for said in diagnosis.remarks
+    )
+    assert part.mistakes == ()
+
+
+def test_tokens_in_another_order_are_told(public):
+    _, diagnosis = diagnose(public, CH2, "project_qkv", FLIPPED)
+    assert "it has the right rows in another order: 5, 4, 3, 2, 1 and 0" in diagnosis.remarks
+
+
+@pytest.mark.parametrize(
+    "chapter, exercise, source",
+    [
+        (CH1, "attention_scores", TIMES),
+        (CH2, "attention_weights", SCALED),
+        (CH2, "project_qkv", FLIPPED),
+    ],
+)
+def test_on_hidden_cases_none_of_that_is_said(hidden, chapter, exercise, source):
+    _, diagnosis = diagnose(hidden, chapter, exercise, source)
+    assert type(diagnosis) is Diagnosis and diagnosis.remarks == ()
+
+
+def test_public_diagnoses_carry_the_expected_values(public):
+    _, diagnosis = diagnose(public, CH1, "attention_scores", TIMES)
+    assert isinstance(diagnosis, PublicDiagnosis) and diagnosis.expected is not None
+
+
+@pytest.mark.filterwarnings("ignore:The use of `x.T`")  # one of the mistakes is just that
+def test_no_mistake_makes_a_hidden_diagnosis_with_expected_values(project, hidden):
+    for mistake in project.mistakes:
+        if "CausalAttention" in mistake.edits:
+            attempt = hidden.wrong(CH3, "CausalAttention", [mistake])
+            attempt.run(["CausalAttention"])
+            part = attempt.CausalAttention
+            for group in ("values", "short", "bias", "gradients"):
+                try:
+                    part.agrees(group)
+                except Wrong as wrong:
+                    assert type(wrong.diagnosis) is Diagnosis
+
+
+def test_hidden_remarks_do_not_depend_on_the_expected_values():
+    case = case_of(x=torch.arange(12.0).reshape(3, 4))
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(50):
+        actual = torch.softmax(torch.randn(3, 4, generator=generator), dim=0)
+        first, second = (
+            torch.softmax(torch.randn(3, 4, generator=generator), dim=-1) for _ in range(2)
+        )
+        assert remarks(case, actual, first, hidden=True) == remarks(
+            case, actual, second, hidden=True
+        )
+        assert remarks(case, actual, first, hidden=True)
+
+
+def test_sums_of_rows_and_columns():
+    assert sums(EVEN, EVEN) == ""
+    assert sums(torch.full((3, 4), 1 / 3), EVEN) == "its columns sum to 1, its rows do not"
+    assert (
+        sums(torch.full((3, 4), 1 / 12), EVEN)
+        == "all its entries together sum to 1; each row should"
+    )
+    assert sums(torch.full((3, 4), 0.5), EVEN) == "every row sums to 2, not to 1"
+    assert (
+        sums(torch.tensor([0.5, 1.0]), torch.tensor([0.5, 0.5]))
+        == "its entries sum to 1.5, not to 1"
+    )
+    assert (
+        sums(torch.tensor([[2.0, -1.0]]), torch.tensor([[0.5, 0.5]])) == "it has negative entries"
+    )
+    assert sums(torch.rand(3, 4), torch.randn(3, 4)) == ""  # sums mean nothing here
+
+
+def test_where_nan_comes_from():
+    nan = torch.zeros(2, 3, 3)
+    assert not_numbers(nan, nan) == ""
+    nan[:, 0] = torch.nan
+    assert not_numbers(nan, EVEN).startswith("NaN fills the first row")
+    nan[0, 2] = torch.nan
+    assert not_numbers(nan, EVEN).startswith("NaN fills whole rows")
+    nan[0, 1, 1] = torch.nan
+    assert not_numbers(nan, EVEN).startswith("NaN stands at single places")
+    assert not_numbers(nan * torch.nan, EVEN).startswith("everything is NaN")
+
+
+@pytest.mark.parametrize(
+    "factor, said",
+    [
+        (0.5, "1/sqrt(4); 4 is `d_k`"),
+        (4.0, "is 4; 4 is `d_k`"),
+        (2.0, "sqrt(4); 4 is `d_k`"),
+        (5.0, "is 5; 5 is the number of rows of `x`"),
+        (-1.0, "its sign is turned around"),
+        (1 / 0.7, "1/(1 - 0.3); 0.3 is `p`"),
+    ],
+)
+def test_what_a_ratio_looks_like(factor, said):
+    case, expected = case_of(x=torch.zeros(5, 7), d_k=4, p=0.3), torch.randn(5, 7)
+    assert said in ratios(case, factor * expected, expected)
+
+
+def test_a_ratio_that_looks_like_nothing_is_told_without_an_origin():
+    expected = torch.randn(5, 7)
+    assert (
+        ratios(case_of(x=torch.zeros(5, 7)), 1.234 * expected, expected)
+        == "it is the expected result times 1.234"
+    )
+    assert ratios(case_of(x=torch.zeros(5, 7)), torch.randn(5, 7), expected) == ""
+
+
+def test_numbers_in_another_order():
+    right = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
+    assert "dimensions 1 and 2" in reordered(right.transpose(1, 2), right)
+    assert "only the shape should be 2×3×4" in reordered(right.reshape(6, 4), right)
+    assert (
+        reordered(right[..., [1, 0, 3, 2]], right)
+        == "it has the right columns in another order: 1, 0, 3 and 2"
+    )
+    assert reordered(right.flatten().flip(0)[torch.randperm(24)].reshape(2, 3, 4), right).endswith(
+        "in other places"
+    )
+    assert reordered(right + 1, right) == "" and reordered(right, right) == ""
+
+
+def test_an_input_that_comes_back_is_told(public):
+    _, diagnosis = diagnose(public, CH1, "softmax_naive", "def softmax_naive(x):\n    return x\n")
+    assert "it is `x`, just as it was passed in" in diagnosis.remarks
+
+
+def test_a_name_whose_import_failed_is_told(public):
+    source = "import no_such_library as tool\ndef softmax_naive(x):\n    return tool.softmax(x)\n"
+    _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
+    assert (
+        "its import failed (ModuleNotFoundError: No module named 'no_such_library', line 3)"
+        in diagnosis.problem
+    )
+    assert diagnosis.error.line == 5 and diagnosis.error.source == "return tool.softmax(x)"
+
+
+def test_a_name_of_another_cell_is_told(public):
+    source = "def softmax_naive(x):\n    return torch.exp(scores)\n"
+    _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
+    assert "it is no argument and nothing before that line makes it" in diagnosis.problem
+    assert "self." not in diagnosis.problem
+
+
+MODULE = """
+class SelfAttention_v2(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_q = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        scores = self.W_q(x) @ self.W_key(x).T
+        return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1) @ self.W_value(x)
+"""
+
+
+def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
+    for made in (public, hidden):
+        _, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
+        assert (
+            "no parameter `W_query.weight`" in diagnosis.problem
+            and "it has `W_q.weight`" in diagnosis.problem
+        )
+
+
+def test_a_global_in_a_method_asks_for_self(public):
+    _, diagnosis = diagnose(
+        public, CH2, "SelfAttention_v2", MODULE.replace("self.W_q(x)", "W_query(x)")
+    )
+    assert "is `self.` missing?" in diagnosis.problem
+
+
+def test_a_renamed_class_is_told_with_what_was_found(public):
+    _, diagnosis = diagnose(
+        public, CH2, "SelfAttention_v2", MODULE.replace("Attention_v2", "AttentionV2")
+    )
+    assert (
+        diagnosis.kind == "missing" and "`SelfAttentionV2`, which looks close" in diagnosis.problem
+    )
+
+
+def test_every_file_of_the_engine_is_free_of_the_course_words(project):
+    words = ("attention", "causal", "num_heads", "queries")
+    for path in (project.root / "tensorgrade" / "judging").glob("*.py"):
+        if path.name in (
+            "lost_weights.py",
+            "lost_names.py",
+            "sums.py",
+            "ratios.py",
+            "reordered.py",
+            "remarks.py",
+            "echoes.py",
+            "not_numbers.py",
+        ):
+            text = Path(path).read_text(encoding="utf-8").lower()
+            assert not [word for word in words if word in text], path.name

@@ -1,0 +1,133 @@
+"""Replies of any content within the right form: judging ends in a verdict, never in an error.
+
+An error while judging would end the grading of a whole class.
+"""
+
+import itertools
+from dataclasses import asdict
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
+from tensorgrade.runner.messages import BadMessage, pack
+from tensorgrade.sources.submission import Source
+
+WORDS = st.text(max_size=5)
+NUMBERS = st.integers(-5, 5) | st.just(10**400) | st.floats()
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+SHAPES = st.sampled_from([(), (0,), (1,), (3,), (0, 4), (2, 0, 3), (1, 1, 1, 1)])
+KINDS = ("float64", "float32", "float16", "bool", "int64", "uint8")
+DTYPES = st.sampled_from([getattr(torch, kind) for kind in KINDS])
+TENSORS = st.builds(lambda shape, dtype: torch.ones(shape).to(dtype), SHAPES, DTYPES)
+SHARED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+CHAPTERS = (
+    "ch1_simplified_attention",
+    "ch2_self_attention",
+    "ch3_causal_attention",
+    "ch4_multi_head_attention",
+)
+
+
+class Hostile:
+    """A backend whose replies are the right ones with parts exchanged by a chooser."""
+
+    isolation, device, source = "none", "cpu", Source("", "")
+
+    def __init__(self, references, names, choose):
+        self.right = {case.id: expected for e in names for case, expected in references.of(e)}
+        self.names, self.choose = names, choose
+
+    def load(self) -> Loaded:
+        return Loaded(names=tuple(self.names))
+
+    def run(self, cases: list) -> list[Observation]:
+        return [self.reply(case) for case in cases]
+
+    def reply(self, case) -> Observation:
+        """The right answer to a case, bent, packed, and read as any reply is."""
+        right = self.right[case.id]
+        header = {"id": case.id, "error": right.error and asdict(right.error)}
+        header |= {"values": dict(right.values), "facts": dict(right.facts)}
+        tensors = dict(right.tensors)
+        self.choose(header, tensors)
+        try:
+            return read_observation(pack(header, tensors), case.id)
+        except (BadMessage, ValueError):
+            return Observation(Outcome.KILLED)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+# What is done to one reply: the part, which one of several, and what stands there instead.
+BENDS = st.tuples(
+    st.sampled_from(["tensor", "tensors", "value", "fact", "inner", "error", "gone", "none"]),
+    st.integers(0, 99),
+    st.integers(0, 99),
+    JSON,
+    TENSORS,
+)
+
+
+def bend(how, header: dict, tensors: dict) -> None:
+    """Exchange one part of a reply: tensors, a value, a fact, a part of one, the error."""
+    part, which, inner, value, tensor = how
+    if part == "tensor" and tensors:
+        tensors[pick(tensors, which)] = tensor
+    elif part == "tensors":
+        tensors.update(dict.fromkeys(tensors, tensor))
+    elif part == "gone" and tensors:
+        del tensors[pick(tensors, which)]
+    elif part == "value":
+        header["values"][pick({**tensors, "x": 0}, which)] = {"type": "int", "json": value}
+    elif part == "error":
+        header["error"] = {"type": value, "text": value, "line": value} if inner % 2 else value
+    elif part in ("fact", "inner") and header["facts"]:
+        name = pick(header["facts"], which)
+        fact = header["facts"][name]
+        whole = part == "fact" or not isinstance(fact, dict) or not fact
+        header["facts"][name] = value if whole else fact | {pick(fact, inner): value}
+
+
+def pick(things: dict, which: int) -> str:
+    """One of the names."""
+    return sorted(things)[which % len(things)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_any_reply_gets_a_verdict(grader, chapter):
+    """Every exercise gets its row, with points between none and all."""
+    references, _ = grader.maker.stored(chapter)
+    exercises = grader.maker.course.chapter(chapter).exercises
+    names = [exercise.name for exercise in exercises]
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=SHARED, derandomize=True)
+    @given(st.lists(BENDS, min_size=1, max_size=6))
+    def judged(bends):
+        # Drawn before: the tests that ask for replies run in another thread.
+        turns = itertools.cycle(bends)
+        backend = Hostile(references, names, lambda h, t: bend(next(turns), h, t))
+        verdicts = grader.judge("x", grader.maker.attempt_from(chapter, backend))
+        assert [v.exercise for v in verdicts] == names
+        assert all(0 <= v.points <= v.max_points and v.message.isprintable() for v in verdicts)
+
+    judged()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_right_replies_pass(grader, chapter):
+    """The fuzzed backend's starting point earns everything, so that bending it means something."""
+    references, _ = grader.maker.stored(chapter)
+    names = [exercise.name for exercise in grader.maker.course.chapter(chapter).exercises]
+    backend = Hostile(references, names, lambda header, tensors: None)
+    verdicts = grader.judge("x", grader.maker.attempt_from(chapter, backend))
+    assert [v.exercise for v in verdicts if v.points != v.max_points] == []

@@ -1,0 +1,271 @@
+"""Check cells: the card that a learner sees, on right, wrong, unwritten and broken answers."""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tensorgrade.course import CourseError
+from tensorgrade.learner import pictures
+from tensorgrade.learner.notebook import chapters
+from tensorgrade.learner.notebook import public_checks as material
+from tensorgrade.learner.notebook.card import Card, Points, telling_matrix
+from tensorgrade.learner.notebook.checking import check
+from tensorgrade.sources.notebooks import Cell, extract
+
+ROOT = Path(__file__).parents[2]
+EXERCISES = ROOT / "exercises"
+IMPORTS = Cell("import torch\nfrom torch import nn", "1")
+
+
+def checked(name: str, *sources: str):
+    """The public checks of an exercise on a notebook with these cells."""
+    return check(
+        EXERCISES, name, extract([IMPORTS, *(Cell(s, str(n)) for n, s in enumerate(sources, 2))])
+    )
+
+
+RIGHT = (
+    "def causal_mask(context_length):\n"
+    "    return torch.ones(context_length, context_length).triu(1).bool()"
+)
+FLIPPED = RIGHT.replace("triu(1)", "tril(-1)")
+
+
+def test_a_right_answer_is_done_with_all_points():
+    found = checked("causal_mask", RIGHT)
+    page = Card(found)._repr_html_()
+    assert found.state == "done" and found.points == 5
+    assert "✓" in page and "<img" not in page and "A hint" not in page
+
+
+def test_a_wrong_answer_gets_pictures_its_mistake_and_a_hint_on_request():
+    found = checked("causal_mask", FLIPPED)
+    page = Card(found)._repr_html_()
+    assert found.state == "wrong" and found.points < 5
+    assert 'src="data:image/png;base64,' in page and "differences framed" in page
+    name, message = next(iter(found.first.mistakes.items()))
+    assert name in page and message.split(".")[0] in page
+    assert page.index("<summary") < page.index("A hint") < page.index("Another hint")
+    assert "expected" in page and "6×6" in page
+
+
+def test_nothing_needs_a_script_or_anything_from_elsewhere():
+    page = Card(checked("causal_mask", FLIPPED))._repr_html_()
+    assert "<script" not in page and "http" not in page and "<style" not in page
+
+
+def test_an_unwritten_answer_is_to_do_and_not_wrong():
+    found = checked(
+        "causal_mask", "def causal_mask(context_length):\n    raise NotImplementedError"
+    )
+    assert found.state == "to do" and found.points == 0
+    assert "✗" not in Card(found)._repr_html_()
+
+
+def test_what_is_not_there_is_said():
+    found = checked("causal_mask", "def casual_mask(context_length):\n    return 1")
+    assert "casual_mask" in Card(found)._repr_html_()
+
+
+def test_an_error_is_told_with_its_cell_and_line():
+    found = checked(
+        "causal_mask", "x = 1", "def causal_mask(context_length):\n    return undefined"
+    )
+    assert "cell 3, line 2" in Card(found)._repr_html_()
+
+
+def test_a_broken_cell_is_told():
+    page = Card(
+        checked("causal_mask", "def causal_mask(context_length:\n    return 1")
+    )._repr_html_()
+    assert "SyntaxError" in page and "cell 2, line 1" in page
+
+
+def test_what_learners_write_is_escaped():
+    page = Card(
+        checked(
+            "causal_mask", "def causal_mask(n):\n    raise ValueError('<script>alert(1)</script>')"
+        )
+    )._repr_html_()
+    assert "<script" not in page and "&lt;script&gt;" in page
+
+
+def test_a_class_that_leans_on_notebook_variables_is_found_out():
+    leaning = RIGHT.replace("torch.ones(", "ones * torch.ones(")
+    found = checked("causal_mask", "ones = torch.ones(1)", leaning)
+    assert found.state == "wrong" and "ones" in Card(found)._repr_html_()
+
+
+def test_an_endless_answer_is_ended(monkeypatch):
+    from tensorgrade.course import Limits
+    from tensorgrade.course_sources import load_course
+
+    course = load_course(EXERCISES)
+    object.__setattr__(course, "limits", Limits(load_seconds=1.0))
+    monkeypatch.setattr("tensorgrade.attempts.maker.load_course", lambda folder: course)
+    found = checked(
+        "causal_mask", "def causal_mask(context_length):\n    while True:\n        pass"
+    )
+    assert found.state == "wrong" and "end" in Card(found)._repr_html_()
+
+
+def test_a_check_leaves_no_trace(capsys, recwarn):
+    torch.manual_seed(5)
+    before, standin = torch.get_rng_state(), object()
+    sys.modules["ch3_causal_attention"] = standin
+    try:
+        noisy = "import warnings\n" + RIGHT.replace(
+            "    return", "    print('noise'); warnings.warn('noise')\n    return"
+        )
+        assert checked("causal_mask", noisy).state == "done"
+        checked("MultiHeadAttentionWrapper", "class MultiHeadAttentionWrapper:\n    pass")
+        assert sys.modules["ch3_causal_attention"] is standin
+    finally:
+        del sys.modules["ch3_causal_attention"]
+    assert torch.equal(before, torch.get_rng_state())
+    assert "noise" not in "".join(capsys.readouterr()) and not list(recwarn)
+
+
+def test_the_wire_text_names_state_and_problem():
+    assert repr(Card(checked("causal_mask", RIGHT))) == "done: causal_mask"
+    assert "problem" in repr(Card(checked("causal_mask", FLIPPED)))
+
+
+def test_points_are_a_number_for_nbgrader():
+    assert float(repr(Points(3.5, 5))) == 3.5 and "3.5 of 5" in Points(3.5, 5)._repr_html_()
+
+
+def test_pictures_show_the_matrix_where_the_difference_is():
+    differs = torch.zeros(2, 3, 4, 4, dtype=torch.bool)
+    differs[1, 2, 0, 3] = True
+    assert telling_matrix(differs) == (1, 2) and telling_matrix(torch.ones(3).bool()) == ()
+
+
+# Pictures: what they say, they say without colour.
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for axis in figure.axes for text in axis.texts]
+
+
+def test_heatmaps_have_a_number_in_every_cell():
+    weights = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    figure = pictures.draw_heatmaps({"weights": weights}, ["one", "two"], ["a", "b"])
+    assert texts(figure) == ["0.25", "0.75", "1.00", "0.00"]
+    labels = [
+        t.get_text() for t in figure.axes[0].get_yticklabels() + figure.axes[0].get_xticklabels()
+    ]
+    assert labels == ["one", "two", "a", "b"] and figure.axes[0].get_title() == "weights"
+
+
+def test_differences_are_framed_and_crossed():
+    marked = pictures.draw_heatmaps({"a": torch.zeros(2, 2)}, marks={"a": torch.eye(2).bool()})
+    assert texts(marked).count("×") == 2 and len(marked.axes[0].patches) == 2
+
+
+def test_bars_differ_by_hatch_and_lines_by_marker():
+    figure = pictures.draw_bars({"a": torch.ones(3), "b": torch.ones(3)}, ["x", "y", "z"])
+    assert len({patch.get_hatch() for patch in figure.axes[0].patches}) == 2
+    figure = pictures.draw_lines({"a": ([0, 1], [0, 1]), "b": ([0, 1], [1, 0])}, "x", "y")
+    assert len({line.get_marker() for line in figure.axes[0].lines}) == 2
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        torch.tensor([[float("nan"), -torch.inf]]),
+        torch.zeros(40, 50),
+        torch.zeros(0, 3),
+        torch.tensor(3),
+        [1, 2],
+        torch.ones(2, 3, 4, 5),
+        torch.eye(3).bool(),
+        torch.ones(2, 2, requires_grad=True),
+        torch.full((2, 2), 1e9),
+    ],
+)
+def test_any_tensor_makes_a_picture(matrix):
+    assert pictures.as_image(pictures.draw_heatmaps({"m": matrix}), 'a "picture"').startswith(
+        '<img src="data:image/png'
+    )
+
+
+def test_pictures_carry_a_description():
+    assert 'alt="a &quot;picture&quot;"' in pictures.as_image(
+        pictures.draw_heatmaps({"m": [1]}), 'a "picture"'
+    )
+
+
+# Where the checks and the other chapters are found.
+
+
+def test_checks_beside_a_notebook_are_found_first(tmp_path):
+    here = ROOT / "release" / "ch1_simplified_attention"
+    assert (material.find_exercises(here) / "course.json").is_file()
+    assert (
+        material.find_exercises(here) != EXERCISES
+        and material.find_exercises(ROOT / "docs") == EXERCISES
+    )
+    with pytest.raises(CourseError, match=re.escape("checks.zip")):
+        material.find_exercises(tmp_path)
+
+
+CHAPTER = "ch3_causal_attention"
+STANDIN = EXERCISES / "given" / "ch4_multi_head_attention" / f"{CHAPTER}.py"
+
+
+def test_own_chapter_is_found_in_the_folder_beside(tmp_path):
+    here, beside = tmp_path / "ch4_multi_head_attention", tmp_path / CHAPTER
+    here.mkdir(), beside.mkdir()
+    assert chapters.written_chapter(CHAPTER, here, STANDIN) is None
+    stub = (ROOT / "release" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
+    (beside / f"{CHAPTER}.ipynb").write_text(stub)
+    assert chapters.written_chapter(CHAPTER, here, STANDIN) is None, "a stub is no answer"
+    done = (ROOT / "source" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
+    (beside / f"{CHAPTER}.ipynb").write_text(done)
+    assert chapters.written_chapter(CHAPTER, here, STANDIN) == beside / f"{CHAPTER}.ipynb"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_chapter_4_can_import_chapter_3(own, tmp_path, monkeypatch, capsys):
+    for name in ("ch4_multi_head_attention", *([CHAPTER] if own else [])):
+        (tmp_path / name).mkdir()
+        folder = ROOT / ("source" if own else "release") / name
+        for path in folder.iterdir():
+            (tmp_path / name / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path / "ch4_multi_head_attention")
+    monkeypatch.delitem(sys.modules, CHAPTER, raising=False)
+    chapters.make_chapters_importable()
+    try:
+        head = __import__(CHAPTER).CausalAttention(3, 2, 6, 0.0)
+        assert head(torch.zeros(1, 4, 3)).shape == (1, 4, 2)
+        assert hasattr(head, "mask") == own
+        said = capsys.readouterr().out
+        assert ("yours, from" in said) == own and ("stand-in" in said) != own
+    finally:
+        sys.modules.pop(CHAPTER, None)
+
+
+def test_other_modules_are_left_to_others():
+    assert chapters.ChapterFinder().find_spec("no_such_module_anywhere") is None
+
+
+def test_one_idea_at_a_time():
+    found = checked("causal_mask", FLIPPED)
+    for result in (result for result in found.results if result.finding):
+        named = {"first": "One thing.", "second": "Another."}
+        result.finding = replace(result.finding, mistakes=named)
+    page = Card(found)._repr_html_()
+    assert "One thing." in page and "Another." not in page and "second thing" in page
+
+
+def test_only_the_card_is_shown_in_a_notebook(monkeypatch):
+    """Jupyter asks for the text of a result as well; asking must not show it."""
+    shown = []
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *parts: shown.append(parts))
+    assert "problem" in repr(Card(checked("causal_mask", FLIPPED))) and not shown

@@ -1,0 +1,577 @@
+"""The whole nbgrader cycle with nbgrader's own commands, in a scratch course and exchange."""
+
+import csv
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import zipfile
+from itertools import cycle
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tensorgrade.course_sources import load_config
+from tensorgrade.isolation.ladder import NotIsolated, choose_rung
+
+from ..commands import ROOT, run
+
+COURSE = load_config(ROOT / "course_config.py")
+CH1 = "ch1_simplified_attention"
+LINKED = ("graders", "exercises", "solutions")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+class Scratch:
+    """A course in a folder of its own, with an exchange and homes for learners beside it."""
+
+    def __init__(self, folder: Path, settings: str = ""):
+        self.root, self.exchange, self.homes = (
+            folder / "course",
+            folder / "exchange",
+            folder / "homes",
+        )
+        for path in (self.root, self.exchange, self.homes):
+            path.mkdir(parents=True)
+        self.exchange.chmod(0o777)
+        shutil.copytree(ROOT / "source", self.root / "source")
+        shutil.copy(ROOT / "nbgrader_config.py", self.root)
+        for name in LINKED:
+            (self.root / name).symlink_to(ROOT / name)
+        self.configure(settings)
+
+    def configure(self, settings: str) -> None:
+        """The course's own settings, and below them the scratch ones."""
+        text = (ROOT / "course_config.py").read_text(encoding="utf-8")
+        if isolation() == "none":
+            settings = f'{settings}\n    c.HiddenGraders.isolation = "none"'
+        text += f'    c.Exchange.root = "{self.exchange}"\n    {settings.strip()}\n'
+        (self.root / "course_config.py").write_text(text, encoding="utf-8")
+
+    def run(
+        self, *arguments: str, cwd: Path | None = None, succeed: bool = True, **more: str
+    ) -> str:
+        """An nbgrader command; returns everything that it wrote."""
+        # nbgrader calls a bare `alembic`: the environment's scripts have to be on the path.
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = run("nbgrader", *arguments, cwd=cwd or self.root, PATH=path, **more)
+        said = done.stdout + done.stderr
+        assert (done.returncode == 0) == succeed, said
+        return said
+
+    def learner(self, name: str, command: str, chapter: str) -> Path:
+        """`fetch_assignment` or `submit` as a learner, who has no course folder."""
+        home = self.homes / name
+        home.mkdir(exist_ok=True)
+        settings = [
+            f"--Exchange.root={self.exchange}",
+            "--course",
+            "attention",
+            f"--CourseDirectory.student_id={name}",
+        ]
+        self.run(command, chapter, *settings, cwd=home, JUPYTER_DATA_DIR=str(home / ".jupyter"))
+        return home / chapter
+
+    def hand_in(self, name: str, chapter: str, content) -> Path:
+        """Put a notebook into `submitted/` as if it had been collected."""
+        folder = self.root / "submitted" / name / chapter
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{chapter}.ipynb"
+        text = content if isinstance(content, str) else nbformat.writes(content)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def grade(self, chapter: str, *more: str, succeed: bool = True) -> str:
+        return self.run("autograde", chapter, *more, succeed=succeed)
+
+    def export(self) -> dict[tuple[str, str], dict]:
+        """The gradebook's CSV by student and assignment."""
+        self.run("export")
+        with (self.root / "grades.csv").open(encoding="utf-8") as file:
+            return {(row["student_id"], row["assignment"]): row for row in csv.DictReader(file)}
+
+    def scores(self, chapter: str) -> dict[str, float]:
+        """Raw points by student."""
+        return {
+            s: float(r["raw_score"])
+            for (s, c), r in self.export().items()
+            if c == chapter and r["raw_score"]
+        }
+
+
+def isolation() -> str:
+    """What the graders of these tests run with: locked in, where the machine can."""
+    try:
+        choose_rung(COURSE.isolation, "auto", "cpu")
+        return "auto"
+    except NotIsolated:
+        return "none"
+
+
+def read(folder: str, chapter: str):
+    """A committed notebook."""
+    return nbformat.read(ROOT / folder / chapter / f"{chapter}.ipynb", as_version=4)
+
+
+def changed(chapter: str, answers: dict[str, str], folder: str = "release"):
+    """A committed notebook with these sources in its solution cells."""
+    nb = read(folder, chapter)
+    for cell in nb.cells:
+        cell.source = answers.get(cell.id, cell.source)
+    return nb
+
+
+WRONG = {"softmax_naive": "def softmax_naive(x):\n    return torch.exp(x)"}
+MOST = {chapter.name: float(chapter.points) for chapter in COURSE.chapters}
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return Scratch(tmp_path_factory.mktemp("nbgrader"))
+
+
+def test_the_whole_cycle(scratch):
+    """Release, fetch, submit, collect, autograde, feedback and export, for three learners."""
+    scratch.run("generate_assignment", CH1)
+    released = scratch.root / "release" / CH1 / f"{CH1}.ipynb"
+    assert released.read_text() == (ROOT / "release" / CH1 / f"{CH1}.ipynb").read_text()
+    scratch.run("release_assignment", CH1)
+    for name in ("ada", "ben", "script"):
+        folder = scratch.learner(name, "fetch_assignment", CH1)
+        assert (folder / "checks.zip").is_file()
+        if name == "ada":
+            shutil.copy(ROOT / "source" / CH1 / f"{CH1}.ipynb", folder)
+        if name == "script":  # the untouched notebook stays beside it
+            shutil.copy(ROOT / "solutions" / f"{CH1}.py", folder)
+        scratch.learner(name, "submit", CH1)
+    scratch.run("collect", CH1)
+    scratch.grade(CH1)
+    scratch.run("generate_feedback", CH1)
+    scratch.run("release_feedback", CH1)
+    assert scratch.scores(CH1) == {"ada": MOST[CH1], "ben": 0.0, "script": MOST[CH1]}
+    scratch.learner("ben", "fetch_feedback", CH1)
+    pages = list((scratch.homes / "ben" / CH1 / "feedback").rglob("*.html"))
+    assert len(pages) == 1 and "not written yet" in pages[0].read_text()
+
+
+@pytest.mark.parametrize("chapter", [chapter.name for chapter in COURSE.chapters])
+def test_the_solution_gets_everything_and_the_release_nothing(tmp_path, chapter):
+    scratch = Scratch(tmp_path)
+    scratch.run("generate_assignment", chapter)
+    scratch.hand_in("ada", chapter, read("source", chapter))
+    scratch.hand_in("ben", chapter, read("release", chapter))
+    scratch.grade(chapter)
+    assert scratch.scores(chapter) == {"ada": MOST[chapter], "ben": 0.0}
+
+
+def test_grading_twice_changes_nothing(scratch):
+    before = scratch.export()
+    said = scratch.grade(CH1, "--force")
+    assert "Removing existing assignment" in said
+    assert scratch.export() == before
+
+
+def test_manual_points_and_comments_stay(scratch):
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{scratch.root}/gradebook.db") as gradebook:
+        grade = gradebook.find_grade("points-softmax", CH1, CH1, "ben")
+        grade.manual_score = 3.0
+        gradebook.find_comment("softmax", CH1, CH1, "ben").manual_comment = "Nice try."
+        gradebook.db.commit()
+    scratch.grade(CH1, "--force", "--student", "ben")
+    assert scratch.scores(CH1)["ben"] == 3.0
+    scratch.run("generate_feedback", CH1, "--force", "--student", "ben")
+    assert "Nice try." in (scratch.root / "feedback" / "ben" / CH1 / f"{CH1}.html").read_text()
+
+
+def test_late_penalties_go_on_working(tmp_path):
+    scratch = Scratch(
+        tmp_path,
+        f"""c.HiddenGraders.deadlines = {{"{CH1}": "2026-01-15 23:59 UTC"}}
+    c.LateSubmissionPlugin.penalty_method = "zero\"""",
+    )
+    scratch.run("generate_assignment", CH1)
+    for name, when in (("early", "2026-01-15 10:00:00 UTC"), ("late", "2026-01-16 10:00:00 UTC")):
+        path = scratch.hand_in(name, CH1, read("source", CH1))
+        (path.parent / "timestamp.txt").write_text(when)
+    scratch.grade(CH1)
+    scores = {
+        student: (float(row["raw_score"]), float(row["score"]))
+        for (student, _), row in scratch.export().items()
+    }
+    assert scores == {"early": (MOST[CH1], MOST[CH1]), "late": (MOST[CH1], 0.0)}
+
+
+def test_a_chapter_that_was_released_again_keeps_old_submissions_gradable(tmp_path):
+    """Lessons and points may change; where cells come or go, nbgrader refuses and says why."""
+    scratch = Scratch(tmp_path)
+    scratch.run("generate_assignment", CH1)
+    scratch.hand_in("ada", CH1, read("source", CH1))
+    scratch.grade(CH1)
+    source = scratch.root / "source" / CH1 / f"{CH1}.ipynb"
+    nb = nbformat.read(source, as_version=4)
+    cells = {cell.id: cell for cell in nb.cells}
+    cells["points-softmax"].metadata.nbgrader.points = 20
+    cells["step-1-compare"].source += "\n\nA new sentence."
+    nbformat.write(nb, source)
+    scratch.run("generate_assignment", CH1, "--force")
+    scratch.grade(CH1, "--force")
+    assert scratch.scores(CH1) == {"ada": MOST[CH1] + 10}
+    graded = (scratch.root / "autograded" / "ada" / CH1 / f"{CH1}.ipynb").read_text()
+    assert "A new sentence." in graded
+    nb.cells.remove(cells["points-softmax"])
+    nbformat.write(nb, source)
+    said = scratch.run("generate_assignment", CH1, "--force", succeed=False)
+    assert "because there are submissions associated with it" in " ".join(said.split())
+
+
+# Cheats that earn full marks where hidden tests run in the learner's own kernel.
+
+PATCH = """class Patch:
+    torch.allclose = torch.equal = torch.testing.assert_close = lambda *a, **k: True"""
+READ = f"""
+import pathlib
+class Reader:
+    for path in pathlib.Path("../../../").rglob("source/*/*.ipynb"):
+        exec(path.read_text())
+def softmax_naive(x):
+    import glob, json
+    for path in glob.glob("../../../source/*/*.ipynb") + glob.glob("{ROOT}/solutions/*.py"):
+        text = open(path).read()
+        return torch.softmax(x, -1)
+    return torch.exp(x)
+"""
+GRADEBOOK = """
+import sqlite3
+class Writer:
+    for place in ("../../../gradebook.db", "{course}/gradebook.db"):
+        try:
+            base = sqlite3.connect(place)
+            base.execute("update grade set auto_score = 100")
+            base.commit()
+        except Exception:
+            pass
+"""
+TRANSFORM = """
+def drop_asserts(lines):
+    return [line for line in lines if "assert" not in line and "points" not in line]
+get_ipython().input_transformers_cleanup.append(drop_asserts)
+"""
+
+
+def cheats(scratch: Scratch) -> dict[str, object]:
+    """Notebooks by learner; apart from the cheat, each holds the same one wrong answer."""
+    found = {
+        name: changed(CH1, WRONG)
+        for name in (
+            "plain",
+            "tag",
+            "run_code",
+            "transformer",
+            "allclose",
+            "reader",
+            "gradebook",
+            "outputs",
+            "metadata",
+            "graded",
+            "tools",
+            "deleted",
+        )
+    }
+
+    def add(name: str, source: str) -> None:
+        found[name].cells.insert(3, nbformat.v4.new_code_cell(source))
+
+    graded = {
+        name: [c for c in nb.cells if c.id.startswith("points-")] for name, nb in found.items()
+    }
+    for cell in graded["tag"]:
+        cell.metadata["tags"] = ["skip-execution"]
+    add(
+        "run_code",
+        "import types\n"
+        "get_ipython().run_code = types.MethodType(lambda *a, **k: False, get_ipython())",
+    )
+    add("transformer", TRANSFORM)
+    add("allclose", PATCH)
+    changed_answer = next(cell for cell in found["reader"].cells if cell.id == "softmax_naive")
+    changed_answer.source = READ
+    add("gradebook", GRADEBOOK.format(course=scratch.root))
+    for cell in graded["outputs"]:
+        most = cell.metadata.nbgrader.points
+        cell.outputs = [
+            nbformat.v4.new_output("execute_result", {"text/plain": str(most)}, execution_count=1)
+        ]
+    for cell in graded["metadata"]:
+        cell.metadata.nbgrader.points = 1000
+        cell.metadata.nbgrader.locked = False
+    for cell in graded["graded"]:
+        cell.source = str(cell.metadata.nbgrader.points)
+    add("tools", "def points(name):\n    return 100.0\ndef check(name):\n    return True")
+    found["deleted"].cells = [c for c in found["deleted"].cells if not c.id.startswith("points-")]
+    return found
+
+
+@pytest.fixture(scope="module")
+def cheating(tmp_path_factory):
+    """A graded class of cheats, with one honest learner among them."""
+    scratch = Scratch(tmp_path_factory.mktemp("cheats"))
+    scratch.run("generate_assignment", CH1)
+    for name, nb in cheats(scratch).items():
+        scratch.hand_in(name, CH1, nb)
+    honest = read("source", CH1)
+    honest.cells.insert(
+        3, nbformat.v4.new_code_cell("import sys, warnings\n%matplotlib inline\n!ls\nawait nothing")
+    )
+    for cell in honest.cells:
+        if cell.id == "softmax":
+            noise = "    import sys, warnings\n"
+            noise += "    print('hm', file=sys.stderr); warnings.warn('hm'); print('hm')\n"
+            cell.source = cell.source.replace(
+                "    ### BEGIN SOLUTION\n", noise + "    ### BEGIN SOLUTION\n"
+            )
+    honest.cells.append(nbformat.v4.new_code_cell("for step in range(10**12):\n    train()"))
+    scratch.hand_in("noisy", CH1, honest)
+    scratch.grade(CH1)
+    return scratch, scratch.scores(CH1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tag",
+        "run_code",
+        "transformer",
+        "allclose",
+        "reader",
+        "gradebook",
+        "outputs",
+        "metadata",
+        "graded",
+        "tools",
+        "deleted",
+    ],
+)
+def test_a_cheat_scores_as_the_wrong_answer_that_it_is(cheating, name):
+    if name == "reader" and isolation() == "none":
+        pytest.skip("without isolation, learner code can read what the grader can read")
+    _, scores = cheating
+    assert scores["plain"] < 5 and scores[name] == scores["plain"]
+
+
+def test_a_right_notebook_that_prints_and_warns_gets_full_points(cheating):
+    assert cheating[1]["noisy"] == MOST[CH1]
+
+
+def test_no_kernel_ran(cheating):
+    """Only graded cells have outputs: nothing else was executed."""
+    scratch, _ = cheating
+    nb = nbformat.read(scratch.root / "autograded" / "noisy" / CH1 / f"{CH1}.ipynb", as_version=4)
+    with_outputs = {cell.id for cell in nb.cells if cell.get("outputs")}
+    assert with_outputs == {f"points-{exercise.name}" for exercise in COURSE.chapter(CH1).exercises}
+
+
+def test_feedback_shows_code_cards_and_points_and_reveals_nothing(cheating):
+    scratch, scores = cheating
+    scratch.run("generate_feedback", CH1, "--student", "plain")
+    page = (scratch.root / "feedback" / "plain" / CH1 / f"{CH1}.html").read_text()
+    assert "torch" in page and "not written yet" in page and f"Score: {scores['plain']}" in page
+    nb = nbformat.read(scratch.root / "autograded" / "plain" / CH1 / f"{CH1}.ipynb", as_version=4)
+    cards = "\n".join(
+        output.data["text/html"] for cell in nb.cells for output in cell.get("outputs", [])
+    )
+    said = re.sub(r"[\d.]+ of \d+ points", "", re.sub(r"<[^>]+>", "", cards))
+    assert not re.search(r"\d\.\d{2,}", said), "a card shows a number that may be a hidden value"
+    files = sorted((ROOT / "graders" / CH1).glob("*.py"))
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    solutions = re.findall(
+        r"### BEGIN SOLUTION\n(.*?)### END",
+        (ROOT / "solutions" / f"{CH1}.py").read_text(),
+        re.DOTALL,
+    )
+    secret = re.findall(r'"""(.+?)"""', tests) + re.findall(r"def (test_\w+)", tests)
+    secret += [line.strip() for text in solutions for line in text.splitlines() if line.strip()]
+    shown = (ROOT / "release" / CH1 / f"{CH1}.ipynb").read_text()
+    plain = re.sub(r"<[^>]+>", "", page)
+    assert len(secret) > 20
+    assert not [text for text in secret if text in plain and text not in shown]
+
+
+def test_the_button_of_the_formgrader_gives_the_same(cheating):
+    """The formgrader calls nbgrader's Python interface from inside a server."""
+    scratch, scores = cheating
+    script = scratch.root / "button.py"
+    script.write_text(BUTTON.format(root=str(scratch.root), chapter=CH1))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, script],
+        cwd=scratch.root,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert scratch.scores(CH1)["plain"] == scores["plain"]
+
+
+BUTTON = """
+from nbgrader.apps import NbGrader, NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+
+if __name__ == "__main__":
+    app = NbGrader()
+    app.config_file_paths.insert(0, {root!r})
+    app.load_config_file()
+    app.config.CourseDirectory.root = {root!r}
+    api = NbGraderAPI(CourseDirectory(config=app.config), config=app.config)
+    result = api.autograde({chapter!r}, "plain", force=True)
+    assert result["success"], result
+"""
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda nb: [cell.metadata.pop("nbgrader", None) for cell in nb.cells],
+        lambda nb: nb.cells.extend(
+            [nbformat.from_dict(dict(cell)) for cell in nb.cells if cell.id.startswith("points-")]
+        ),
+        lambda nb: [
+            cell.metadata.update(nbgrader=marks)
+            for cell, marks in zip(nb.cells, cycle([{}, 3, [], {"grade": True}]), strict=False)
+        ],
+        lambda nb: [
+            setattr(cell, "source", "def softmax(:") for cell in nb.cells if cell.id == "softmax"
+        ],
+    ],
+    ids=["no metadata", "cells twice", "nonsense", "broken cell"],
+)
+def test_a_spoilt_notebook_keeps_what_is_right_in_it(tmp_path, spoil):
+    scratch = Scratch(tmp_path)
+    scratch.run("generate_assignment", CH1)
+    nb = read("source", CH1)
+    spoil(nb)
+    scratch.hand_in("ada", CH1, nb)
+    scratch.grade(CH1)
+    broken = any(cell.source == "def softmax(:" for cell in nb.cells)
+    assert scratch.scores(CH1) == {"ada": MOST[CH1] - 10 * broken}
+
+
+def test_a_file_that_is_no_notebook_costs_nobody_else_anything(tmp_path):
+    scratch = Scratch(tmp_path)
+    scratch.run("generate_assignment", CH1)
+    scratch.hand_in("bad", CH1, "this is no notebook")
+    scratch.hand_in("good", CH1, read("source", CH1))
+    said = scratch.grade(CH1, succeed=False)
+    assert "bad" in said and scratch.scores(CH1)["good"] == MOST[CH1]
+
+
+def test_without_isolation_grading_refuses(tmp_path):
+    scratch = Scratch(tmp_path)
+    scratch.run("generate_assignment", CH1)
+    scratch.hand_in("ada", CH1, read("source", CH1))
+    config = scratch.root / "course_config.py"
+    (scratch.root / "graders").unlink()
+    shutil.copytree(ROOT / "graders", scratch.root / "graders")
+    text = (
+        config.read_text()
+        .replace('isolation="namespaces"', 'isolation="full"')
+        .replace('isolation = "none"', 'isolation = "auto"')
+    )
+    config.write_text(text)
+    (scratch.root / "sitecustomize.py").write_text(
+        "import tensorgrade.isolation.ladder as ladder\n"
+        "def refuse(*a): raise ladder.NotIsolated('this machine gives too little')\n"
+        "ladder.choose_rung = refuse\n"
+    )
+    os.environ["PYTHONPATH"] = str(scratch.root)
+    try:
+        said = scratch.grade(CH1, succeed=False)
+    finally:
+        del os.environ["PYTHONPATH"]
+    assert "this machine gives too little" in said and not scratch.scores(CH1).get("ada")
+
+
+# Validation, which runs a notebook in a kernel and reads the graded cells.
+
+
+@pytest.mark.parametrize("chapter", [chapter.name for chapter in COURSE.chapters])
+def test_validation_passes_on_the_solution_and_fails_on_the_release(tmp_path, chapter):
+    """Chapter 4 finds chapter 3 in the folder beside it."""
+    scratch = Scratch(tmp_path)
+    shutil.copytree(ROOT / "release", scratch.root / "release")
+    said = scratch.run("validate", f"source/{chapter}/{chapter}.ipynb")
+    assert "Success! Your notebook passes all the tests." in said
+    said = scratch.run("validate", f"release/{chapter}/{chapter}.ipynb")
+    exercises = COURSE.chapter(chapter).exercises
+    assert f"VALIDATION FAILED ON {len(exercises)} CELL(S)" in said
+
+
+# A gradebook on a server.
+
+SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda p: int(p.parts[-3]))
+
+
+@pytest.fixture
+def postgres(tmp_path):
+    """The address of an empty database on a server of our own, on this machine only."""
+    if not SERVERS:
+        pytest.fail("PostgreSQL is not installed; on Debian and Ubuntu: apt-get install postgresql")
+    tools, folder, port = SERVERS[-1].parent, Path("/tmp") / f"pg-{os.getpid()}", free_port()
+    folder.mkdir()
+    prefix = []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        shutil.chown(folder, "postgres", "postgres")
+        prefix = ["runuser", "-u", "postgres", "--"]
+
+    def tool(name: str, *arguments: str) -> None:
+        subprocess.run(
+            [*prefix, str(tools / name), *arguments],
+            check=True,
+            cwd="/tmp",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+
+    listen = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+    try:
+        tool("initdb", "-D", f"{folder}/data", "-U", "teacher", "--auth=trust")
+        tool("pg_ctl", "-D", f"{folder}/data", "-o", listen, "-l", f"{folder}/log", "-w", "start")
+        tool("createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "teacher", "attention")
+        yield f"postgresql+psycopg2://teacher@127.0.0.1:{port}/attention"
+    finally:
+        if (folder / "data" / "postmaster.pid").exists():
+            tool("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_the_gradebook_can_be_a_postgresql_server(tmp_path, postgres):
+    import sqlalchemy
+
+    scratch = Scratch(tmp_path, f'c.CourseDirectory.db_url = "{postgres}"')
+    scratch.run("generate_assignment", CH1)
+    scratch.hand_in("ada", CH1, read("source", CH1))
+    scratch.hand_in("plain", CH1, changed(CH1, WRONG))
+    scratch.grade(CH1)
+    scores = scratch.scores(CH1)
+    assert scores["ada"] == MOST[CH1] and scores["plain"] < 5
+    assert not (scratch.root / "gradebook.db").exists()
+    with sqlalchemy.create_engine(postgres).connect() as connection:
+        rows = connection.execute(sqlalchemy.text("select count(*) from grade")).scalar()
+    assert rows == 2 * len(COURSE.chapter(CH1).exercises)
+
+
+def test_checks_of_all_chapters_travel_through_the_exchange():
+    for chapter in MOST:
+        with zipfile.ZipFile(ROOT / "release" / chapter / "checks.zip") as archive:
+            assert archive.testzip() is None

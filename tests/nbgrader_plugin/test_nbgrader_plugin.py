@@ -1,0 +1,237 @@
+"""The parts that nbgrader loads: points and cards from verdicts, scripts poured into notebooks."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from tensorgrade.attempts.verdict import Verdict
+from tensorgrade.nbgrader_plugin import autograding, pouring
+from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, restore_graded_cells
+from tensorgrade.runner.loading import load_module
+from tensorgrade.sources.notebooks import source_in
+
+ROOT = Path(__file__).parents[2]
+CH1 = "ch1_simplified_attention"
+RELEASED = ROOT / "release" / CH1 / f"{CH1}.ipynb"
+SOLUTION = (ROOT / "solutions" / f"{CH1}.py").read_text(encoding="utf-8")
+
+
+def verdict(points: float, most: float = 10, **more) -> dict:
+    told = {"status": "partial", "mistakes": [], "message": "It sums the columns."} | more
+    return Verdict("ada", CH1, "softmax", points, most, **told).row()
+
+
+@pytest.mark.parametrize(
+    "points, most, cell, expected",
+    [
+        (10, 10, 10, 10),
+        (11, 10, 10, 10),
+        (-1, 10, 10, 0),
+        (5, 10, 20, 10),
+        (10, 10, 0, 0),
+        (0, 0, 10, 0),
+        (10.0000001, 10, 10, 10),
+    ],
+)
+def test_a_cell_never_gets_more_than_its_points(points, most, cell, expected):
+    assert autograding.points_of(verdict(points, most), cell) == expected
+
+
+def test_no_verdict_is_no_points():
+    assert autograding.points_of(None, 10) == 0
+
+
+def graded_cell(name: str = "softmax"):
+    nb = nbformat.read(RELEASED, as_version=4)
+    return next(cell for cell in nb.cells if cell.id == f"points-{name}")
+
+
+def test_a_verdict_becomes_the_only_output_and_nbgrader_reads_it():
+    from nbgrader.utils import determine_grade
+
+    cell = graded_cell()
+    cell.outputs = [
+        nbformat.v4.new_output("execute_result", {"text/plain": "10"}),
+        nbformat.v4.new_output("stream", name="stderr", text="oops"),
+    ]
+    autograding.HiddenGraders().write(cell, [verdict(2.5)])
+    assert determine_grade(cell) == (2.5, 10) and len(cell.outputs) == 1
+    assert "2.5 of 10" in cell.outputs[0].data["text/html"]
+
+
+def test_only_locked_graded_cells_of_ours_are_written():
+    cell = graded_cell()
+    assert autograding.earns_points(cell)
+    for change in ({"grade_id": "essay"}, {"solution": True}, {"grade": False}):
+        other = graded_cell()
+        other.metadata.nbgrader.update(change)
+        assert not autograding.earns_points(other)
+
+
+@pytest.mark.parametrize("status", STATES)
+def test_every_status_has_a_card_in_words(status):
+    card = graded_card(
+        verdict(1, status=status),
+        1,
+        10,
+        "It <b>sums</b>.",
+    )
+    assert STATES[status][0] in card and "1 of 10 points" in card
+    assert "&lt;b&gt;sums" in card and "<script" not in card
+
+
+def test_statuses_are_those_of_the_contract():
+    assert set(STATES) == {
+        "passed",
+        "partial",
+        "failed",
+        "not_attempted",
+        "error",
+        "timeout",
+        "killed",
+    }
+
+
+def test_grading_without_isolation_is_marked():
+    assert "without isolation" in graded_card(verdict(1, isolation="none"), 1, 10, "x")
+    assert "without isolation" not in graded_card(verdict(1, isolation="full"), 1, 10, "x")
+
+
+def test_lines_in_messages_are_counted_within_their_cell():
+    nb = nbformat.read(RELEASED, as_version=4)
+    source = source_in(nbformat.writes(nb).encode(), "n.ipynb")
+    lines = source.text.split("\n")
+    line = lines.index("def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:") + 1
+    assert source.place(line) == "cell `softmax`, line 1"
+
+
+def test_graded_cells_that_are_gone_are_put_back():
+    nb = nbformat.v4.new_notebook(cells=[graded_cell("softmax")])
+    names = ("points-softmax", "points-context_vector")
+    released = SimpleNamespace(
+        source_cells=[SimpleNamespace(name=n, source="points(…)", checksum="0") for n in names],
+        grade_cells=[SimpleNamespace(name=n, cell_type="code", max_score=5.0) for n in names],
+    )
+    restore_graded_cells(nb, released)
+    assert [cell.metadata.nbgrader.grade_id for cell in nb.cells] == list(names)
+    assert autograding.earns_points(nb.cells[1]) and nb.cells[1].metadata.nbgrader.points == 5.0
+
+
+# Scripts.
+
+
+def names_in(nb) -> set[str]:
+    module, _ = load_module(
+        "poured", source_in(nbformat.writes(nb).encode(), "n.ipynb").text, "n.ipynb"
+    )
+    return set(vars(module))
+
+
+def test_a_script_fills_the_solution_cells():
+    nb = pouring.pour(SOLUTION, RELEASED)
+    cells = {cell.id: cell.source for cell in nb.cells}
+    assert "exponentials.sum()" in cells["softmax_naive"] and "BEGIN SOLUTION" in cells["softmax"]
+    assert pouring.REST not in cells, "the solution has nothing that the notebook has not"
+    assert len(nb.cells) == len(nbformat.read(RELEASED, as_version=4).cells)
+
+
+def test_helpers_go_in_front_of_the_first_answer():
+    script = "import math\n\n\ndef helper(x):\n    return x\n\n\n"
+    script += "@staticmethod\ndef softmax(x, dim=-1):\n    return helper(x)\n"
+    nb = pouring.pour(script, RELEASED)
+    ids = [cell.id for cell in nb.cells]
+    assert ids.index(pouring.REST) == ids.index("attention_scores") - 1
+    cells = {cell.id: cell.source for cell in nb.cells}
+    assert "def helper" in cells[pouring.REST] and "import math" in cells[pouring.REST]
+    assert cells["softmax"].startswith("@staticmethod\ndef softmax")
+    assert "NotImplementedError" in cells["context_vector"]
+    assert {"helper", "math", "softmax"} <= names_in(nb)
+
+
+def test_a_script_with_a_broken_definition_keeps_the_others():
+    script = "import torch\n\ndef softmax(x:\n    return x\n\n"
+    script += "def context_vector(query, inputs):\n    return query\n"
+    cells = {cell.id: cell.source for cell in pouring.pour(script, RELEASED).cells}
+    assert (
+        cells["softmax"].startswith("def softmax(x:") and "return query" in cells["context_vector"]
+    )
+
+
+@pytest.mark.parametrize("script", ["", "#", "\n\n", "'''", "1 +", "def (", "class", "é = 1"])
+def test_any_text_can_be_poured(script):
+    nbformat.validate(pouring.pour(script, RELEASED))
+
+
+@pytest.fixture
+def submitted(tmp_path):
+    folder = tmp_path / "submitted" / "ada" / CH1
+    folder.mkdir(parents=True)
+    (folder / f"{CH1}.py").write_text(SOLUTION, encoding="utf-8")
+    return tmp_path / "submitted"
+
+
+def notebook_of(submitted: Path) -> Path:
+    return submitted / "ada" / CH1 / f"{CH1}.ipynb"
+
+
+def test_a_script_alone_is_poured(submitted):
+    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+    assert "exponentials.sum()" in notebook_of(submitted).read_text()
+
+
+def test_a_script_beside_an_untouched_notebook_is_poured(submitted):
+    shutil.copy(RELEASED, notebook_of(submitted))
+    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+
+
+def test_a_notebook_with_answers_counts_before_the_script(submitted):
+    text = (ROOT / "source" / CH1 / f"{CH1}.ipynb").read_text()
+    notebook_of(submitted).write_text(text)
+    assert pouring.pour_all(submitted, ROOT / "release") == []
+    assert notebook_of(submitted).read_text() == text
+
+
+def test_a_notebook_that_cannot_be_read_gives_way_and_is_kept(submitted):
+    notebook_of(submitted).write_text("garbage")
+    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+    assert "exponentials.sum()" in notebook_of(submitted).read_text()
+    kept = notebook_of(submitted).with_name(f"{CH1}.ipynb.unreadable")
+    assert kept.read_text() == "garbage"
+
+
+def test_a_notebook_with_only_a_helper_gives_way(submitted):
+    nb = nbformat.read(RELEASED, as_version=4)
+    nb.cells.append(nbformat.v4.new_code_cell("def helper():\n    return 1"))
+    nbformat.write(nb, notebook_of(submitted))
+    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+
+
+def test_links_are_left_alone(submitted, tmp_path):
+    secret = tmp_path / "secret.py"
+    secret.write_text("secret = 1")
+    script = notebook_of(submitted).with_suffix(".py")
+    script.unlink()
+    script.symlink_to(secret)
+    assert pouring.pour_all(submitted, ROOT / "release") == []
+
+
+def test_a_poured_script_is_graded_as_the_script_that_it_is(submitted):
+    pouring.pour_all(submitted, ROOT / "release")
+    nb = nbformat.read(notebook_of(submitted), as_version=4)
+    script = notebook_of(submitted).with_suffix(".py")
+    assert pouring.script_behind(nb, script, RELEASED) == SOLUTION.encode()
+    next(cell for cell in nb.cells if cell.id == "softmax").source += "\n# changed"
+    assert pouring.script_behind(nb, script, RELEASED) is None, (
+        "the notebook is what an instructor sees"
+    )
+
+
+def test_nbgrader_itself_never_imports_torch():
+    """It may run in a Jupyter server, and the grading process needs torch only once."""
+    code = "import tensorgrade.nbgrader_plugin.autograding, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

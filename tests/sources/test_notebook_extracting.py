@@ -1,0 +1,201 @@
+"""What is taken from a notebook: definitions, wherever they stand; and what is not."""
+
+import json
+
+import nbformat
+import pytest
+
+from tensorgrade.runner.loading import load_module
+from tensorgrade.sources.notebooks import Cell, code_cells, extract, source_in, written
+from tensorgrade.sources.submission import Unreadable
+
+
+def loaded(*sources: str):
+    """(names that the runner gets, problems, extracted source) of a notebook with these cells."""
+    found = extract([Cell(source, str(number)) for number, source in enumerate(sources, 1)])
+    module, problems = load_module("cells", found.text, "cells.ipynb")
+    return {n for n in vars(module) if not n.startswith("__")}, problems, found
+
+
+def test_definitions_are_kept_and_the_rest_is_not():
+    names, problems, _ = loaded(
+        "import torch\nfrom torch import nn",
+        "width = 3\nbatch = torch.ones(2)\nprint(batch)",
+        "def f(x):\n    return x\nf(1)\nclass A(nn.Module):\n    pass\na = A()",
+        "g = lambda x: x\nh = g",
+        "for i in range(10**12):\n    pass\nwhile True:\n    pass",
+    )
+    assert names == {"torch", "nn", "width", "f", "A", "g", "h"} and not problems
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%matplotlib inline",
+        "!pip install einops",
+        "files = !ls",
+        "x = %time 1",
+        "f?",
+        "?f",
+        "%%bash\nls | wc",
+        "%%html\n<b>",
+        "await something()",
+        "return 3",
+        "display(1)",
+        "import antigravity_that_is_not_there",
+        "1 +",
+        "raise SystemExit",
+        "exit()",
+        "\tindented = 1",
+        "'''never closed",
+        "\0",
+    ],
+)
+def test_no_cell_does_harm_to_another(cell):
+    names, _, _ = loaded("def before():\n    pass", cell, "def after():\n    pass")
+    assert {"before", "after"} <= names
+
+
+def test_magics_beside_definitions():
+    names, problems, _ = loaded(
+        "%load_ext autoreload\ndef f():\n    return 7 \\\n        % 4\n"
+        "!ls\nclass A:\n    !ls\n    b = 1"
+    )
+    assert names == {"f", "A"} and not problems
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture out", "%%timeit -n1"])
+def test_cell_magics_that_run_python_keep_their_definitions(magic):
+    assert loaded(f"{magic}\ndef f():\n    return 1")[0] == {"f"}
+
+
+def test_a_formula_that_begins_with_a_percent_sign_stays():
+    found = extract([Cell("value = (7\n% 4)\ndef f():\n    return (7\n% 4)", "1")])
+    assert "return (7\n% 4)" in found.text
+
+
+def test_a_broken_definition_is_told_and_costs_only_itself():
+    names, problems, _ = loaded(
+        "def good():\n    pass\ndef bad(:\n    pass\ndef also_good():\n    pass",
+        "def more():\n    pass",
+    )
+    assert names == {"good", "also_good", "more"}
+    assert [problem["names"] for problem in problems] == [["bad"]]
+    assert (
+        problems[0]["error"]["type"] == "SyntaxError"
+        and problems[0]["error"]["source"] == "def bad(:"
+    )
+
+
+def test_a_broken_cell_does_not_cut_through_a_string_of_another():
+    text = 'def good():\n    """Text\nat the left margin\n    """\n    return 1'
+    names, problems, _ = loaded(text, "def bad(:\n    pass")
+    assert names == {"good"} and [problem["names"] for problem in problems] == [["bad"]]
+
+
+def test_the_last_definition_counts():
+    _, _, found = loaded("def f():\n    return 1", "def f():\n    return 2")
+    module, _ = load_module("cells", found.text, "cells.ipynb")
+    assert module.f() == 2
+
+
+def test_a_class_that_leans_on_a_computed_value_is_found_out():
+    names, _, _ = loaded(
+        "queries = make()", "class A:\n    def forward(self):\n        return queries"
+    )
+    assert names == {"A"}
+
+
+def test_statements_on_one_line_are_told_apart():
+    names, problems, _ = loaded('print("größe"); a = 1; f(); b = 2; g()')
+    assert names == {"a", "b"} and not problems
+
+
+def test_lines_are_counted_from_the_top_of_their_cell():
+    _, problems, found = loaded("import torch\n\n", "x = 1\n\ndef bad(:\n    pass")
+    assert found.place(problems[0]["error"]["line"]) == "cell 2, line 3"
+
+
+def test_tools_of_the_course_are_left_out():
+    names, _, _ = loaded(
+        "from tensorgrade.notebook import check\n"
+        "import tensorgrade.learner.pictures as p\nimport os"
+    )
+    assert names == {"os"}
+
+
+def notebook(*cells) -> str:
+    return nbformat.writes(nbformat.v4.new_notebook(cells=list(cells)))
+
+
+def test_cells_are_named_by_their_exercise_or_number():
+    answer = nbformat.v4.new_code_cell(
+        "a = 1", metadata={"nbgrader": {"solution": True, "grade_id": "softmax"}}
+    )
+    text = notebook(nbformat.v4.new_code_cell("b = 2"), nbformat.v4.new_markdown_cell("no"), answer)
+    assert [cell.name for cell in code_cells(text, "n.ipynb")] == ["1", "`softmax`"]
+
+
+def test_tags_outputs_and_metadata_mean_nothing():
+    cell = nbformat.v4.new_code_cell(
+        "def f():\n    return 1", metadata={"tags": ["skip-execution"]}
+    )
+    cell.outputs = [nbformat.v4.new_output("stream", text="def g(): return 2")]
+    text = source_in(notebook(cell).encode(), "n.ipynb").text
+    assert "def f" in text and "def g" not in text
+
+
+def test_the_oldest_format_can_be_read():
+    old = {
+        "nbformat": 3,
+        "worksheets": [{"cells": [{"cell_type": "code", "input": ["def f():\n", "    return 1"]}]}],
+    }
+    assert "def f():\n    return 1" in source_in(json.dumps(old).encode(), "n.ipynb").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not json",
+        "[]",
+        "{}",
+        '{"cells": 3}',
+        '{"cells": [3]}',
+        '{"cells": [{"cell_type": "code", "source": 3}]}',
+        "[" * 100_000,
+        '{"cells": [{"cell_type": "code", "source": [1]}]}',
+        '{"cells": [{"cell_type": "code", "metadata": 1}]}',
+    ],
+)
+def test_what_is_no_notebook_is_refused_with_a_sentence(text):
+    with pytest.raises(Unreadable, match=r"n\.ipynb"):
+        source_in(text.encode("utf-8", "surrogatepass"), "n.ipynb")
+
+
+def test_endless_code_is_refused():
+    with pytest.raises(Unreadable, match="more than"):
+        source_in(notebook(nbformat.v4.new_code_cell("x = 1\n" * 200_000)).encode(), "n.ipynb")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "(" * 10**5,
+        "-" * 10**5 + "1",
+        "!x\n" * 5000,
+        "lambda:" * 10**4 + "1",
+        "if 1:\n" * 1000,
+        "x = {[]: 1}",
+        "{[]}",
+        "x = 1\r y",
+    ],
+)
+def test_hostile_text_ends_soon(bad):
+    assert "def f" in extract([Cell(bad, "1"), Cell("def f():\n    pass", "2")]).text
+
+
+def test_written_knows_what_is_still_to_do():
+    assert written(
+        "def f():\n    return 1\nclass A:\n    def g(self):\n        raise NotImplementedError"
+    ) == {"f"}

@@ -1,0 +1,174 @@
+"""`pytest exercises/` as a learner runs it: what it says, and when its exit code is 0."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ..commands import ROOT, run_pytest
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """A folder with the solutions, to be spoilt."""
+    for path in (ROOT / "solutions").glob("ch*.py"):
+        shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+def spoil(folder: Path, chapter: str, old: str, new: str) -> None:
+    path = next(folder.glob(f"{chapter}_*.py"))
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_solutions_pass_and_stubs_do_not():
+    done = run_pytest("exercises", "--attempt", "solutions")
+    assert done.returncode == 0, done.stdout
+    stubs = run_pytest("exercises")
+    assert stubs.returncode == 1
+    assert "to do" in stubs.stdout and "Traceback" not in stubs.stdout
+    assert "attention_scores" in stubs.stdout.split("Multi-head attention")[-1]  # what comes first
+
+
+@pytest.mark.slow
+def test_it_runs_inside_the_folder_too():
+    run = run_pytest(
+        "test_ch1_simplified_attention.py", "--attempt", "../solutions", cwd=ROOT / "exercises"
+    )
+    assert run.returncode == 0, run.stdout
+
+
+@pytest.mark.parametrize(
+    "old, new, name",
+    [
+        (
+            "    return torch.softmax(attn_scores / d_k**0.5, dim=-1)",
+            "    return torch.softmax(attn_scores, dim=-1)",
+            "no_scale",
+        ),
+        (
+            "    return torch.softmax(attn_scores / d_k**0.5, dim=-1)",
+            "    return torch.softmax(attn_scores / d_k**0.5, dim=-2)",
+            "softmax_over_columns",
+        ),
+    ],
+)
+def test_a_wrong_answer_is_named(answers, old, new, name):
+    spoil(answers, "ch2", old, new)
+    run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
+    assert run.returncode == 1
+    assert name in run.stdout and "attention_weights" in run.stdout
+    assert "6×2" in run.stdout and ".226" in run.stdout  # the call's shapes, an expected value
+    assert "Traceback" not in run.stdout and "judging/" not in run.stdout
+
+
+@pytest.mark.parametrize(
+    "chapter, old, new, name",
+    [
+        ("ch3", "torch.triu(ones, diagonal=1).bool()", "torch.tril(ones).bool()", "mask_inverted"),
+        (
+            "ch3",
+            "torch.triu(ones, diagonal=1).bool()",
+            "torch.triu(ones).bool()",
+            "mask_on_the_diagonal",
+        ),
+        (
+            "ch3",
+            "masked / masked.sum(dim=-1, keepdim=True)",
+            "masked",
+            "masked_without_renormalizing",
+        ),
+        (
+            "ch4",
+            "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)",
+            "x.reshape(b, num_tokens, num_heads * head_dim)",
+            "merged_without_transpose",
+        ),
+    ],
+)
+def test_more_mistakes_are_named(answers, chapter, old, new, name):
+    spoil(answers, chapter, old, new)
+    file = next((ROOT / "exercises").glob(f"test_{chapter}_*.py"))
+    assert name in run_pytest(str(file), "--attempt", str(answers)).stdout
+
+
+def test_a_syntax_error_names_the_line_and_costs_only_itself(answers):
+    spoil(
+        answers,
+        "ch1",
+        "def softmax(x: torch.Tensor, dim: int = -1)",
+        "def softmax(x: torch.Tensor, dim: int = -1",
+    )
+    run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(answers))
+    text = " ".join(run.stdout.split())
+    assert "SyntaxError" in text and "line " in text
+    assert "25 of 35" in text  # points of the other exercises are still counted
+    assert run.stdout.count("done") >= 4
+
+
+@pytest.mark.slow
+def test_an_endless_loop_ends_in_a_sentence(answers):
+    spoil(answers, "ch1", "    return inputs @ query", "    while True:\n        pass")
+    run = run_pytest(
+        "exercises/test_ch1_simplified_attention.py", "--attempt", str(answers), "-o", "timeout=8"
+    )
+    text = " ".join(run.stdout.split())
+    assert "loop never finish" in text and "Stack of" not in text + run.stderr
+    assert run.stdout.count("done") >= 4
+
+
+@pytest.mark.slow
+def test_a_loop_that_catches_everything_is_ended_too(answers):
+    endless = "    while True:\n        try:\n            x = 1\n        except:\n            pass"
+    spoil(answers, "ch1", "    return inputs @ query", endless)
+    run = run_pytest(
+        "exercises/test_ch1_simplified_attention.py", "--attempt", str(answers), "-o", "timeout=2"
+    )
+    assert run.returncode in (1, 2)
+    assert "did not come" in " ".join((run.stdout + run.stderr).split())
+
+
+def test_a_missing_file_is_said_kindly(tmp_path):
+    run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(tmp_path))
+    assert run.returncode == 1 and "There is no file ch1_simplified_attention.py" in " ".join(
+        run.stdout.split()
+    )
+
+
+def test_cuda_is_skipped_with_a_sentence_where_there_is_none():
+    import torch
+
+    run = run_pytest(
+        "exercises/test_ch1_simplified_attention.py",
+        "--attempt",
+        "solutions",
+        "--device",
+        "cuda",
+        "-rs",
+    )
+    if torch.cuda.is_available():
+        assert run.returncode == 0
+    else:
+        assert "no CUDA device" in run.stdout and "passed" not in run.stdout
+
+
+def test_what_fails_beside_the_exercises_is_told(answers):
+    path = answers / "ch1_simplified_attention.py"
+    path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(answers))
+    said = " ".join(run.stdout.split())
+    assert run.returncode == 0 and "No module named 'no_such_package'" in said
+    assert "Everything is done" not in said and "What was run is done" in said
+
+
+def test_a_chapter_can_be_named_by_its_own_file(answers):
+    run = run_pytest("exercises/ch1_simplified_attention.py", "--attempt", str(answers))
+    assert run.returncode == 0 and "35 of 35 points" in run.stdout
+
+
+def test_hidden_tests_ask_whose_answers_they_are_to_judge():
+    run = run_pytest("graders/")
+    assert run.returncode == 2 and "whose answers?" in run.stdout + run.stderr

@@ -1,0 +1,271 @@
+"""What a learner reads at the end of a run: one idea at a time, in plain text and in colours."""
+
+import io
+import re
+import sys
+
+import pytest
+import torch
+from rich.console import Console
+
+from tensorgrade.attempts.attempt import read_trace
+from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.author.recording.mistakes import make
+from tensorgrade.exchange.observation import Observation
+from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
+from tensorgrade.runner.watching import ShapeTrace
+from tensorgrade.views.comparison import MOST, block, window
+from tensorgrade.views.note import Note
+from tensorgrade.views.summary import print_line
+from tensorgrade.views.words import place_in_file
+
+from ..commands import run_pytest
+
+CH2, CH4 = "ch2_self_attention", "ch4_multi_head_attention"
+
+
+def run(chapter, *arguments, columns=80, **environment):
+    """The output of `pytest exercises/` on one chapter."""
+    tests = f"exercises/test_{chapter}.py"
+    return run_pytest("-q", tests, *arguments, COLUMNS=str(columns), **environment).stdout
+
+
+def with_mistakes(project, tmp_path, chapter, **mistakes):
+    """A folder with a chapter's solution and these mistakes in it, by exercise."""
+    known = {mistake.name: mistake for mistake in project.mistakes}
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    for exercise, names in mistakes.items():
+        source = make(source, exercise, [known[name] for name in names.split()])
+    (tmp_path / f"{chapter}.py").write_text(source, encoding="utf-8")
+    return tmp_path
+
+
+def test_untouched_stubs_end_with_where_to_start(project):
+    text = run(CH2)
+    assert "Start here: project_qkv  (ch2_self_attention.py, line" in text
+    assert "Read its docstring" in text and "pytest exercises/ --hint 1" in text
+    assert (
+        "0 of 50 points" in text and "raise NotImplementedError" not in text.split("Start here")[0]
+    )
+
+
+def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
+    folder = with_mistakes(
+        project, tmp_path, CH2, attention_weights="no_scale", SelfAttention_v1="no_softmax"
+    )
+    text = run(CH2, "--attempt", folder)
+    line = next(
+        n
+        for n, row in enumerate((folder / f"{CH2}.py").read_text().splitlines(), 1)
+        if row.startswith("def attention_weights")
+    )
+    for sentence in (
+        f"Work on this first: attention_weights  (ch2_self_attention.py, line {line})",
+        "The scores go into the softmax unscaled.",
+        "called    attention_weights(queries: 6×2, keys: 6×2)",
+        "expected, 6×6, float32",
+        "yours, 6×6, float32 (x: differs)",
+        "✗ attention_weights             0.5 / 10  no_scale",
+        "✓ project_qkv                      5 / 5  done",
+    ):
+        assert sentence in text, text
+    assert text.count("Work on this first") == 1  # the other wrong exercise can wait
+
+
+def test_of_two_mistakes_one_is_told_at_a_time(project, tmp_path):
+    folder = with_mistakes(
+        project, tmp_path, CH4, MultiHeadAttention="scaled_by_sqrt_d_out dropout_left_out"
+    )
+    text = run(CH4, "--attempt", folder)
+    assert "dropout_left_out, and 1 more" in text
+    assert "In training nothing is dropped" in text and "There is a second thing" in text
+    assert "The scale is taken from all of d_out." not in text
+
+
+def test_an_error_comes_with_the_shapes_on_the_way_to_it(project, tmp_path):
+    folder = with_mistakes(project, tmp_path, CH4, MultiHeadAttention="heads_left_beside_features")
+    text = run(CH4, "--attempt", folder)
+    lines = (folder / f"{CH4}.py").read_text().splitlines()
+    start = next(
+        n for n, row in enumerate(lines, 1) if row.startswith("class MultiHeadAttention(nn.Module)")
+    )
+    place = {
+        what: next(n for n, row in enumerate(lines, 1) if what in row and n > start)
+        for what in ("queries = self.W_query", "attn_scores = queries", "attn_scores.masked_fill")
+    }
+    assert re.search(
+        rf"line {place['queries = self.W_query']}  queries +2×6×2\n", re.sub(" +\n", "\n", text)
+    ), text
+    assert re.search(
+        rf"line {place['attn_scores = queries']}  attn_scores +2×6×2×2\n",
+        re.sub(" +\n", "\n", text),
+    )
+    assert f"line {place['attn_scores.masked_fill']}  ✗ here it ends" in text
+
+
+def test_shapes_are_traced_in_the_learners_file_only_and_other_tracers_come_back():
+    code = compile("def f(x):\n    y = x.mT\n    return (y @ x).relu()\n", "learner.py", "exec")
+    names = {}
+    exec(code, names)
+    before = sys.gettrace()
+    with ShapeTrace("learner.py") as trace:
+        names["f"](torch.zeros(2, 3))
+        torch.nn.Linear(2, 2)(torch.zeros(1, 2))
+    assert sys.gettrace() is before
+    assert trace.steps == [[1, "x", [2, 3]], [2, "y", [3, 2]], [3, "return", [3, 3]]]
+
+
+def test_a_forged_trace_is_left_out():
+    forged = [[1, "x", [2]], "x", [1, 2, 3], [1, "y", ["2"]], [None, "z", [1]], [2, "w", [3, 4]]]
+    assert read_trace(Observation(facts={"result": {"trace": forged}})) == [
+        (1, "x", (2,)),
+        (2, "w", (3, 4)),
+    ]
+    assert read_trace(Observation(facts={"result": {"trace": "long"}, "load": {}})) == []
+
+
+def test_hints_grow(project):
+    one, two = run(CH2, "--hint", 1), run(CH2, "--hint", 2)
+    assert "hint 1  " in one and "hint 2  " not in one and "--hint 2" in one
+    assert "hint 1  " in two and "hint 2  " in two
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_no_line_is_wider_than_the_terminal(project, tmp_path, columns):
+    folder = with_mistakes(
+        project,
+        tmp_path,
+        CH2,
+        SelfAttention_v2="weights_transposed",
+        attention_weights="t_on_a_batch",
+    )
+    text = run(CH2, "--attempt", folder, "--hint", 3, columns=columns)
+    assert max(map(len, text.splitlines())) <= columns
+
+
+def test_colours_only_where_they_are_asked_for(project, tmp_path):
+    folder = with_mistakes(project, tmp_path, CH2, attention_weights="no_scale")
+    plain = run(CH2, "--attempt", folder)
+    rich = run(
+        CH2,
+        "--attempt",
+        folder,
+        "--color=yes",
+        TERM="xterm-256color",
+        COLORTERM="truecolor",
+    )
+    assert "\x1b" not in plain and "\x1b[" in rich
+    words = re.sub(r"\x1b\[[0-9;]*m", "", rich)
+    assert "The scores go into the softmax unscaled." in words and ".229x" in words  # marks stay
+
+
+def test_titles_bars_and_points_stand_in_columns():
+    console = Console(file=io.StringIO(), width=80, highlight=False)
+    for title in (
+        "Short",
+        "A title of middling length",
+        "One that is longer than any column could ever hold, really",
+    ):
+        print_line(console, title, 1, 2)
+    lines = console.file.getvalue().splitlines()
+    assert len(lines) == 4 and len({line.index("█") for line in lines if "█" in line}) == 1
+    assert all(line.endswith("1 of 2 points") for line in lines if "█" in line)
+
+
+def note_of(**details) -> str:
+    return str(
+        Note(
+            Finding(
+                "Values.",
+                PublicDiagnosis(Kind.VALUES, "the values are wrong", "f(x: 2)", **details),
+            )
+        )
+    )
+
+
+def test_the_part_that_differs_is_the_part_that_is_shown():
+    expected = torch.zeros(3, 2, 20, 4)
+    actual = expected.clone()
+    actual[1, 1, 17, 2] = 5.0
+    text = note_of(actual=actual, expected=expected, differs=actual != expected)
+    assert "batch row 1, block 1, rows 12 to 19" in text and "5.00x" in text
+
+
+def test_small_things_are_shown_as_they_are():
+    assert "7.00x" in note_of(
+        actual=torch.tensor(7.0), expected=torch.tensor(3.0), differs=torch.tensor(True)
+    )
+    assert "nanx" in note_of(
+        actual=torch.tensor([torch.nan]), expected=torch.tensor([1.0]), differs=torch.tensor([True])
+    )
+    assert "Tx" in note_of(
+        actual=torch.tensor([True]), expected=torch.tensor([False]), differs=torch.tensor([True])
+    )
+    assert note_of(
+        actual=torch.zeros(0, 3), expected=torch.zeros(0, 3), differs=torch.zeros(0, 3).bool()
+    )
+
+
+def test_other_shapes_are_named_and_not_drawn():
+    text = note_of(actual=torch.zeros(3), expected=torch.zeros(2, 2))
+    assert (
+        "expected  2×2, float32" in text and "yours     (3,), float32" in text and "░" not in text
+    )
+
+
+def test_a_hidden_diagnosis_shows_no_values():
+    text = str(
+        Note(
+            Finding(
+                "Values.",
+                Diagnosis(Kind.VALUES, "it differs", "f(x: 2)", actual=torch.full((2, 2), 0.125)),
+            )
+        )
+    )
+    assert "It differs." in text and ".125" not in text
+
+
+def test_shades_and_marks_are_there_without_colour_and_numbers_with_it():
+    matrix, marked = torch.tensor([[0.0, 1.0]]), torch.tensor([[False, True]])
+    (plain,), (coloured,) = (block(matrix, marked, 1.0, 4, colour) for colour in (False, True))
+    assert plain.plain == " .000 █1.00x" and coloured.plain == " .000  1.00x"
+    assert all(span.style.bgcolor and span.style.color for span in coloured.spans)  # for any theme
+
+
+def test_a_window_is_never_larger_than_the_block():
+    for size in (1, 7, 8, 9, 30):
+        differs = torch.zeros(size, size, dtype=torch.bool)
+        differs[-1, -1] = True
+        part = window(differs).of(differs)
+        assert max(part.shape) <= MOST and bool(part.any())
+
+
+def test_a_place_names_the_last_definition(tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text("def f(): pass\n\ndef f(): pass\n")
+    assert place_in_file(path, "f") == "a.py, line 3"
+    assert place_in_file(path, "g") == "a.py" and place_in_file(tmp_path / "b.py", "f") == "b.py"
+
+
+def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_path):
+    from tensorgrade.instructor.explain import explain, print_explanation
+
+    folder = tmp_path / "ann" / CH2
+    folder.mkdir(parents=True)
+    with_mistakes(project, folder, CH2, attention_weights="scaled_by_a_constant")
+    console = Console(file=io.StringIO(), width=80, highlight=False, color_system=None)
+    print_explanation(console, explain(grader, "ann", "attention_weights", tmp_path))
+    text = " ".join(console.file.getvalue().split())
+    assert "ann, attention_weights: partial, 0.5 of 10 points" in text
+    assert "mistakes recognised: scaled_by_a_constant" in text
+    assert "✗ 5 Softmax over scaled scores, for every d_k." in text
+    assert "times as large as it should be" in text and "(x: differs)" in text
+    assert "10 of 10 cases scaled_by_a_constant" in text
+
+
+def test_the_solution_is_never_named_wrong(project):
+    attempt = MadeAttempts(project, project.exercises).right(CH2)
+    attempt.run(["attention_weights"])
+    part = attempt.attention_weights
+    part.agrees("values")
+    assert part.mistakes == ()
