@@ -1,7 +1,6 @@
 """Grades one chapter of one learner: all hidden tests on one attempt, one verdict an exercise."""
 
 import logging
-import time
 
 import torch
 
@@ -16,7 +15,6 @@ from ..sources.submission import Unreadable
 from ..testing.warm_session import WarmSession
 
 TRIES = 2
-SETTLING = 0.1  # seconds
 
 
 class Grader:
@@ -46,8 +44,6 @@ class Grader:
             warm = self.maker.warm_up()
             starts = warm.starts
             verdicts = self.judge(handin.student, self.attempt(handin))
-            if any(verdict.status == Status.KILLED for verdict in verdicts):
-                time.sleep(SETTLING)  # its children end before an ending process is seen to be gone
             if warm.alive() and warm.starts == starts:
                 break
         return verdicts

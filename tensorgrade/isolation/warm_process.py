@@ -108,6 +108,7 @@ class WarmProcess:
     def launch(self) -> None:
         """The process itself, with its end of the control socket and nothing else of ours."""
         self.starts += 1
+        self.lost = False
         self.ended: dict[int, int] = {}
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, tempfile.TemporaryFile() as said:
@@ -151,14 +152,22 @@ class WarmProcess:
     def fork(self) -> Child:
         """A fresh child with a stream to it; from a fresh warm process where that has died."""
         if not self.alive():
-            self.close()
-            self.start()
+            self.restart()
         number = next(self.numbers)
         ours, theirs = socket.socketpair()
         with theirs:
             request = json.dumps({"fork": number}).encode()
-            socket.send_fds(self.control, [request], [theirs.fileno()])
+            try:
+                socket.send_fds(self.control, [request], [theirs.fileno()])
+            except OSError:  # it died since we looked
+                self.restart()
+                socket.send_fds(self.control, [request], [theirs.fileno()])
         return Child(self, number, ours)
+
+    def restart(self) -> None:
+        """Put a fresh one in its place. Raises NotStarted."""
+        self.close()
+        self.start()
 
     def kill(self, number: int) -> int:
         """End a child if it still runs; returns its exit status (negative: by that signal)."""
@@ -166,6 +175,7 @@ class WarmProcess:
             try:
                 self.control.send(json.dumps({"kill": number}).encode())
             except OSError:
+                self.lost = True
                 return -9
         return self.wait(number)
 
@@ -175,16 +185,17 @@ class WarmProcess:
             try:
                 message = self.control.recv(4096)
             except OSError:
-                return -9
+                message = b""
             if not message:
+                self.lost = True
                 return -9
             report = json.loads(message)
             self.ended[report["ended"]] = report["status"]
         return self.ended.pop(number)
 
     def alive(self) -> bool:
-        """Whether it can still fork."""
-        return self.process.poll() is None
+        """Whether it can still fork: it has not ended, and has not stopped to answer."""
+        return not self.lost and self.process.poll() is None
 
     def close(self) -> None:
         """End it and all its children."""

@@ -56,6 +56,15 @@ def digests(project: Project) -> tuple[dict, dict]:
     return made, {name: digest_of(project.graders, name) for name in chapters}
 
 
+@pytest.mark.parametrize("place", ["before", "later"])
+def test_nothing_depends_on_where_course_and_engine_lie(copied, monkeypatch, place):
+    before = digests(copied)
+    copy = copied.root.parent / ("a" if place == "before" else "z") / "tensorgrade"
+    shutil.copytree(folders.ENGINE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(folders, "ENGINE", copy)
+    assert digests(copied) == before
+
+
 def test_a_lessons_text_and_a_docstring_change_nothing(copied):
     lesson = f"solutions/{CHAPTER}.py"
     assert changed(copied, lesson, "every token looked", "each token looked") == (set(), set())

@@ -27,7 +27,7 @@ def origin(project: Project, chapter: str, exercise: str, hidden: bool) -> str:
     mistakes = [(m.name, m.edits[exercise], m.same_as) for m in known(project, exercise)]
     return digest_of_files(
         {},
-        *(f"{path.name} {code_in(path)}" for path in sorted(files)),
+        *sorted(f"{path.name} {code_in(path)}" for path in files),  # wherever the folders lie
         torch.__version__.split("+")[0],
         f"hidden {project.course.seed}" if hidden else "public",
         code_of(project.solution(chapter), exercise),
