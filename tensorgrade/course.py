@@ -67,6 +67,7 @@ class Limits:
 
     memory_bytes: beyond what Python and torch take. processes: threads count as such.
     processor_seconds: for one chapter. file_bytes: one file; folder_bytes, folder_files: all.
+    source_bytes: of a script that is handed in; notebook_bytes: of a notebook, outputs included.
     """
 
     load_seconds: float = 15.0
@@ -80,6 +81,7 @@ class Limits:
     open_files: int = 256
     reply_bytes: int = 8 << 20
     source_bytes: int = 1 << 20
+    notebook_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True)

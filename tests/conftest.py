@@ -9,6 +9,8 @@ import torch
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
+from tensorgrade.runner.source import Unreadable
+from tensorgrade.sources.handins import Handin
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # commands that tests run in forks import their helpers from here
@@ -28,3 +30,20 @@ def grader():
     made = Grader(Setup(ROOT / "graders", "none"))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def reader(grader):
+    """Reads learners' files in children of the warm process, for tests that only read."""
+
+    class Here:
+        def name_of_source(self, handin: Handin) -> str:
+            try:
+                return grader.maker.source_of(handin).filename
+            except Unreadable:
+                return ""
+
+        def parts(self, text: str) -> list:
+            return grader.maker.reader().parts(text)
+
+    return Here()

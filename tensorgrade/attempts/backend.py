@@ -4,7 +4,7 @@ from typing import Protocol
 
 from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome
-from ..sources.submission import Source
+from ..runner.source import Source
 
 
 class Backend(Protocol):

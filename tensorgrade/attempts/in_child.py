@@ -4,12 +4,23 @@ A child that stalls or breaks is ended and costs the exercise that it stopped in
 exercise goes on in a fresh one.
 """
 
+from dataclasses import replace
+
 from ..course import Limits
 from ..exchange.cases import Case
-from ..exchange.observation import Loaded, Observation, Outcome, read_loaded, read_observation
+from ..exchange.observation import (
+    Loaded,
+    Observation,
+    Outcome,
+    read_loaded,
+    read_observation,
+    read_source,
+)
 from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
-from ..sources.submission import Source, Submission
+from ..sources.handins import Handin
+from ..sources.submission import Source, Submission, Unreadable
+from .reader import answer_of
 
 
 class Requests:
@@ -47,13 +58,10 @@ class InChild:
     ):
         self.submission, self.warm, self.limits, self.device = submission, warm, limits, device
         self.requests = requests or Requests()
+        handed = submission.source
+        self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
         self.child: Child | None = None
         self.definitions_only = False
-
-    @property
-    def source(self) -> Source:
-        """What the learner wrote."""
-        return self.submission.source
 
     @property
     def isolation(self) -> str:
@@ -63,23 +71,45 @@ class InChild:
     def load(self) -> Loaded:
         """Load the file; where that hangs or ends the process, once more without its loose code."""
         loaded = self.try_to_load()
-        if loaded.status != Outcome.LOADED and not self.definitions_only:
+        if loaded.status in (Outcome.TIMEOUT, Outcome.KILLED) and not self.definitions_only:
             self.definitions_only = True
             loaded = self.try_to_load()
         return loaded
 
     def try_to_load(self) -> Loaded:
         """A fresh child with the file loaded, or the way in which that failed."""
-        self.close()
-        self.child = child = self.warm.fork()
+        child = self.fresh_child()
         request = self.submission.load_request(self.device, self.definitions_only)
         try:
-            child.send(pack(request), self.limits.load_seconds)
-            reply = child.receive(self.limits.load_seconds, self.limits.reply_bytes)
-            return read_loaded(reply)
+            self.begin(child, pack(request, self.submission.files()))
+            return read_loaded(child.receive(self.limits.load_seconds, self.limits.reply_bytes))
+        except Unreadable as error:
+            self.close()
+            if isinstance(handed := self.submission.source, Handin) and handed.script:
+                self.submission = replace(self.submission, source=handed.without_notebook())
+                return self.try_to_load()
+            return Loaded(Outcome.UNREADABLE, reason=str(error))
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
             return Loaded(how_it_ended(end))
+
+    def fresh_child(self) -> Child:
+        """A child that knows nothing yet, in place of any other."""
+        self.close()
+        self.child = self.warm.fork()
+        return self.child
+
+    def begin(self, child: Child, request: bytes) -> None:
+        """Have the file loaded; of files that are still to be read, its text comes back first.
+
+        Raises Unreadable, TimedOut, Ended or BadMessage.
+        """
+        child.send(request, self.limits.load_seconds)
+        if isinstance(self.submission.source, Source):
+            return
+        filename = self.submission.source.filename
+        self.source = answer_of(child, read_source, filename, self.limits)
+        self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
         """The child that has loaded the file, or a fresh one; None where the file ends that too."""

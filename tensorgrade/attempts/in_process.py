@@ -16,30 +16,35 @@ class InProcess:
 
     def __init__(self, submission: Submission, device: str = "cpu"):
         self.submission, self.device = submission, device
+        handed = submission.source
+        self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
         self.case_runner: CaseRunner | None = None
-
-    @property
-    def source(self) -> Source:
-        """What the learner wrote."""
-        return self.submission.source
 
     def load(self) -> Loaded:
         """Load the learner's file. A file that never ends is stopped by the test's timeout."""
+        told: list[dict] = []
+        source = serve.read(self.request(), self.submission.files(), told.append)
+        if source is None:
+            return Loaded(Outcome.UNREADABLE, reason=told[0]["reason"])
+        self.source = source
         self.case_runner, reply = self.loaded()
         return read_loaded(pack(reply))
+
+    def request(self, definitions_only: bool = False) -> dict:
+        return self.submission.load_request(self.device, definitions_only)
 
     def loaded(self) -> tuple[CaseRunner, dict]:
         """A runner with the file loaded, and its reply; without loose code where that hangs."""
         try:
-            return serve.load(self.submission.load_request(self.device))
+            return serve.load(self.request(), self.source)
         except OutOfTime:
-            request = self.submission.load_request(self.device, definitions_only=True)
-            return serve.load(request)
+            return serve.load(self.request(definitions_only=True), self.source)
 
     def ready_runner(self) -> CaseRunner:
         """The runner that has loaded the file."""
         if self.case_runner is None:
-            self.case_runner, _ = self.loaded()
+            self.load()
+        assert self.case_runner is not None, "there is nothing to run in an unreadable file"
         return self.case_runner
 
     def run(self, cases: list[Case]) -> list[Observation]:

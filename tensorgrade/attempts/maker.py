@@ -11,11 +11,13 @@ from ..isolation.ladder import choose_rung
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, load_fingerprints
+from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
 from .attempt import Attempt
 from .backend import Backend, Unread
 from .in_child import InChild, Requests
 from .in_process import InProcess
+from .reader import Reader
 from .setup import Setup
 
 
@@ -59,12 +61,12 @@ class AttemptMaker:
         isolation = self.warm_up().isolation if self.is_hidden(chapter) else InProcess.isolation
         return self.attempt_from(chapter, Unread(reason, isolation))
 
-    def attempt_from_source(self, chapter: str, source: Source) -> Attempt:
-        """The attempt in a source text."""
+    def attempt_from_source(self, chapter: str, source: Source | Handin) -> Attempt:
+        """The attempt in a text, or in files in which the text is still to be found."""
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
             self.given[chapter] = read_given(self.tests.parent / "exercises", chapter, chapters)
-        submission = Submission(chapter, source, *self.given[chapter])
+        submission = Submission(chapter, source, *self.given[chapter], self.names_in(chapter))
         return self.attempt_from(chapter, self.backend(submission))
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
@@ -77,6 +79,18 @@ class AttemptMaker:
             return InProcess(submission, self.device)
         warm = self.warm_up()
         return InChild(submission, warm, self.course.limits, self.device, self.requests)
+
+    def reader(self) -> Reader:
+        """Reads learners' files, and runs nothing. Raises NotIsolated or NotStarted."""
+        return Reader(self.warm_up(), self.course.limits)
+
+    def source_of(self, handin: Handin) -> Source:
+        """The text that counts in a hand-in. Raises Unreadable, NotIsolated or NotStarted."""
+        return self.reader().source(handin, self.names_in(handin.chapter))
+
+    def names_in(self, chapter: str) -> tuple[str, ...]:
+        """The names of a chapter's exercises."""
+        return tuple(exercise.name for exercise in self.course.chapter(chapter).exercises)
 
     def warm_up(self) -> WarmProcess:
         """The warm process, started if there is none. Raises NotIsolated or NotStarted."""

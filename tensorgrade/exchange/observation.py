@@ -12,6 +12,7 @@ from typing import TypeVar
 import torch
 
 from ..runner.messages import BadMessage, unpack
+from ..runner.source import Source, Unreadable
 from .text import printable
 
 MOST_TENSORS, MOST_ITEMS, DEEPEST = 200, 2000, 6
@@ -117,6 +118,40 @@ def objects_in(told: object) -> dict[str, dict]:
     if not isinstance(clean, dict):
         raise BadMessage("values and facts must be objects")
     return {name: value for name, value in clean.items() if isinstance(value, dict)}
+
+
+def read_source(message: bytes) -> Source:
+    """The text that was found in a learner's files. Raises Unreadable, or BadMessage."""
+    header, _ = unpack(message)
+    if isinstance(header.get("reason"), str):
+        raise Unreadable(printable(header["reason"]))
+    found = header.get("source")
+    if not isinstance(found, dict) or set(found) != {"text", "filename", "starts", "names"}:
+        raise BadMessage("not a reply to load")
+    if not isinstance(found["text"], str) or not isinstance(found["filename"], str):
+        raise BadMessage("a source is text")
+    starts, names = found["starts"], found["names"]
+    if not isinstance(starts, list) or not all(isinstance(start, int) for start in starts):
+        raise BadMessage("cells start at lines")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadMessage("cells have names")
+    names = tuple(" ".join(printable(name).split()) for name in names)
+    return Source(found["text"], found["filename"], tuple(starts), names)
+
+
+def read_parts(message: bytes) -> list[tuple[list[str], str]]:
+    """(names, text) of each top-level statement of a text. Raises BadMessage."""
+    told = unpack(message)[0].get("parts")
+    if not isinstance(told, list) or not all(map(is_part, told)):
+        raise BadMessage("not a reply to parts")
+    return [(names, text) for names, text in told]
+
+
+def is_part(part: object) -> bool:
+    """Whether something is a pair of names and a text."""
+    if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):
+        return False
+    return all(isinstance(text, str) for text in [*part[0], part[1]])
 
 
 def read_loaded(message: bytes) -> Loaded:

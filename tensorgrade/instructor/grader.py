@@ -10,8 +10,6 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict, verdicts_on
 from ..course import Course, CourseError
 from ..sources.handins import Handin
-from ..sources.notebooks import source_in
-from ..sources.submission import Unreadable
 from ..testing.warm_session import WarmSession
 
 TRIES = 2
@@ -52,11 +50,7 @@ class Grader:
         """A hand-in as an attempt; one that cannot be read is an attempt all the same."""
         if handin.reason:
             return self.maker.unread(handin.chapter, handin.reason)
-        try:
-            source = source_in(handin.content, handin.filename)
-        except Unreadable as error:
-            return self.maker.unread(handin.chapter, str(error))
-        return self.maker.attempt_from_source(handin.chapter, source)
+        return self.maker.attempt_from_source(handin.chapter, handin)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
         """Run the cases, the tests on what was seen, and sum them up."""

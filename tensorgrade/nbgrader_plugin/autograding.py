@@ -18,7 +18,7 @@ from traitlets import Dict, Enum, Unicode
 from ..attempts.setup import Setup
 from ..sources.handins import Handin
 from .pouring import script_behind
-from .warm_grader import grade
+from .warm_grader import ReadApart, grade
 
 PREFIX = "points-"
 NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
@@ -52,16 +52,16 @@ class HiddenGraders(NbGraderPreprocessor):
             )
         folder = Path(resources.get("metadata", {}).get("path", "."))
         setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
-        verdicts = grade(self.handin(nb, where, folder), setup)
+        verdicts = grade(self.handin(nb, where, folder, ReadApart(setup)), setup)
         for cell in filter(earns_points, nb.cells):
             self.write(cell, verdicts)
         return nb, resources
 
-    def handin(self, nb: NotebookNode, where: dict, folder: Path) -> Handin:
+    def handin(self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart) -> Handin:
         """The notebook, or the script that was poured into it."""
         student, chapter = where["student"], where["assignment"]
         released = Path(self.release, chapter, f"{chapter}.ipynb")
-        script = script_behind(nb, folder / f"{chapter}.py", released)
+        script = script_behind(nb, folder / f"{chapter}.py", released, reader)
         if script is not None:
             return Handin(student, chapter, f"{chapter}.py", script)
         return Handin(student, chapter, f"{chapter}.ipynb", nbformat.writes(nb).encode())

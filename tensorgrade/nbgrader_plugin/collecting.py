@@ -3,12 +3,23 @@
 from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeCollect
+from traitlets import Enum, Unicode
 
+from ..attempts.setup import Setup
+from ..course import CourseError
 from .pouring import pour_all
+from .warm_grader import ReadApart
 
 
 class CollectScriptsToo(ExchangeCollect):
     """Collects from the exchange as nbgrader does; learners may hand in `.py` files as well."""
+
+    graders = Unicode("graders", help="The folder with the hidden tests.").tag(config=True)
+    isolation = Enum(
+        ("auto", "none"),
+        "auto",
+        help="`auto`: scripts are read locked in, or not at all. `none`: only what you trust.",
+    ).tag(config=True)
 
     def copy_files(self) -> None:
         """Copy, then pour."""
@@ -16,5 +27,9 @@ class CollectScriptsToo(ExchangeCollect):
         root = Path(self.coursedir.root)
         submitted = root / self.coursedir.submitted_directory
         release = root / self.coursedir.release_directory
-        for notebook in pour_all(submitted, release, self.coursedir.assignment_id):
-            self.log.info("Made %s from the script beside it", notebook)
+        reader = ReadApart(Setup((root / self.graders).resolve(), self.isolation))
+        try:
+            for notebook in pour_all(submitted, release, reader, self.coursedir.assignment_id):
+                self.log.info("Made %s from the script beside it", notebook)
+        except CourseError as error:
+            self.fail(f"All is collected, but scripts are not poured into notebooks: {error}")

@@ -8,24 +8,50 @@ it costs nobody else anything.
 import functools
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ..attempts.setup import Setup
 from ..course_sources import load_course
 from ..instructor.dependencies import digest_of, graders_files
 from ..processes import side_by_side
+from ..runner.source import Unreadable
 from ..sources.handins import Handin
 
 TRIES = 2
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 WARM: dict[tuple, Executor] = {}
 
 
 def grade(handin: Handin, setup: Setup) -> list[dict]:
-    """Rows with the verdicts on a hand-in.
+    """Rows with the verdicts on a hand-in."""
+    rows = answer(setup, grade_there, handin)
+    return given_up(handin, setup.tests) if rows is None else rows
+
+
+@dataclass(frozen=True)
+class ReadApart:
+    """Reads learners' files in the sandbox of the warm process. Methods raise CourseError."""
+
+    setup: Setup
+
+    def name_of_source(self, handin: Handin) -> str:
+        """The name of the file that counts; empty where none can be read."""
+        return answer(self.setup, name_there, handin) or ""
+
+    def parts(self, text: str) -> list[tuple[list[str], str]]:
+        """The top-level statements of a script; none where it cannot be read."""
+        return answer(self.setup, parts_there, text) or []
+
+
+def answer(setup: Setup, ask: Callable[[Asked], Answer], about: Asked) -> Answer | None:
+    """What a function answers over there; None where each try ends the process.
 
     Graders that changed on disk are read anew.
     """
@@ -33,11 +59,11 @@ def grade(handin: Handin, setup: Setup) -> list[dict]:
     for _ in range(TRIES):
         try:
             with bare_main():
-                rows = warm(key).submit(grade_there, handin)
-            return rows.result()
+                answered = warm(key).submit(ask, about)
+            return answered.result()
         except BrokenProcessPool:
             forget(key)
-    return given_up(handin, setup.tests)
+    return None
 
 
 def digest_now(graders: Path) -> str:
@@ -92,6 +118,26 @@ def grade_there(handin: Handin) -> list[dict]:
     from ..instructor import grader
 
     return [verdict.row() for verdict in grader.grade(handin)]
+
+
+def name_there(handin: Handin) -> str:
+    """In the process: the name of the file that counts; empty where none can be read."""
+    from ..instructor import grader
+
+    try:
+        return grader.ready_grader().maker.source_of(handin).filename
+    except Unreadable:
+        return ""
+
+
+def parts_there(text: str) -> list[tuple[list[str], str]]:
+    """In the process: the top-level statements of a script; none where it cannot be read."""
+    from ..instructor import grader
+
+    try:
+        return grader.ready_grader().maker.reader().parts(text)
+    except Unreadable:
+        return []
 
 
 def given_up(handin: Handin, graders: Path) -> list[dict]:

@@ -44,7 +44,12 @@ def load_module(
     module.__file__ = filename
     sys.modules[name] = module
     # Errors quote the learner's line even where the file itself is not to be seen.
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    linecache.cache[filename] = (
+        len(source),
+        None,
+        [f"{line}\n" for line in source.split("\n")],
+        filename,
+    )
     problems: list[Problem] = []
     flags = 0
     for statement in statements(source, filename, problems):
@@ -97,7 +102,7 @@ def top_level_blocks(source: str) -> list[tuple[int, str]]:
     [(0, 'import a'), (1, 'def f(:\\n    pass'), (3, '@d\\ndef g(): pass')]
     """
     blocks: list[tuple[int, list[str]]] = []
-    for number, line in enumerate(source.splitlines()):
+    for number, line in enumerate(source.split("\n")):
         starts = bool(re.match(r"[^\s#)\]}]", line))
         decorated = bool(blocks) and blocks[-1][1][-1].startswith("@")
         if not blocks or (starts and not decorated):

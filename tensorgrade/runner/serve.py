@@ -1,12 +1,22 @@
-"""Answers the trusted side's requests over a stream: first `load`, then any number of `run`."""
+"""Answers the trusted side's requests over a stream: first `load`, then any number of `run`.
+
+Of files that are still to be read, `load` first answers with the text that it found in them,
+before a line of it has run, and then with what came of loading it. `read` and `parts` run nothing.
+"""
 
 import sys
 import types
+from collections.abc import Callable
+from dataclasses import asdict
 from difflib import get_close_matches
 from typing import Any, BinaryIO
 
+import torch
+
 from .loading import load_module
 from .messages import pack, receive, send, unpack
+from .reading import parts, source_in, source_that_counts
+from .source import Source, Unreadable
 from .verbs import CaseRunner
 
 
@@ -14,19 +24,48 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
     """Answer requests until the other side closes the stream."""
     while (message := receive(reader)) is not None:
         request, tensors = unpack(message)
-        if request["do"] == "load":
-            case_runner, reply = load(request)
-            send(writer, pack(reply))
+        if request["do"] == "parts":
+            send(writer, pack({"parts": parts(request["text"])}))
+        elif request["do"] in ("read", "load"):
+            source = read(request, tensors, lambda reply: send(writer, pack(reply)))
+            if source is not None and request["do"] == "load":
+                case_runner, reply = load(request, source)
+                send(writer, pack(reply))
         else:
             for case in request["cases"]:
                 send(writer, run(case_runner, case, tensors))
 
 
-def load(request: dict) -> tuple[CaseRunner, dict]:
-    """Load the learner's file beside the stand-ins; say which names it defines and what failed."""
+def read(
+    request: dict, tensors: dict[str, torch.Tensor], tell: Callable[[dict], None]
+) -> Source | None:
+    """The text to load, which the request holds or the files in it; None where there is none.
+
+    tell: is given what was found in the files, or the reason why nothing was.
+    """
+    if request["source"] is not None:
+        return Source(**request["source"])
+    content, script = (
+        tensors[name].numpy().tobytes() if name in tensors else b""
+        for name in ("content", "script")
+    )
+    try:
+        if script:
+            found = source_that_counts(content, request["filename"], script, request["exercises"])
+        else:
+            found = source_in(content, request["filename"])
+    except Unreadable as error:
+        tell({"reason": str(error)})
+        return None
+    tell({"source": asdict(found)})
+    return found
+
+
+def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
+    """Load the learner's text beside the stand-ins; say which names it defines and what failed."""
     given = install_given(request["given"])
     module, problems = load_module(
-        request["name"], request["source"], request["filename"], request["definitions_only"]
+        request["name"], source.text, source.filename, request["definitions_only"]
     )
     names = defined_names(module)
     for name in request["rebind"]:

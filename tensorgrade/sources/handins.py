@@ -1,13 +1,11 @@
 """Finds what was handed in: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..course import Course
+from ..course import Course, Limits
 from ..exchange.text import printable
-from .notebooks import source_in, written
-from .submission import Unreadable
 
 NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
 
@@ -16,32 +14,39 @@ NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
 class Handin:
     """What one learner handed in for one chapter. It travels to workers as bytes.
 
-    reason: why there is nothing to grade, as a sentence; empty where there is.
+    filename, content: of the one file, or of the notebook. script: what was handed in beside a
+    notebook, if anything. reason: why there is nothing to grade, as a sentence; empty where there
+    is.
     """
 
     student: str
     chapter: str
     filename: str = ""
     content: bytes = b""
+    script: bytes = b""
     reason: str = ""
 
     @property
     def digest(self) -> str:
         """Changes when the content, or the reason for its absence, changes."""
-        digest = hashlib.sha256(self.content + self.reason.encode()).hexdigest()[:32]
+        whole = b"\0".join((self.content, self.script, self.reason.encode()))
+        digest = hashlib.sha256(whole).hexdigest()[:32]
         return digest if self.content else f"{NOTHING}{digest}"
+
+    def without_notebook(self) -> "Handin":
+        """The script alone, where a notebook beside it cannot be read."""
+        name = Path(self.filename).with_suffix(".py").name
+        return replace(self, filename=name, content=self.script, script=b"")
 
 
 def find_handins(submitted: Path, course: Course) -> tuple[list[Handin], list[str]]:
     """All hand-ins in a fixed order, and a note on every folder that is none."""
-    exercises = {c.name: {exercise.name for exercise in c.exercises} for c in course.chapters}
-    most, handins, notes = course.limits.source_bytes, [], []
+    chapters = {chapter.name for chapter in course.chapters}
+    handins, notes = [], []
     for student in sorted(folder for folder in submitted.iterdir() if real_folder(folder)):
         for folder in sorted(student.iterdir()):
-            if folder.name in exercises and real_folder(folder):
-                handins.append(
-                    read_handin(escaped(student.name), folder, most, exercises[folder.name])
-                )
+            if folder.name in chapters and real_folder(folder):
+                handins.append(read_handin(escaped(student.name), folder, course.limits))
             else:
                 name = f"{escaped(student.name)}/{shown(folder.name)}"
                 notes.append(f"{name} is no chapter of this course; it was left out")
@@ -65,50 +70,38 @@ def escaped(name: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in whole)
 
 
-def read_handin(student: str, folder: Path, most_bytes: int, exercises: set[str]) -> Handin:
-    """The notebook or script in a chapter's folder; where there are both, the one that counts."""
-    chapter = folder.name
+def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
+    """The notebook or script in a chapter's folder, or both: which counts, its reader finds out."""
     try:
-        return file_that_counts(student, folder, most_bytes, exercises)
+        return files_in(student, folder, limits)
     except OSError as error:
-        return Handin(student, chapter, reason=f"The folder cannot be read: {error.strerror}.")
+        return Handin(student, folder.name, reason=f"The folder cannot be read: {error.strerror}.")
 
 
-def file_that_counts(student: str, folder: Path, most_bytes: int, exercises: set[str]) -> Handin:
-    """The notebook or the script; a sentence on what is there instead. Raises OSError."""
+def files_in(student: str, folder: Path, limits: Limits) -> Handin:
+    """What a chapter's folder holds; a sentence on what is there instead. Raises OSError."""
     chapter = folder.name
-    notebook, script = (
-        read_file(student, chapter, folder / f"{chapter}{suffix}", most_bytes)
-        for suffix in (".ipynb", ".py")
-    )
-    if notebook is not None and script is not None:
-        return notebook if notebook_counts(notebook.content, exercises) else script
-    return notebook or script or Handin(student, chapter, reason=what_is_there(folder))
+    notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
+    script = read_file(student, folder / f"{chapter}.py", limits.source_bytes)
+    if notebook is None or script is None:
+        return notebook or script or Handin(student, chapter, reason=what_is_there(folder))
+    if notebook.reason or script.reason:
+        return script if notebook.reason else notebook
+    return replace(notebook, script=script.content)
 
 
-def read_file(student: str, chapter: str, path: Path, most_bytes: int) -> Handin | None:
+def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
     """The hand-in in one file, with a reason where it cannot be read; None without a file."""
+    nothing = Handin(student, path.stem, path.name)
     if path.is_symlink():
-        return Handin(student, chapter, path.name, reason=f"{path.name} is a link, not a file.")
+        return replace(nothing, reason=f"{path.name} is a link, not a file.")
     if not path.is_file():
         return None
-    if path.stat().st_size > 8 * most_bytes:
-        return Handin(
-            student, chapter, path.name, reason=f"{path.name} is too large to be an answer."
+    if path.stat().st_size > most_bytes:
+        return replace(
+            nothing, reason=f"{path.name} has more than {most_bytes} bytes, which no answer needs."
         )
-    return Handin(student, chapter, path.name, path.read_bytes())
-
-
-def notebook_counts(notebook: bytes, exercises: set[str]) -> bool:
-    """Of a notebook and a script handed in together, whether the notebook is what counts.
-
-    It does if any exercise is written in it. Who fetches a chapter and works in a script hands in
-    an untouched notebook beside it; a helper alone, or a file that nobody can read, is no answer.
-    """
-    try:
-        return bool(exercises & written(source_in(notebook, "the notebook.ipynb").text))
-    except (Unreadable, RecursionError):  # an answer too deep to be looked at is none
-        return False
+    return replace(nothing, content=path.read_bytes())
 
 
 def what_is_there(folder: Path) -> str:

@@ -1,65 +1,54 @@
-"""A chapter's code as it goes to the runner: the learner's source and the stand-ins beside it."""
+"""A chapter's code as it goes to the runner: the learner's text or files, and the stand-ins."""
 
-from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import torch
 
-class Unreadable(Exception):
-    """The file is not there or is no text; the message says so to the learner."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A learner's Python text, and what its lines are called where the learner wrote them.
-
-    filename: the file that it stands in. starts, names: of a notebook, the line before each
-    cell's first one, and the cells' names.
-    """
-
-    text: str
-    filename: str
-    starts: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def place(self, line: int) -> str:
-        """A line of the text as the learner knows it.
-
-        >>> Source("x = 1", "a.py").place(1), Source("…", "a.ipynb", (1,), ("`f`",)).place(3)
-        ('line 1', 'cell `f`, line 2')
-        """
-        at = bisect_right(self.starts, line - 1) - 1
-        if at < 0:
-            return f"line {line}"
-        return f"cell {self.names[at]}, line {line - self.starts[at]}"
+from ..runner.source import Source, Unreadable, decode
+from .handins import Handin
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One learner's source for one chapter.
+    """One learner's source for one chapter, or the files in which it is still to be found.
 
-    given: sources of modules that the course supplies, by module name. rebind: their names that
-    replace the learner's own (a pasted class of another chapter must not stand in for the
-    stand-in).
+    exercises: the names of the chapter's exercises. given: sources of modules that the course
+    supplies, by module name. rebind: their names that replace the learner's own (a pasted class
+    of another chapter must not stand in for the stand-in).
     """
 
     chapter: str
-    source: Source
+    source: Source | Handin
     given: dict[str, str] = field(default_factory=dict)
     rebind: tuple[str, ...] = ()
+    exercises: tuple[str, ...] = ()
 
     def load_request(self, device: str, definitions_only: bool = False) -> dict:
-        """The `load` message for the runner."""
+        """The header of the `load` message for the runner."""
         return {
             "do": "load",
             "name": self.chapter,
-            "source": self.source.text,
+            "source": asdict(self.source) if isinstance(self.source, Source) else None,
             "filename": self.source.filename,
+            "exercises": list(self.exercises),
             "given": self.given,
             "rebind": list(self.rebind),
             "definitions_only": definitions_only,
             "device": device,
         }
+
+    def files(self) -> dict[str, torch.Tensor]:
+        """The tensors of the `load` message: files that are still to be read, as bytes."""
+        if isinstance(self.source, Source):
+            return {}
+        files = {"content": self.source.content, "script": self.source.script}
+        return {name: as_tensor(content) for name, content in files.items() if content}
+
+
+def as_tensor(content: bytes) -> torch.Tensor:
+    """A file's bytes, as messages carry them: (bytes,), uint8."""
+    return torch.frombuffer(bytearray(content), dtype=torch.uint8)
 
 
 def read_source(path: Path, most_bytes: int) -> Source:
@@ -72,16 +61,6 @@ def read_source(path: Path, most_bytes: int) -> Source:
         return Source(decode(path.read_bytes(), path.name), str(path))
     except OSError as error:
         raise Unreadable(f"{path.name} cannot be read: {error.strerror}.") from None
-
-
-def decode(content: bytes, name: str) -> str:
-    """Bytes of a file as text. Raises Unreadable where they are not UTF-8."""
-    try:
-        return content.decode("utf-8-sig").replace("\0", "").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"{name} is not UTF-8 text (byte {error.start}); save it as UTF-8 and try again."
-        ) from None
 
 
 def read_given(folder: Path, chapter: str, chapters: list[str]) -> tuple[dict, tuple[str, ...]]:

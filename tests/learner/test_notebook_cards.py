@@ -14,7 +14,7 @@ from tensorgrade.learner.notebook import chapters
 from tensorgrade.learner.notebook import public_checks as material
 from tensorgrade.learner.notebook.card import Card, Points, telling_matrix
 from tensorgrade.learner.notebook.checking import check
-from tensorgrade.sources.notebooks import Cell, extract
+from tensorgrade.runner.notebooks import Cell, extract
 
 ROOT = Path(__file__).parents[2]
 EXERCISES = ROOT / "exercises"

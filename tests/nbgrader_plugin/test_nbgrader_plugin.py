@@ -13,7 +13,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.nbgrader_plugin import autograding, pouring
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, restore_graded_cells
 from tensorgrade.runner.loading import load_module
-from tensorgrade.sources.notebooks import source_in
+from tensorgrade.runner.reading import parts, source_in
 
 ROOT = Path(__file__).parents[2]
 CH1 = "ch1_simplified_attention"
@@ -133,7 +133,7 @@ def names_in(nb) -> set[str]:
 
 
 def test_a_script_fills_the_solution_cells():
-    nb = pouring.pour(SOLUTION, RELEASED)
+    nb = pouring.pour(parts(SOLUTION), RELEASED)
     cells = {cell.id: cell.source for cell in nb.cells}
     assert "exponentials.sum()" in cells["softmax_naive"] and "BEGIN SOLUTION" in cells["softmax"]
     assert pouring.REST not in cells, "the solution has nothing that the notebook has not"
@@ -143,7 +143,7 @@ def test_a_script_fills_the_solution_cells():
 def test_helpers_go_in_front_of_the_first_answer():
     script = "import math\n\n\ndef helper(x):\n    return x\n\n\n"
     script += "@staticmethod\ndef softmax(x, dim=-1):\n    return helper(x)\n"
-    nb = pouring.pour(script, RELEASED)
+    nb = pouring.pour(parts(script), RELEASED)
     ids = [cell.id for cell in nb.cells]
     assert ids.index(pouring.REST) == ids.index("attention_scores") - 1
     cells = {cell.id: cell.source for cell in nb.cells}
@@ -156,7 +156,7 @@ def test_helpers_go_in_front_of_the_first_answer():
 def test_a_script_with_a_broken_definition_keeps_the_others():
     script = "import torch\n\ndef softmax(x:\n    return x\n\n"
     script += "def context_vector(query, inputs):\n    return query\n"
-    cells = {cell.id: cell.source for cell in pouring.pour(script, RELEASED).cells}
+    cells = {cell.id: cell.source for cell in pouring.pour(parts(script), RELEASED).cells}
     assert (
         cells["softmax"].startswith("def softmax(x:") and "return query" in cells["context_vector"]
     )
@@ -164,7 +164,7 @@ def test_a_script_with_a_broken_definition_keeps_the_others():
 
 @pytest.mark.parametrize("script", ["", "#", "\n\n", "'''", "1 +", "def (", "class", "é = 1"])
 def test_any_text_can_be_poured(script):
-    nbformat.validate(pouring.pour(script, RELEASED))
+    nbformat.validate(pouring.pour(parts(script), RELEASED))
 
 
 @pytest.fixture
@@ -179,54 +179,54 @@ def notebook_of(submitted: Path) -> Path:
     return submitted / "ada" / CH1 / f"{CH1}.ipynb"
 
 
-def test_a_script_alone_is_poured(submitted):
-    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+def test_a_script_alone_is_poured(submitted, reader):
+    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
     assert "exponentials.sum()" in notebook_of(submitted).read_text()
 
 
-def test_a_script_beside_an_untouched_notebook_is_poured(submitted):
+def test_a_script_beside_an_untouched_notebook_is_poured(submitted, reader):
     shutil.copy(RELEASED, notebook_of(submitted))
-    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
 
 
-def test_a_notebook_with_answers_counts_before_the_script(submitted):
+def test_a_notebook_with_answers_counts_before_the_script(submitted, reader):
     text = (ROOT / "source" / CH1 / f"{CH1}.ipynb").read_text()
     notebook_of(submitted).write_text(text)
-    assert pouring.pour_all(submitted, ROOT / "release") == []
+    assert pouring.pour_all(submitted, ROOT / "release", reader) == []
     assert notebook_of(submitted).read_text() == text
 
 
-def test_a_notebook_that_cannot_be_read_gives_way_and_is_kept(submitted):
+def test_a_notebook_that_cannot_be_read_gives_way_and_is_kept(submitted, reader):
     notebook_of(submitted).write_text("garbage")
-    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
     assert "exponentials.sum()" in notebook_of(submitted).read_text()
     kept = notebook_of(submitted).with_name(f"{CH1}.ipynb.unreadable")
     assert kept.read_text() == "garbage"
 
 
-def test_a_notebook_with_only_a_helper_gives_way(submitted):
+def test_a_notebook_with_only_a_helper_gives_way(submitted, reader):
     nb = nbformat.read(RELEASED, as_version=4)
     nb.cells.append(nbformat.v4.new_code_cell("def helper():\n    return 1"))
     nbformat.write(nb, notebook_of(submitted))
-    assert pouring.pour_all(submitted, ROOT / "release") == [notebook_of(submitted)]
+    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
 
 
-def test_links_are_left_alone(submitted, tmp_path):
+def test_links_are_left_alone(submitted, tmp_path, reader):
     secret = tmp_path / "secret.py"
     secret.write_text("secret = 1")
     script = notebook_of(submitted).with_suffix(".py")
     script.unlink()
     script.symlink_to(secret)
-    assert pouring.pour_all(submitted, ROOT / "release") == []
+    assert pouring.pour_all(submitted, ROOT / "release", reader) == []
 
 
-def test_a_poured_script_is_graded_as_the_script_that_it_is(submitted):
-    pouring.pour_all(submitted, ROOT / "release")
+def test_a_poured_script_is_graded_as_the_script_that_it_is(submitted, reader):
+    pouring.pour_all(submitted, ROOT / "release", reader)
     nb = nbformat.read(notebook_of(submitted), as_version=4)
     script = notebook_of(submitted).with_suffix(".py")
-    assert pouring.script_behind(nb, script, RELEASED) == SOLUTION.encode()
+    assert pouring.script_behind(nb, script, RELEASED, reader) == SOLUTION.encode()
     next(cell for cell in nb.cells if cell.id == "softmax").source += "\n# changed"
-    assert pouring.script_behind(nb, script, RELEASED) is None, (
+    assert pouring.script_behind(nb, script, RELEASED, reader) is None, (
         "the notebook is what an instructor sees"
     )
 

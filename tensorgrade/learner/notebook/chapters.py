@@ -16,8 +16,8 @@ from types import ModuleType
 from ...course import CourseError
 from ...course_sources import load_course
 from ...runner.loading import load_module
-from ...sources.notebooks import source_in, written
-from ...sources.submission import Source, Unreadable
+from ...runner.reading import source_in, written
+from ...runner.source import Source, Unreadable
 
 
 class ChapterFinder(MetaPathFinder):

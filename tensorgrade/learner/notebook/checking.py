@@ -18,8 +18,8 @@ from ...attempts.setup import Setup
 from ...attempts.verdict import CheckResult, State, first_failure, state_of
 from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
-from ...sources.notebooks import Cell, extract
-from ...sources.submission import Source
+from ...runner.notebooks import Cell, extract
+from ...runner.source import Source
 from ...testing.interrupting import Interrupter
 from ...testing.warm_session import WarmSession
 from ...views.summary import OF_THE_TEST

@@ -6,8 +6,9 @@ import nbformat
 import pytest
 
 from tensorgrade.runner.loading import load_module
-from tensorgrade.sources.notebooks import Cell, code_cells, extract, source_in, written
-from tensorgrade.sources.submission import Unreadable
+from tensorgrade.runner.notebooks import Cell, code_cells, extract
+from tensorgrade.runner.reading import source_in, written
+from tensorgrade.runner.source import Unreadable
 
 
 def loaded(*sources: str):

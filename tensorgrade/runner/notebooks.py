@@ -11,13 +11,13 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from ..runner.loading import bound_names, is_definition, statements, top_level_blocks
-from .submission import Source, Unreadable, decode
+from .loading import bound_names, is_definition, statements, top_level_blocks
+from .source import Source, Unreadable, with_plain_ends
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
-ESCAPED = re.compile(r"^(\s*)(?:[%!?].*|.*\?|[\w, .]+=\s*[%!].*)$")
+# After its indentation, on which a pattern would spend time by the square of its length.
+ESCAPED = re.compile(r"[%!?].*|.*\?|[\w, .]+=\s*[%!].*")
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 OWN_TOOLS = "tensorgrade"
 MOST_REPAIRS = 20
@@ -34,26 +34,10 @@ class Cell:
     name: str
 
 
-def source_in(content: bytes, filename: str) -> Source:
-    """The Python in a script or a notebook. Raises Unreadable with a sentence, and nothing else.
-
-    Whatever a parser meets that nobody has thought of is that file's own trouble.
-    """
-    name = Path(filename).name
-    try:
-        text = decode(content, name)
-        if not filename.endswith(".ipynb"):
-            return Source(text, filename)
-        return extract(code_cells(text, name), filename)
-    except Unreadable:
-        raise
-    except Exception as error:
-        kind = type(error).__name__
-        raise Unreadable(f"{name} cannot be read: looking for its code ends in a {kind}.") from None
-
-
 def code_cells(text: str, filename: str) -> list[Cell]:
     """The code cells of an `.ipynb` file's content. Raises Unreadable with a sentence."""
+    if not text.strip():
+        raise Unreadable(f"{filename} is empty.")
     try:
         notebook = json.loads(text)
         sheets = notebook.get("worksheets") or [notebook]  # the oldest notebooks have sheets
@@ -67,7 +51,7 @@ def code_cells(text: str, filename: str) -> list[Cell]:
 def source_of(cell: dict) -> str:
     """A cell's text: a string or a list of lines, under its new or its old name."""
     source = cell.get("source", cell.get("input", ""))
-    return source if isinstance(source, str) else "".join(source)
+    return with_plain_ends(source if isinstance(source, str) else "".join(source))
 
 
 def name_of(cell: dict, number: int) -> str:
@@ -100,8 +84,8 @@ def assemble(cells: list[Cell], filename: str, broken: Broken) -> Source:
     """The cells' definitions one below the other, each cell under a line with its name."""
     lines: list[str] = []
     starts = []
-    for cell in cells:
-        lines.append(f"# cell {cell.name}".replace("\n", " "))
+    for number, cell in enumerate(cells, 1):
+        lines.append(f"# cell {number}")  # its name is the learner's: no text to be run
         starts.append(len(lines))
         lines += definitions(cell.source, broken).split("\n")
     names = tuple(cell.name for cell in cells)
@@ -170,12 +154,22 @@ def without_magics(source: str) -> str:
         if line is None:
             return source
         lines = source.split("\n")
-        escaped = ESCAPED.match(lines[line - 1]) if line <= len(lines) else None
-        if not escaped:
+        if line > len(lines) or not is_escaped(lines[line - 1]):
             return source
-        lines[line - 1] = escaped[1] + "pass"
+        lines[line - 1] = passed_over(lines[line - 1])
         source = "\n".join(lines)
-    return "\n".join(ESCAPED.sub(r"\1pass", line) for line in source.split("\n"))
+    lines = source.split("\n")
+    return "\n".join(passed_over(line) if is_escaped(line) else line for line in lines)
+
+
+def is_escaped(line: str) -> bool:
+    """Whether a line that is no Python may be IPython's own."""
+    return bool(ESCAPED.fullmatch(line.lstrip()))
+
+
+def passed_over(line: str) -> str:
+    """`pass` in place of a line, as deep as it."""
+    return line[: len(line) - len(line.lstrip())] + "pass"
 
 
 def line_of_error(source: str) -> int | None:
@@ -191,11 +185,17 @@ def line_of_error(source: str) -> int | None:
 
 def only_definitions(source: str) -> str:
     """A text that parses, with `0` in place of each statement that defines nothing."""
-    lines = source.encode().split(b"\n")
-    for statement in reversed(ast.parse(source).body):
+    text, kept, at = source.encode(), [], 0  # columns count bytes
+    lines = [0, *(found.end() for found in re.finditer(b"\n", text))]
+    for statement in ast.parse(source).body:
         if not defines(statement):
-            blank(lines, statement)
-    return b"\n".join(b"" if line.strip() == b"0" else line for line in lines).decode()
+            begin = lines[statement.lineno - 1] + statement.col_offset
+            # A parser always says where a statement ends.
+            end = lines[(statement.end_lineno or 0) - 1] + (statement.end_col_offset or 0)
+            kept += [text[at:begin], b"0", b"\n" * text.count(b"\n", begin, end)]
+            at = end
+    whole = b"".join([*kept, text[at:]])
+    return b"\n".join(b"" if n.strip() == b"0" else n for n in whole.split(b"\n")).decode()
 
 
 def defines(statement: ast.stmt) -> bool:
@@ -215,25 +215,3 @@ def imports_own_tools(statement: ast.Import | ast.ImportFrom) -> bool:
         else [alias.name for alias in statement.names]
     )
     return any((module or "").split(".")[0] == OWN_TOOLS for module in modules)
-
-
-def blank(lines: list[bytes], statement: ast.stmt) -> None:
-    """Put `0` where a statement begins and nothing where it goes on. Columns count bytes."""
-    first = statement.lineno - 1
-    last = (statement.end_lineno or statement.lineno) - 1  # a parser always says where it ends
-    before, after = lines[first][: statement.col_offset], lines[last][statement.end_col_offset :]
-    lines[first : last + 1] = [before + b"0"] + [b""] * (last - first)
-    lines[last] += after
-
-
-def written(source: str) -> set[str]:
-    """Names of the functions and classes in a text that do not say that they are still to do.
-
-    >>> written("def f():\\n    return 1\\ndef g():\\n    raise NotImplementedError")
-    {'f'}
-    """
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    defined = {s.name: s for s in statements(source, "", []) if isinstance(s, kinds)}
-    return {
-        name for name, node in defined.items() if "NotImplementedError" not in ast.unparse(node)
-    }

@@ -1,0 +1,67 @@
+"""Reads learners' files in children of a warm process: what looks at their text, may break down."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..course import Limits
+from ..exchange.observation import read_parts, read_source
+from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
+from ..runner.messages import BadMessage, pack
+from ..sources.handins import Handin
+from ..sources.submission import Source, Submission, Unreadable
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Only reads: no line of a learner's text is run."""
+
+    warm: WarmProcess
+    limits: Limits
+
+    def source(self, handin: Handin, exercises: tuple[str, ...]) -> Source:
+        """The text that counts in a hand-in. Raises Unreadable."""
+        submission = Submission(handin.chapter, handin, exercises=exercises)
+        request = pack(submission.load_request("cpu") | {"do": "read"}, submission.files())
+        try:
+            return self.answer(request, read_source, handin.filename)
+        except Unreadable:
+            if not handin.script:
+                raise
+            return self.source(handin.without_notebook(), exercises)
+
+    def parts(self, text: str) -> list[tuple[list[str], str]]:
+        """(names, text) of each top-level statement of a script. Raises Unreadable."""
+        return self.answer(pack({"do": "parts", "text": text}), read_parts, "the script")
+
+    def answer(self, request: bytes, read: Callable[[bytes], Answer], filename: str) -> Answer:
+        """What a fresh child answers; it ends after that. Raises Unreadable."""
+        child = self.warm.fork()
+        try:
+            child.send(request, self.limits.load_seconds)
+            return answer_of(child, read, filename, self.limits)
+        except (TimedOut, Ended) as end:
+            raise unread(filename, end) from None
+        finally:
+            child.close()
+
+
+def answer_of(
+    child: Child, read: Callable[[bytes], Answer], filename: str, limits: Limits
+) -> Answer:
+    """What a child answers that was given a file to read, before any of it runs.
+
+    Text on which its reader stalls or breaks down is no text. Raises Unreadable.
+    """
+    try:
+        return read(child.receive(limits.load_seconds, limits.reply_bytes))
+    except (TimedOut, Ended, BadMessage) as end:
+        raise unread(filename, end) from None
+
+
+def unread(filename: str, end: Exception) -> Unreadable:
+    """Why no text was found in a file, as a sentence."""
+    how = "takes too long" if isinstance(end, TimedOut) else "ends the process that looks"
+    return Unreadable(f"{filename} cannot be read: looking for its code {how}.")

@@ -1,0 +1,94 @@
+"""Takes the Python out of what was handed in: a script, a notebook, or whichever of both counts.
+
+Whatever parses a learner's text stands in this folder, so that in grading it runs in the
+learner's own process: a text that is an attack by itself meets the same walls as code.
+"""
+
+import ast
+from collections.abc import Collection
+from pathlib import Path
+
+from .loading import bound_names, statements, top_level_blocks
+from .notebooks import code_cells, extract
+from .source import Source, Unreadable, decode
+
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def source_in(content: bytes, filename: str) -> Source:
+    """The Python in a script or a notebook. Raises Unreadable with a sentence, and nothing else.
+
+    Whatever a parser meets that nobody has thought of is that file's own trouble.
+    """
+    name = Path(filename).name
+    try:
+        text = decode(content, name)
+        if not filename.endswith(".ipynb"):
+            return Source(text, filename)
+        return extract(code_cells(text, name), filename)
+    except Unreadable:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        raise Unreadable(f"{name} cannot be read: looking for its code ends in a {kind}.") from None
+
+
+def source_that_counts(
+    content: bytes, filename: str, script: bytes, exercises: Collection[str]
+) -> Source:
+    """What is graded of a notebook and the script that was handed in beside it.
+
+    The notebook, if any exercise is written in it. Who fetches a chapter and works in a script
+    hands in an untouched notebook beside it; a helper alone, or a file that nobody can read, is no
+    answer. Raises Unreadable.
+    """
+    try:
+        source = source_in(content, filename)
+        if set(exercises) & written(source.text):
+            return source
+    except (Unreadable, RecursionError):  # an answer too deep to be looked at is none
+        pass
+    return source_in(script, str(Path(filename).with_suffix(".py")))
+
+
+def written(source: str) -> set[str]:
+    """Names of the functions and classes in a text that do not say that they are still to do.
+
+    >>> written("def f():\\n    return 1\\ndef g():\\n    raise NotImplementedError")
+    {'f'}
+    """
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    defined = {s.name: s for s in statements(source, "", []) if isinstance(s, kinds)}
+    return {
+        name for name, node in defined.items() if "NotImplementedError" not in ast.unparse(node)
+    }
+
+
+def parts(source: str) -> list[tuple[list[str], str]]:
+    """(names, text) of each top-level statement; of blocks, where the source does not parse."""
+    try:
+        found = ast.parse(source).body
+    except UNPARSABLE:
+        blocks = [text.strip("\n") for _, text in top_level_blocks(source)]
+        return [
+            (names_of(text), text) for text in blocks if text.strip() and not text.startswith("#")
+        ]
+    lines = source.split("\n")
+    spans = [(first_line(statement), statement.end_lineno, statement) for statement in found]
+    return [(bound_names(s), "\n".join(lines[first - 1 : last])) for first, last, s in spans]
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The line where a statement begins, decorators included."""
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def names_of(block: str) -> list[str]:
+    """The name that a block defines which may be broken.
+
+    >>> names_of("@torch.no_grad()\\nclass A(:")
+    ['A']
+    """
+    lines = (line.split() for line in block.split("\n") if line.startswith(("def ", "class ")))
+    return [words[1].split("(")[0].split(":")[0] for words in lines if len(words) > 1]

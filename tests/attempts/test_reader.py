@@ -1,0 +1,105 @@
+"""A learner's text is read where learners' code runs, and may do what it likes there."""
+
+import json
+
+import nbformat
+import pytest
+
+from tensorgrade.attempts.in_child import InChild
+from tensorgrade.attempts.reader import Reader
+from tensorgrade.course import Limits
+from tensorgrade.exchange.observation import Outcome
+from tensorgrade.isolation.warm_process import WarmProcess
+from tensorgrade.runner.source import Unreadable
+from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submission import Submission
+
+LIMITS = Limits(load_seconds=3, reply_bytes=1 << 20)
+ANSWER = "def softmax(x):\n    return x.softmax(-1)"
+
+
+@pytest.fixture(scope="module")
+def warm():
+    with WarmProcess(LIMITS) as process:
+        yield process
+
+
+def notebook(*sources: str) -> bytes:
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    return nbformat.writes(nbformat.v4.new_notebook(cells=cells)).encode()
+
+
+def handin(content: bytes, script: bytes = b"") -> Handin:
+    return Handin("ada", "ch", "ch.ipynb", content, script)
+
+
+def loaded(warm, given: Handin):
+    backend = InChild(Submission("ch", given, exercises=("softmax",)), warm, LIMITS)
+    try:
+        return backend.load(), backend.source
+    finally:
+        backend.close()
+
+
+# What a text can do to those who look at it: each of them ended or stalled a parser once.
+STALLS = "x = (" * 90 + "1" + ")" * 90 + "\n" + "f(\n" * 5000
+HOSTILE = {
+    "no literal": "x = {[]: 1}",
+    "a long sum": "x = " + "+".join("1" * 5000),
+    "deep": "x = " + "-" * 100_000 + "1",
+    "spaces": " " * 40_000 + "!",
+    "statements on one line": "a;" * 60_000,
+    "a lone carriage return": "x = 1\ry = 2",
+    "broken to the end": STALLS,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_beside_a_hostile_cell_the_answer_is_found(warm, name):
+    found, source = loaded(warm, handin(notebook(HOSTILE[name], ANSWER)))
+    assert found.status == Outcome.LOADED and "softmax" in found.names
+    assert source.place(source.text.split("\n").index("def softmax(x):") + 1) == "cell 2, line 1"
+
+
+def test_a_carriage_return_in_a_cells_name_is_no_line(warm):
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("")])
+    nb.cells[0].metadata["nbgrader"] = {"solution": True, "grade_id": f"x\r{ANSWER}\r#"}
+    found, source = loaded(warm, handin(json.dumps(nb).encode()))
+    assert "softmax" not in found.names
+    assert "\r" not in source.names[0] and "\n" not in source.names[0]
+
+
+def test_large_outputs_are_no_code(warm):
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ANSWER)])
+    nb.cells[0].outputs = [nbformat.v4.new_output("stream", text="0123456789" * 5_000_000)]
+    found, _ = loaded(warm, handin(json.dumps(nb).encode()))
+    assert found.names == ("softmax",)
+
+
+@pytest.mark.parametrize(
+    "how, said",
+    [("time.sleep(60)", "takes too long"), ("os._exit(3)", "ends the process that looks")],
+)
+def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said):
+    # The warm process forks this very reader, so what is put into it here must be in its file.
+    import tensorgrade.isolation.command as command
+
+    start = command.START.replace(
+        "from runner",
+        f"import os, time, runner.reading as r; r.extract = lambda *a: {how}; from runner",
+    )
+    monkeypatch.setattr(command, "START", start)
+    with WarmProcess(LIMITS) as warm:
+        found, _ = loaded(warm, handin(notebook(ANSWER)))
+        assert found.status == Outcome.UNREADABLE and said in found.reason
+        both, source = loaded(warm, handin(notebook(ANSWER), ANSWER.encode()))
+        assert both.names == ("softmax",) and source.filename == "ch.py"
+        with pytest.raises(Unreadable, match=said):
+            Reader(warm, LIMITS).source(handin(notebook(ANSWER)), ("softmax",))
+
+
+def test_a_reader_runs_nothing(warm):
+    reader = Reader(warm, LIMITS)
+    text = "import os\nos._exit(3)\n@property\ndef softmax(x): pass"
+    assert reader.parts(text)[2] == (["softmax"], "@property\ndef softmax(x): pass")
+    assert reader.source(Handin("ada", "ch", "ch.py", text.encode()), ()).text == text
