@@ -34,6 +34,8 @@ class Attempt:
         own: CourseChecks | None = None,
     ):
         self.backend, self.course, self.references = backend, course, references
+        # By dtype, for the device that the learner's code runs on.
+        self.tolerances: dict[str, Tolerance] = course.tolerances[backend.device]
         self.own = own or CourseChecks()
         self.chapter: Chapter = course.chapter(references.chapter)
         self.fingerprints = fingerprints or Fingerprints()
@@ -56,18 +58,13 @@ class Attempt:
 
     def seen_on(self, name: str) -> list[Seen]:
         """What the attempt gives on every case of an exercise, run in one exchange."""
-        entries = self.references.of(name)
+        entries = [entry for entry in self.references.entries if entry[0].exercise == name]
         if self.loaded.status == Outcome.LOADED:
             # A stalled exercise before this one may have ended the process: then a fresh one.
             observed = self.backend.run([case for case, _ in entries])
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
         return [Seen(*entry, got) for entry, got in zip(entries, observed, strict=True)]
-
-    @property
-    def tolerances(self) -> dict[str, Tolerance]:
-        """Tolerances by dtype for the device that the learner's code runs on."""
-        return self.course.tolerances[self.backend.device]
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""

@@ -29,7 +29,7 @@ class AttemptMaker:
         self.course: Course = load_course(self.tests)
         self.own = load_checks(self.tests)
         self.known: dict[str, tuple[References, Fingerprints]] = {}
-        self.given: dict[str, tuple[dict, tuple[str, ...]]] = {}
+        self.given: dict[str, tuple[dict, tuple[str, ...], tuple[str, ...]]] = {}
         self.requests = Requests()
         self.warm: WarmProcess | None = None
         self.attempts: dict[str, Attempt] = {}
@@ -65,8 +65,9 @@ class AttemptMaker:
         """The attempt in a text, or in files in which the text is still to be found."""
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
-            self.given[chapter] = read_given(self.tests.parent / "exercises", chapter, chapters)
-        submission = Submission(chapter, source, *self.given[chapter], self.names_in(chapter))
+            given = read_given(self.tests.parent / "exercises", chapter, chapters)
+            self.given[chapter] = *given, self.names_in(chapter)
+        submission = Submission(chapter, source, *self.given[chapter])
         return self.attempt_from(chapter, self.backend(submission))
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
 from ..judging.diagnosis import Finding, sentence
-from ..judging.unanswered import ENDS, is_unwritten
+from ..judging.unanswered import ENDS
 from .attempt import Attempt, ExerciseAttempt
 
 
@@ -139,7 +139,7 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
 
 def not_there(error: CaughtError) -> bool:
     """Whether the name is not in the file, or its stub says that it is to do."""
-    return bool(error.missing) or is_unwritten(error)
+    return bool(error.missing) or error.is_unwritten
 
 
 def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) -> str:

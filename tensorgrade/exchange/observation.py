@@ -15,6 +15,7 @@ from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
 from .text import printable
 
+REFUSALS = {"ValueError", "AssertionError"}
 MOST_TENSORS, MOST_ITEMS, DEEPEST = 200, 2000, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
@@ -51,6 +52,16 @@ class CaughtError:
     kinds: tuple[str, ...] = ()
     verb: str = ""
     missing: str | None = None
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether the learner's own line says so; torch raises the same for its own reasons."""
+        return self.type == "NotImplementedError" and "NotImplementedError" in self.source
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether construction failed in one of the two ways that are fine: ValueError, assert."""
+        return self.verb == "construct" and not REFUSALS.isdisjoint(self.kinds)
 
 
 @dataclass(frozen=True)
@@ -98,6 +109,18 @@ class Observation:
         for key in path:
             told = told.get(key) if isinstance(told, dict) else None
         return told if isinstance(told, type(default)) else default
+
+    def home(self, module: str, name: str) -> str:
+        """Where a module keeps a tensor: `buffers`, `parameters`, `attributes` or nowhere."""
+        for place in ("buffers", "parameters"):
+            if name in self.fact(module, place, default={}):
+                return place
+        return "attributes" if name in self.fact(module, "attributes", default=[]) else "nowhere"
+
+    def uses(self, names: set[str]) -> bool:
+        """Whether a watched call ran any of these operations."""
+        operations = self.fact("result", "operations", default={})
+        return any(operations.get(name) for name in names)
 
 
 def read_observation(message: bytes, case_id: str) -> Observation:

@@ -13,14 +13,12 @@ from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..recognition import dropout
-from ..recognition.imprints import home
-from ..recognition.operations import arithmetic, grows, uses
-from ..recognition.signatures import is_refusal
+from ..recognition.operations import arithmetic, grows
 from .agreement import disagreement, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
-from .unanswered import is_unwritten, lost_weights, why_it_ended, why_it_raised
+from .unanswered import lost_weights, why_it_ended, why_it_raised
 
 
 class Checks:
@@ -123,7 +121,7 @@ class Checks:
     def avoids(self, group: str, calls: set[str], problem: str) -> None:
         """None of these calls was made in a watched call."""
         for case, _, observed in self.answered(group):
-            if uses(observed.fact("result", "operations", default={}), calls):
+            if observed.uses(calls):
                 self.wrong("fact", problem, case=case)
 
     def does_not_grow(self, group: str, problem: str) -> None:
@@ -153,7 +151,7 @@ class Checks:
     def has_buffer(self, group: str, name: str) -> None:
         """A tensor of that name is a buffer: no parameter and no plain attribute."""
         for case, expected, observed in self.answered(group):
-            place = home(observed, "module", name)
+            place = observed.home("module", name)
             if place != "buffers":
                 self.wrong("fact", NO_BUFFER[place].format(name), case=case)
             want = expected.facts["module"]["buffers"][name][0]
@@ -168,11 +166,11 @@ class Checks:
         for case, _, observed in self.group(group):
             self.came_back(case, observed)
             error = observed.error
-            if error and (error.missing or (is_unwritten(error) and not error.text)):
+            if error and (error.missing or (error.is_unwritten and not error.text)):
                 raise Wrong(why_it_raised(self.attempt, self.name, case, error))
-            if error and error.verb == "construct" and not is_refusal(error):
+            if error and error.verb == "construct" and not error.is_refusal:
                 self.wrong("fact", REFUSED_OTHERWISE.format(error.type), case=case)
-            if not is_refusal(error):
+            if error is None or not error.is_refusal:
                 self.wrong("fact", problem, case=case)
 
     def drops_entries(self, group: str) -> None:

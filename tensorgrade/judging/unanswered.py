@@ -37,16 +37,11 @@ def why_it_raised(
     if error.missing:
         return missing(attempt, error.missing, case)
     called = spoken(case)
-    if is_unwritten(error):
+    if error.is_unwritten:
         problem = to_do(exercise, error)
         return Diagnosis(Kind.TO_DO, problem, called, case=case.name, error=error)
     problem = raised(error, attempt.place) + lost_name(error, attempt.loaded, case, attempt.place)
     return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
-
-
-def is_unwritten(error: CaughtError) -> bool:
-    """Whether the learner's own line says so; torch raises the same for reasons of its own."""
-    return error.type == "NotImplementedError" and "NotImplementedError" in error.source
 
 
 def raised(error: CaughtError, place: Place) -> str:

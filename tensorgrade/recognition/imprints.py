@@ -10,7 +10,7 @@ import torch
 
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
-from .operations import grows, uses
+from .operations import grows
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,9 @@ def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprin
         if "parameters" in facts:
             got = seen.fact(name, "parameters", default={})
             words.append(f"{name}: {sorted(got.items())}")
-            words += [f"{b}: {home(seen, name, b)}" for b in facts.get("buffers", {})]
+            words += [f"{b}: {seen.home(name, b)}" for b in facts.get("buffers", {})]
     values = of_values(case, expected, seen)
     return Imprint("; ".join(words) + values.words, values.numbers)
-
-
-def home(seen: Observation, module: str, name: str) -> str:
-    """Where a tensor of that name is kept: `buffers`, `parameters`, `attributes` or nowhere."""
-    for place in ("buffers", "parameters"):
-        if name in seen.fact(module, place, default={}):
-            return place
-    return "attributes" if name in seen.fact(module, "attributes", default=[]) else "nowhere"
 
 
 def of_growth(case: Case, expected: Observation, seen: Observation) -> Imprint:
@@ -98,7 +90,7 @@ def of_growth(case: Case, expected: Observation, seen: Observation) -> Imprint:
 
 def of_use(seen: Observation, names: set[str]) -> Imprint:
     """Whether a watched call ran one of these operations."""
-    return Imprint(f"used={uses(seen.fact('result', 'operations', default={}), names)}")
+    return Imprint(f"used={seen.uses(names)}")
 
 
 def of_dtype(case: Case, expected: Observation, seen: Observation) -> Imprint:

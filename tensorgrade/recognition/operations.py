@@ -85,8 +85,3 @@ def grows(few: dict, many: dict) -> bool:
     a size in a way of its own; a loop's grow with what it goes over, here by three and more.
     """
     return products(many) > products(few) or arithmetic(many) >= arithmetic(few) + 3
-
-
-def uses(operations: dict, names: set[str]) -> bool:
-    """Whether any of these operations ran."""
-    return any(operations.get(name) for name in names)

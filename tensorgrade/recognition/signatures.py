@@ -5,12 +5,11 @@ from collections.abc import Callable
 
 from ..course import CourseError
 from ..exchange.cases import Case
-from ..exchange.observation import CaughtError, Observation, Outcome
+from ..exchange.observation import Observation, Outcome
 from .dropout import of_dropout
 from .imprints import Imprint, of_dtype, of_growth, of_structure, of_values
 
 Signature = Callable[[Case, Observation, Observation], Imprint]
-REFUSALS = {"ValueError", "AssertionError"}
 LONGEST = 120
 SIGNATURES: dict[str, Signature] = {
     "values": of_values,
@@ -33,7 +32,7 @@ def imprint(
     """
     if seen.status != Outcome.ANSWERED:
         return Imprint(seen.status)
-    if case.signature == "error" and is_refusal(seen.error):
+    if case.signature == "error" and seen.error and seen.error.is_refusal:
         return Imprint("refused")
     if seen.error and case.signature != "ignored":
         error = seen.error
@@ -57,8 +56,3 @@ def without_numbers(text: str) -> str:
     'mat# and mat# shapes cannot be multiplied (#x# and #x#)'
     """
     return re.sub(r"\d+", "#", text)[:LONGEST]
-
-
-def is_refusal(error: CaughtError | None) -> bool:
-    """Whether construction failed in one of the two ways that are fine: ValueError, or assert."""
-    return error is not None and error.verb == "construct" and not REFUSALS.isdisjoint(error.kinds)

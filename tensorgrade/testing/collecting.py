@@ -6,6 +6,7 @@ each of its exercises.
 
 from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -15,7 +16,18 @@ from ..course import Course, CourseError, Exercise
 from ..course_sources import load_course
 from ..grader_files import import_from
 
-POINTS = pytest.StashKey[float]()  # of an item: what its test is worth in this course
+
+@dataclass(frozen=True)
+class Question:
+    """What a test asks: about which exercise, in its own line; and what the answer is worth."""
+
+    chapter: str
+    exercise: str
+    asks: str
+    points: float
+
+
+QUESTION = pytest.StashKey[Question]()  # of an item
 PREFIX = "test_"
 
 
@@ -82,7 +94,12 @@ def marker_of(item: pytest.Item) -> pytest.Mark:
     return marker
 
 
-def share_out(items: Collection[pytest.Item], courses: Courses, whole: bool) -> None:
+def asked_by(item: pytest.Function) -> str:
+    """The test's own line: its docstring."""
+    return " ".join((item.function.__doc__ or item.name).split())
+
+
+def share_out(items: Collection[pytest.Function], courses: Courses, whole: bool) -> None:
     """Say of every test what it is worth. Raises UsageError for a marker that does not fit.
 
     whole: all tests are there, so that their shares must add up.
@@ -92,7 +109,10 @@ def share_out(items: Collection[pytest.Item], courses: Courses, whole: bool) -> 
         marker = marker_of(item)
         exercise = exercise_of(item.path, marker.args[0], courses)
         shares[item.path, exercise.name] += marker.kwargs["points"]
-        item.stash[POINTS] = exercise.worth(marker.kwargs["points"])
+        points = exercise.worth(marker.kwargs["points"])
+        item.stash[QUESTION] = Question(
+            chapter_of(item.path), exercise.name, asked_by(item), points
+        )
     for (path, name), total in shares.items() if whole else ():
         wanted = exercise_of(path, name, courses).shares
         if abs(total - wanted) > 1e-6:

@@ -23,7 +23,7 @@ from ..judging.unanswered import ENDS
 from ..runner.errors import OutOfTime
 from ..views.note import Note
 from ..views.summary import print_summary
-from .collecting import POINTS, Courses, GraderFile, chapter_of, marker_of, share_out, tests_folder
+from .collecting import QUESTION, Courses, GraderFile, Question, share_out, tests_folder
 from .interrupting import Interrupter
 
 COURSES = pytest.StashKey[Courses]()
@@ -130,17 +130,17 @@ def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
 @pytest.fixture
 def attempt(request: pytest.FixtureRequest) -> Attempt:
     """The learner's version of the chapter that this file tests; the cases have run."""
-    config, chapter = request.config, chapter_of(request.path)
+    config, question = request.config, request.node.stash[QUESTION]
     if current := config.stash.get(CURRENT, None):
         return current
     try:
         maker = maker_for(config, tests_folder(request.path))
-        made = attempt_in(config, maker, chapter)
+        made = attempt_in(config, maker, question.chapter)
     except NoDevice as error:
         pytest.skip(str(error))
     except NotIsolated as error:
         pytest.exit(str(error), returncode=2)
-    made.run([exercise_judged(request.node)])
+    made.run([question.exercise])
     return made
 
 
@@ -165,11 +165,6 @@ def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
     return makers[folder]
 
 
-def exercise_judged(item: pytest.Item) -> str:
-    """The name of the exercise that a test judges."""
-    return marker_of(item).args[0]
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -178,7 +173,7 @@ def pytest_runtest_makereport(
     report = yield
     if judges(item) and (call.when == "call" or report.failed):
         result = item.stash[RESULT] = result_of(item, call, report.passed)
-        vars(report).update(tensorgrade=result, chapter=chapter_of(item.path))
+        vars(report).update(tensorgrade=result, chapter=item.stash[QUESTION].chapter)
         alone = item.config.stash.get(CURRENT, None) is None
         if alone and result.finding:
             # pytest prints whatever turns into text, and its types do not say so.
@@ -188,22 +183,17 @@ def pytest_runtest_makereport(
 
 def result_of(item: pytest.Function, call: pytest.CallInfo[None], passed: bool) -> CheckResult:
     """The result of a test, with the finding on what failed."""
-    asks, name = asked_by(item), exercise_judged(item)
+    question = item.stash[QUESTION]
     diagnosis = diagnosis_of(call.excinfo) if call.excinfo else None
-    finding = joined(item.funcargs.get("attempt"), name, asks, diagnosis) if diagnosis else None
-    return CheckResult(name, item.stash[POINTS], passed, asks, finding)
+    finding = joined(item.funcargs.get("attempt"), question, diagnosis) if diagnosis else None
+    return CheckResult(question.exercise, question.points, passed, question.asks, finding)
 
 
-def joined(attempt: object, name: str, asks: str, diagnosis: Diagnosis) -> Finding:
+def joined(attempt: object, question: Question, diagnosis: Diagnosis) -> Finding:
     """The finding on a failed check; of the diagnosis alone where there never was an attempt."""
     if isinstance(attempt, Attempt):
-        return attempt.exercises[name].finding(asks, diagnosis)
-    return Finding(asks, diagnosis)
-
-
-def asked_by(item: pytest.Function) -> str:
-    """The test's own line: its docstring."""
-    return " ".join((item.function.__doc__ or item.name).split())
+        return attempt.exercises[question.exercise].finding(question.asks, diagnosis)
+    return Finding(question.asks, diagnosis)
 
 
 def diagnosis_of(excinfo: pytest.ExceptionInfo[BaseException]) -> Diagnosis | None:

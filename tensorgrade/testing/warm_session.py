@@ -15,8 +15,8 @@ from ..attempts.attempt import Attempt
 from ..attempts.verdict import CheckResult
 from ..course import CourseError
 from ..judging.diagnosis import Wrong
-from .collecting import chapter_of
-from .plugin import CURRENT, RESULT, exercise_judged
+from .collecting import QUESTION
+from .plugin import CURRENT, RESULT
 
 QUIET = ["-o", "addopts=", "--import-mode=importlib", "--assert=plain", "--capture=no"]
 # What a run loop without a screen, a cache or a clock of its own has no use for. Several of them
@@ -75,7 +75,7 @@ class WarmSession:
         if session.testsfailed:
             raise pytest.UsageError("not every file could be collected")
         for item in (item for item in session.items if isinstance(item, pytest.Function)):
-            self.items.setdefault(chapter_of(item.path), []).append(item)
+            self.items.setdefault(item.stash[QUESTION].chapter, []).append(item)
         self.done.put(None)
         while (work := self.work.get()) is not None:
             try:
@@ -121,7 +121,8 @@ class WarmSession:
 
     def tests(self, chapter: str, exercise: str | None = None) -> list[pytest.Function]:
         """The collected tests of a chapter, or of one exercise in it."""
-        return [i for i in self.items[chapter] if exercise in (None, exercise_judged(i))]
+        items = self.items[chapter]
+        return [i for i in items if exercise in (None, i.stash[QUESTION].exercise)]
 
     def results(self, attempt: Attempt, exercise: str | None = None) -> list[CheckResult]:
         """Run the cases, then every test on what was seen. Raises what the tests themselves raise.

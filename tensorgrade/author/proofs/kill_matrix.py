@@ -15,7 +15,7 @@ from ...attempts.verdict import CheckResult
 from ...judging.diagnosis import NO_RESULT
 from ...processes import side_by_side
 from ...project import Project
-from ...testing.plugin import asked_by, marker_of
+from ...testing.collecting import asked_by, marker_of
 from ...testing.warm_session import WarmSession
 from ...views.words import plural
 from .made_attempts import MadeAttempts
