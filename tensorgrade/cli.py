@@ -42,7 +42,7 @@ def hint(
     from rich.console import Console
 
     from .course_sources import load_course
-    from .views.summary import print_hints
+    from .views.hints import print_hints
 
     folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)
     if folder is None:

@@ -83,6 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "exercise(name, points, guard=False): the exercise that a test judges, and its share",
     )
+    config.pluginmanager.register(BareReports())
     config.stash[MAKERS] = {}
     config.stash[COURSES] = Courses()
 
@@ -179,6 +180,33 @@ def pytest_runtest_makereport(
             # pytest prints whatever turns into text, and its types do not say so.
             report.longrepr = Note(result.finding)  # type: ignore[assignment]
     return report
+
+
+class BareReports:
+    """Reports of failed checks without a traceback: the diagnosis says it all.
+
+    pytest would parse the sources of all frames on the way, for every failure, and nobody sees
+    them.
+    """
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> pytest.TestReport | None:
+        """The report of a failed check; of all else pytest makes its own."""
+        if call.when != "call" or not (call.excinfo and call.excinfo.errisinstance(Wrong)):
+            return None
+        return pytest.TestReport(
+            item.nodeid,
+            item.location,
+            {},
+            "failed",
+            "",
+            call.when,
+            duration=call.duration,
+            start=call.start,
+            stop=call.stop,
+        )
 
 
 def result_of(item: pytest.Function, call: pytest.CallInfo[None], passed: bool) -> CheckResult:

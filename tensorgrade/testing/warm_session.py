@@ -14,7 +14,6 @@ from _pytest.runner import runtestprotocol
 from ..attempts.attempt import Attempt
 from ..attempts.verdict import CheckResult
 from ..course import CourseError
-from ..judging.diagnosis import Wrong
 from .collecting import QUESTION
 from .plugin import CURRENT, RESULT
 
@@ -83,29 +82,6 @@ class WarmSession:
             except Exception as error:  # told to the caller, who is in another thread
                 self.done.put(error)
         return True
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> pytest.TestReport | None:
-        """The report of a failed check without a traceback: its diagnosis says it all.
-
-        pytest would parse the sources of all frames on the way, for every failure of every
-        attempt. Errors of a test itself are left to it.
-        """
-        if call.when != "call" or not (call.excinfo and call.excinfo.errisinstance(Wrong)):
-            return None
-        return pytest.TestReport(
-            item.nodeid,
-            item.location,
-            {},
-            "failed",
-            "",
-            call.when,
-            duration=call.duration,
-            start=call.start,
-            stop=call.stop,
-        )
 
     def check(
         self, session: pytest.Session, attempt: Attempt, exercise: str | None

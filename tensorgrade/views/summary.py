@@ -16,6 +16,7 @@ from ..attempts.verdict import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.unanswered import raised
+from .hints import print_hints
 from .note import Note
 from .words import place_in_file
 
@@ -197,7 +198,7 @@ def print_first(
         Note((first.finding if first else None) or OF_THE_TEST).print(console)
     else:
         print_start(console, name, where)
-    print_hints(console, exercise.hints, hints)
+    print_hints(console, exercise.hints, hints, f"tensorgrade hint {name} -n {hints + 1}")
 
 
 def print_start(console: Console, name: str, where: str, again: str = AGAIN) -> None:
@@ -205,16 +206,3 @@ def print_start(console: Console, name: str, where: str, again: str = AGAIN) -> 
     console.print(Text.assemble((f"Start here: {name}", "bold"), (f"  ({where})", "dim")))
     console.print()
     console.print(Padding(f"{START} {again}", (0, 2)))
-
-
-def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str = "") -> None:
-    """The first hints, and how to get one more."""
-    if hints:
-        console.print()
-    for number, hint in enumerate(hints[:count], 1):
-        console.print(Padding(Text.assemble((f"hint {number}  ", "bold"), hint), (0, 2)))
-    if count < len(hints):
-        asked = "Another hint" if count else "Stuck? A hint"
-        console.print(
-            Text.assemble(f"  {asked}: ", (more or f"pytest exercises/ --hint {count + 1}", "bold"))
-        )

@@ -43,7 +43,7 @@ def with_mistakes(project, tmp_path, chapter, **mistakes):
 def test_untouched_stubs_end_with_where_to_start(project):
     text = run(CH2)
     assert "Start here: project_qkv  (ch2_self_attention.py, line" in text
-    assert "Read its docstring" in text and "pytest exercises/ --hint 1" in text
+    assert "Read its docstring" in text and "tensorgrade hint project_qkv -n 1" in text
     assert (
         "0 of 50 points" in text and "raise NotImplementedError" not in text.split("Start here")[0]
     )
@@ -126,7 +126,7 @@ def test_a_forged_trace_is_left_out():
 
 def test_hints_grow(project):
     one, two = run(CH2, "--hint", 1), run(CH2, "--hint", 2)
-    assert "hint 1  " in one and "hint 2  " not in one and "--hint 2" in one
+    assert "hint 1  " in one and "hint 2  " not in one and "hint project_qkv -n 2" in one
     assert "hint 1  " in two and "hint 2  " in two
 
 

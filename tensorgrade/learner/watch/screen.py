@@ -11,12 +11,12 @@ from rich.text import Text
 
 from ...attempts.verdict import CheckResult, State, first_failure, state_of
 from ...course import Course
+from ...views.hints import print_hints
 from ...views.note import Note
 from ...views.summary import (
     ALL_DONE,
     Results,
     print_chapter,
-    print_hints,
     print_progress,
     print_start,
 )
