@@ -5,14 +5,16 @@
 - ours: the warm grader, every layer of isolation that this machine gives
 - floor: the same hidden tests on the same attempts, in this process, nothing locked in
 - fresh: `pytest graders/ --attempt DIR`, a process for each submission, as is usual
+- lean: the leanest process for each submission (benchmarks/lean.py), nothing locked in
 - growth: `tensorgrade grade` on classes of two sizes, once all workers are at work, with the peak
   memory of its processes
 
-The three ways take turns, submission by submission, so that what else the machine does falls on
+The ways take turns, submission by submission, so that what else the machine does falls on
 all of them alike. Numbers are medians over submissions, in milliseconds of wall-clock time.
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -84,19 +86,46 @@ def fresh(source: str, folder: Path) -> None:
     assert done.returncode in (0, 1), done.stdout + done.stderr
 
 
+def lean(source: str, folder: Path) -> None:
+    """One submission in the leanest process of its own."""
+    path = folder / f"{CHAPTER}.py"
+    path.write_text(source, encoding="utf-8")
+    command = [sys.executable, str(ROOT / "benchmarks" / "lean.py"), CHAPTER, str(path)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+
+
+def processor_seconds(grader: Grader) -> float:
+    """Processor time so far of this process, of the warm process and of its children."""
+    pids = family(grader.maker.warm_up().process.pid)
+    ticks = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    spent = sum(int(tick) for line in ticks for tick in line[11:15])
+    return time.process_time() + spent / os.sysconf("SC_CLK_TCK")
+
+
+def family(pid: int) -> list[int]:
+    """A process and all its descendants."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    found = [int(child) for file in lists for child in file.read_text().split()]
+    return [pid, *(member for child in found for member in family(child))]
+
+
 def side_by_side(count: int) -> None:
-    """Print the cost of a submission in the three ways."""
+    """Print the cost of a submission in these ways."""
     ours, floor = (kind(Setup(PROJECT.graders)) for kind in (Grader, Floor))
-    rung, times = ours.start(), {"ours": [], "floor": [], "fresh": []}
+    rung, times = ours.start(), {"ours": [], "floor": [], "fresh": [], "lean": []}
+    spent = 0.0
     made = sources(count)
     for grader in (ours, floor):  # what happens only once is not a submission's cost
         for source in made[:3]:
             grader.grade(handin(source))
     with tempfile.TemporaryDirectory() as folder:
         for source in made:
-            for name, grader in (("ours", ours), ("floor", floor)):
-                times[name].append(timed(grader.grade, handin(source)))
+            before = processor_seconds(ours)
+            times["ours"].append(timed(ours.grade, handin(source)))
+            spent += processor_seconds(ours) - before
+            times["floor"].append(timed(floor.grade, handin(source)))
             times["fresh"].append(timed(fresh, source, Path(folder)))
+            times["lean"].append(timed(lean, source, Path(folder)))
     for grader in (ours, floor):
         grader.close()
     print(f"{count} submissions of {CHAPTER}, isolation {rung}, one worker")
@@ -105,7 +134,9 @@ def side_by_side(count: int) -> None:
         print(f"  {name:<6}{statistics.median(values):8.1f} ms  ({spread})")
     middle = {name: statistics.median(values) for name, values in times.items()}
     print(f"  fresh / ours {middle['fresh'] / middle['ours']:.1f}, asked for: at least 15")
-    print(f"  ours / floor {middle['ours'] / middle['floor']:.2f}, asked for: at most 2")
+    print(f"  lean / ours {middle['lean'] / middle['ours']:.1f}")
+    print(f"  ours / floor {middle['ours'] / middle['floor']:.2f}, asked for: at most 1.4")
+    print(f"  ours: {1000 * spent / count:.0f} ms of processor time, asked for: at most 90")
 
 
 def growth(small: int, large: int) -> None:
