@@ -173,7 +173,7 @@ def pytest_runtest_makereport(
     """A failed check becomes a note, and every check of an exercise leaves its result."""
     report = yield
     if judges(item) and (call.when == "call" or report.failed):
-        result = item.stash[RESULT] = result_of(item, call, report.passed)
+        result = item.stash[RESULT] = result_of(item, item.funcargs.get("attempt"), call)
         vars(report).update(tensorgrade=result, chapter=item.stash[QUESTION].chapter)
         alone = item.config.stash.get(CURRENT, None) is None
         if alone and result.finding:
@@ -209,11 +209,12 @@ class BareReports:
         )
 
 
-def result_of(item: pytest.Function, call: pytest.CallInfo[None], passed: bool) -> CheckResult:
-    """The result of a test, with the finding on what failed."""
+def result_of(item: pytest.Function, attempt: object, call: pytest.CallInfo[None]) -> CheckResult:
+    """The result of a test, with the finding on what failed. attempt: None where none was made."""
     question = item.stash[QUESTION]
     diagnosis = diagnosis_of(call.excinfo) if call.excinfo else None
-    finding = joined(item.funcargs.get("attempt"), question, diagnosis) if diagnosis else None
+    finding = joined(attempt, question, diagnosis) if diagnosis else None
+    passed = call.excinfo is None
     return CheckResult(question.exercise, question.points, passed, question.asks, finding)
 
 

@@ -15,7 +15,7 @@ from ..attempts.attempt import Attempt
 from ..attempts.verdict import CheckResult
 from ..course import CourseError
 from .collecting import QUESTION
-from .plugin import CURRENT, RESULT
+from .plugin import CURRENT, RESULT, result_of
 
 QUIET = ["-o", "addopts=", "--import-mode=importlib", "--assert=plain", "--capture=no"]
 # What a run loop without a screen, a cache or a clock of its own has no use for. Several of them
@@ -89,11 +89,7 @@ class WarmSession:
         """Run the chapter's tests on an attempt, or those of one exercise."""
         session.config.stash[CURRENT] = attempt
         items = self.tests(attempt.chapter.name, exercise)
-        for item, following in zip(items, [*items[1:], None], strict=True):
-            if RESULT in item.stash:
-                del item.stash[RESULT]  # nobody gets the result of the attempt before
-            runtestprotocol(item, nextitem=following, log=False)
-        return [item.stash[RESULT] for item in items]
+        return [answer(item, attempt) for item in items]
 
     def tests(self, chapter: str, exercise: str | None = None) -> list[pytest.Function]:
         """The collected tests of a chapter, or of one exercise in it."""
@@ -116,3 +112,19 @@ class WarmSession:
         """End the session."""
         self.work.put(None)
         self.thread.join(5)
+
+
+def answer(item: pytest.Function, attempt: Attempt) -> CheckResult:
+    """One test on an attempt.
+
+    pytest's protocol around a test takes longer than the test; one that takes nothing but the
+    attempt needs nothing of it.
+    """
+    if item.fixturenames == ["attempt"]:
+        return result_of(
+            item, attempt, pytest.CallInfo.from_call(lambda: item.obj(attempt), "call")
+        )
+    if RESULT in item.stash:
+        del item.stash[RESULT]  # nobody gets the result of the attempt before
+    runtestprotocol(item, nextitem=None, log=False)
+    return item.stash[RESULT]
