@@ -36,6 +36,7 @@ UNUSED = (
     "stepwise",
 )
 LONGEST_START = 120
+ONLY_ATTEMPT = {"attempt", "request"}  # the fixture, and what it asks for itself
 
 
 class WarmSession:
@@ -120,7 +121,7 @@ def answer(item: pytest.Function, attempt: Attempt) -> CheckResult:
     pytest's protocol around a test takes longer than the test; one that takes nothing but the
     attempt needs nothing of it.
     """
-    if item.fixturenames == ["attempt"]:
+    if set(item.fixturenames) == ONLY_ATTEMPT:
         return result_of(
             item, attempt, pytest.CallInfo.from_call(lambda: item.obj(attempt), "call")
         )
