@@ -36,6 +36,11 @@ class Ledger:
         """Whether this very content was graded with these very graders."""
         return self.stamps.get((handin.student, handin.chapter)) == self.stamp(handin)
 
+    def holds(self, handin: Handin, forget: Collection[str] = ()) -> bool:
+        """Whether something that this learner handed in for this chapter was graded before."""
+        before = self.stamps.get((handin.student, handin.chapter), NOTHING)
+        return not before.startswith(NOTHING) and handin.student not in forget
+
     def prepare(self, handins: list[Handin], forget: Collection[str] = ()) -> list[Handin]:
         """Drop rows that are stale or half written; returns what is still to grade.
 

@@ -10,12 +10,11 @@ from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..isolation.ladder import choose_rung
-from ..sources.handins import Handin, find_handins
+from ..sources.finding import find_handins, named
+from ..sources.handins import Handin
 from .dependencies import digest_of
 from .ledger import Ledger, write_lines
 from .workers import LocalWorkers, Workers, default_count, graded
-
-MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,8 @@ class Progress(Protocol):
 def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
     """Grade every hand-in that is not graded yet; returns all rows, those of before too.
 
+    What is missing today and was graded before keeps its rows.
+
     Raises CourseError if there is nothing to grade, or nobody to grade it.
     """
     if not submitted.is_dir():
@@ -63,6 +64,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
     ledger = Ledger(out, {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters})
     ledger.must_know(run.forget)
+    handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     others = sorted({student for student, _ in ledger.others(handins, run.forget)})
     todo = ledger.prepare(handins, run.forget)
     progress.begin(len(handins), len(todo), notes + kept(others))
@@ -78,9 +80,7 @@ def kept(students: list[str]) -> list[str]:
     """A note on learners whose rows of before stay, though nothing of theirs was handed in now."""
     if not students:
         return []
-    more = f" and {len(students) - MOST_NAMED} more" if len(students) > MOST_NAMED else ""
-    named = ", ".join(students[:MOST_NAMED]) + more
-    return [f"rows from before were kept of {named}; `--forget NAME` drops a learner's"]
+    return [f"rows from before were kept of {named(students)}; `--forget NAME` drops a learner's"]
 
 
 def work_off(

@@ -1,22 +1,27 @@
-"""Finds what was handed in: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
+"""What was handed in: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..course import Course
 from ..exchange.text import printable
 from .notebooks import source_in, written
 from .submission import Unreadable
 
 NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
+# Python calls these printable, and nobody sees them.
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 @dataclass(frozen=True)
 class Handin:
     """What one learner handed in for one chapter. It travels to workers as bytes.
 
-    reason: why there is nothing to grade, as a sentence; empty where there is.
+    reason: why there is nothing to grade, as a sentence; empty where there is. missing: nothing
+    was handed in at all.
     """
 
     student: str
@@ -24,33 +29,13 @@ class Handin:
     filename: str = ""
     content: bytes = b""
     reason: str = ""
+    missing: bool = False
 
     @property
     def digest(self) -> str:
         """Changes when the content, or the reason for its absence, changes."""
         digest = hashlib.sha256(self.content + self.reason.encode()).hexdigest()[:32]
         return digest if self.content else f"{NOTHING}{digest}"
-
-
-def find_handins(submitted: Path, course: Course) -> tuple[list[Handin], list[str]]:
-    """All hand-ins in a fixed order, and a note on every folder that is none."""
-    exercises = {c.name: {exercise.name for exercise in c.exercises} for c in course.chapters}
-    most, handins, notes = course.limits.source_bytes, [], []
-    for student in sorted(folder for folder in submitted.iterdir() if real_folder(folder)):
-        for folder in sorted(student.iterdir()):
-            if folder.name in exercises and real_folder(folder):
-                handins.append(
-                    read_handin(escaped(student.name), folder, most, exercises[folder.name])
-                )
-            else:
-                name = f"{escaped(student.name)}/{shown(folder.name)}"
-                notes.append(f"{name} is no chapter of this course; it was left out")
-    return handins, notes
-
-
-def real_folder(path: Path) -> bool:
-    """A folder that lies here itself (a link could lead anywhere) and is not hidden."""
-    return not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
 
 
 def escaped(name: str) -> str:
@@ -62,7 +47,12 @@ def escaped(name: str) -> str:
     ('José', 'Jo\\\\xadsé')
     """
     whole = name.replace("\\", "\\\\")
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in whole)
+    return "".join(c if is_seen(c) else c.encode("unicode_escape").decode() for c in whole)
+
+
+def is_seen(character: str) -> bool:
+    """Whether somebody who reads a name sees this character."""
+    return character.isprintable() and not INVISIBLE.match(character)
 
 
 def read_handin(student: str, folder: Path, most_bytes: int, exercises: set[str]) -> Handin:

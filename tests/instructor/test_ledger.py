@@ -128,6 +128,15 @@ def test_only_who_is_to_be_forgotten_goes(tmp_path):
         ledger.must_know(["ada", "bob"])
 
 
+def test_what_was_graded_before_is_held_and_what_was_missing_is_not(tmp_path):
+    missing = Handin("chi", "ch1", reason="Nothing.", missing=True)
+    run(tmp_path, [*HANDINS[:1], missing])
+    ledger = start(tmp_path)
+    assert ledger.holds(Handin("ada", "ch1", reason="Nothing.", missing=True))
+    assert not ledger.holds(Handin("ada", "ch1", missing=True), forget=["ada"])
+    assert not ledger.holds(missing) and not ledger.holds(Handin("ada", "ch2", missing=True))
+
+
 def test_rows_of_an_exercise_that_is_gone_are_kept_and_come_last(tmp_path):
     run(tmp_path)
     ledger = start(tmp_path)
