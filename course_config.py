@@ -33,6 +33,7 @@ COURSE = Settings(
     limits=Limits(
         load_seconds=15,
         case_seconds=5,
+        handin_seconds=120,
         processor_seconds=60,
         memory_bytes=1 << 30,
         processes=64,

@@ -7,9 +7,10 @@ exercise goes on in a fresh one.
 from ..course import Limits
 from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome, read_loaded, read_observation
-from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
+from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
 from ..sources.submission import Source, Submission
+from .backend import OUT_OF_TIME
 
 
 class Requests:
@@ -47,6 +48,7 @@ class InChild:
     ):
         self.submission, self.warm, self.limits, self.device = submission, warm, limits, device
         self.requests = requests or Requests()
+        self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
 
@@ -71,7 +73,7 @@ class InChild:
     def try_to_load(self) -> Loaded:
         """A fresh child with the file loaded, or the way in which that failed."""
         self.close()
-        self.child = child = self.warm.fork()
+        self.child = child = self.warm.fork(self.budget)
         request = self.submission.load_request(self.device, self.definitions_only)
         try:
             child.send(pack(request), self.limits.load_seconds)
@@ -89,9 +91,9 @@ class InChild:
 
     def run(self, cases: list[Case]) -> list[Observation]:
         """All cases in one exchange; an Observation for each, whatever happens."""
-        child = self.child_with_file()
+        child = None if self.budget.used_up else self.child_with_file()
         if child is None:
-            return [Observation(Outcome.KILLED)] * len(cases)
+            return [self.unanswered(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
         try:
             child.send(self.requests.of(cases), self.limits.case_seconds)
@@ -100,8 +102,12 @@ class InChild:
                 seen.append(read_observation(reply, case.id))
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
-            seen.append(Observation(how_it_ended(end)))
+            seen.append(self.unanswered(how_it_ended(end)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
+
+    def unanswered(self, how: Outcome) -> Observation:
+        """What is seen of a case that has no answer."""
+        return OUT_OF_TIME if self.budget.used_up else Observation(how)
 
     def close(self) -> None:
         """End the child, if there is one."""

@@ -8,6 +8,7 @@ from ..exchange.observation import CaughtError, Outcome
 from ..judging.diagnosis import Finding, sentence
 from ..judging.unanswered import ENDS, is_unwritten
 from .attempt import Attempt, ExerciseAttempt
+from .backend import OUT_OF_TIME
 
 
 class Status(StrEnum):
@@ -142,10 +143,18 @@ def not_there(error: CaughtError) -> bool:
     return bool(error.missing) or is_unwritten(error)
 
 
+OVER_TIME = (
+    "The whole chapter's time of {:g} seconds was used up before this exercise was through; which "
+    "call takes so long?"
+)
+
+
 def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) -> str:
     """One plain sentence for the learner."""
     if status == Status.PASSED:
         return "Right."
+    if any(seen.observed is OUT_OF_TIME for seen in part.seen):
+        return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
         return sentence(ENDS[Outcome(status)])
     if part.attempt.loaded.status == Outcome.UNREADABLE:
