@@ -69,9 +69,16 @@ def is_to_do(result: CheckResult) -> bool:
     return result.finding is not None and result.finding.is_to_do
 
 
+LONGEST_MESSAGE = 1000  # characters; a sentence that quotes more than it should ends here
+MOST_MISTAKES = 20
+
+
 @dataclass
 class Verdict:
-    """One exercise of one learner: points, status, the mistakes recognised, one plain sentence."""
+    """One exercise of one learner: points, status, the mistakes recognised, one plain sentence.
+
+    However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
+    """
 
     student: str
     chapter: str
@@ -82,6 +89,11 @@ class Verdict:
     mistakes: list[str] = field(default_factory=list)
     message: str = ""
     isolation: str = "none"
+
+    def __post_init__(self) -> None:
+        if len(self.message) > LONGEST_MESSAGE:
+            self.message = self.message[: LONGEST_MESSAGE - 1] + "…"
+        self.mistakes = self.mistakes[:MOST_MISTAKES]
 
     def row(self) -> dict:
         """The record as it is written to `results.jsonl`."""
