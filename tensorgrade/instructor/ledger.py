@@ -185,7 +185,8 @@ def append_lines(path: Path, records: list[dict]) -> None:
     """Write records at the end and wait until they are on disk. Raises CourseError."""
     text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     try:
-        with path.open("a", encoding="utf-8") as file:
+        # Half a character, which no file can hold, is written as JSON's own escape of it.
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

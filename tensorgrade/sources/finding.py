@@ -123,7 +123,11 @@ def handin_in(student: str, entry: os.DirEntry, course: Course) -> Handin:
         kind = "link" if entry.is_symlink() else "file"
         return Handin(student, entry.name, reason=f"{entry.name} is a {kind}, not a folder.")
     exercises = {exercise.name for exercise in course.chapter(entry.name).exercises}
-    return read_handin(student, Path(entry.path), course.limits.source_bytes, exercises)
+    try:
+        return read_handin(student, Path(entry.path), course.limits.source_bytes, exercises)
+    except Exception as error:  # whatever nobody has thought of is this hand-in's alone
+        kind = type(error).__name__
+        return Handin(student, entry.name, reason=f"Reading this hand-in ended in a {kind}.")
 
 
 def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:

@@ -282,3 +282,8 @@ def test_a_torn_letter_at_the_end_does_not_hurt(tmp_path):
     )
     assert read_lines(tmp_path / "x.jsonl") == [{"student": "é"}]
     assert json.loads(whole_line) == {"student": "é"}
+
+
+def test_half_a_character_ends_no_run(tmp_path):
+    append_lines(tmp_path / "x.jsonl", [{"student": "\ud800 é"}, {"student": "ada"}])
+    assert [r["student"] for r in read_lines(tmp_path / "x.jsonl")] == ["\ud800 é", "ada"]

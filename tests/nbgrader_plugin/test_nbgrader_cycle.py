@@ -471,7 +471,7 @@ def test_a_file_that_is_no_notebook_costs_nobody_else_anything(tmp_path):
     assert scratch.scores(CH1) == {"bad": 0.0, "good": MOST[CH1]}
 
 
-def test_without_isolation_grading_refuses(tmp_path):
+def test_without_isolation_grading_refuses(tmp_path, monkeypatch):
     scratch = Scratch(tmp_path)
     scratch.run("generate_assignment", CH1)
     scratch.hand_in("ada", CH1, read("source", CH1))
@@ -489,11 +489,8 @@ def test_without_isolation_grading_refuses(tmp_path):
         "def refuse(*a): raise ladder.NotIsolated('this machine gives too little')\n"
         "ladder.choose_rung = refuse\n"
     )
-    os.environ["PYTHONPATH"] = str(scratch.root)
-    try:
-        said = scratch.grade(CH1, succeed=False)
-    finally:
-        del os.environ["PYTHONPATH"]
+    monkeypatch.setenv("PYTHONPATH", f"{scratch.root}{os.pathsep}{ROOT}")
+    said = scratch.grade(CH1, succeed=False)
     assert "this machine gives too little" in said and not scratch.scores(CH1).get("ada")
 
 

@@ -100,6 +100,23 @@ def test_a_folder_that_cannot_be_read_is_that_learners_trouble_alone(found, tmp_
     assert not handins["ann", CH1].reason and not handins["zoe", CH1].reason
 
 
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, ValueError("embedded null")])
+def test_whatever_reading_one_ends_in_the_others_are_found(found, tmp_path, monkeypatch, error):
+    for student in ("ann", "odd", "zoe"):
+        hand_in(tmp_path, student)
+    read = finding.read_handin
+
+    def fail(student, *arguments):
+        if student == "odd":
+            raise error
+        return read(student, *arguments)
+
+    monkeypatch.setattr(finding, "read_handin", fail)
+    handins, _ = found()
+    assert "Reading this hand-in ended in a " in handins["odd", CH1].reason
+    assert not handins["ann", CH1].reason and not handins["zoe", CH1].reason
+
+
 def test_a_hidden_folder_counts_if_a_chapter_lies_in_it(found, tmp_path):
     hand_in(tmp_path, ".ann")
     (tmp_path / ".git").mkdir()
