@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 
 import nbformat
@@ -60,6 +61,19 @@ RIGHT = {
     "a_lone_half": with_cells(cell("markdown", "\ud800")),
     "odd_cells": with_cells(cell("what", ""), {}, {"cell_type": "code"}),
 }
+
+
+def mutated(seed: int) -> str:
+    """The solution's notebook with some pieces of the file taken out, doubled or written over."""
+    chance, text = random.Random(seed), nbformat.writes(read("source", CH1))
+    for _ in range(3):
+        first = chance.randrange(len(text))
+        last = first + chance.choice([1, 3, 40])
+        text = text[:first] + chance.choice(["", "x", '"', "3", text[first:last] * 2]) + text[last:]
+    return text
+
+
+MUTATED = {f"mutated_{seed}": mutated(seed) for seed in range(8)}
 WRONG = {
     "no_cells": whole(cells=None),
     "number": "3",
@@ -105,7 +119,7 @@ def graded(tmp_path_factory):
     scratch.run("generate_assignment", CH1)
     for name in HONEST:
         scratch.hand_in(name, CH1, read("source", CH1))
-    for name, content in (RIGHT | WRONG).items():
+    for name, content in (RIGHT | WRONG | MUTATED).items():
         scratch.hand_in(name, CH1, content)
     acting = json.loads(with_cells(*ACTING))
     acting["metadata"]["title"] = SCRIPT
@@ -125,7 +139,14 @@ def page(scratch: Scratch, name: str) -> str:
 def test_everybody_has_points(graded):
     _, scores = graded
     expected = dict.fromkeys([*HONEST, *RIGHT, "acting"], MOST[CH1])
-    assert scores == expected | dict.fromkeys([*WRONG, "linked"], 0.0)
+    expected |= dict.fromkeys([*WRONG, "linked"], 0.0)
+    assert {name: points for name, points in scores.items() if name not in MUTATED} == expected
+    assert all(0 <= scores[name] <= MOST[CH1] for name in MUTATED)
+
+
+def test_everybody_has_a_page(graded):
+    scratch, scores = graded
+    assert all(page(scratch, name) for name in scores)
 
 
 def test_who_has_none_is_told_why(graded):
