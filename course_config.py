@@ -33,6 +33,7 @@ COURSE = Settings(
     limits=Limits(
         load_seconds=15,
         case_seconds=5,
+        handin_seconds=120,
         processor_seconds=60,
         memory_bytes=1 << 30,
         processes=64,
@@ -55,6 +56,10 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/attention"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
     # Points come from the hidden graders, in a sandbox; no submitted notebook is ever executed.
+    # Whatever a submitted file holds, its learner has points and a page, and the others theirs.
+    c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.reading.SoundNotebook"
+    # Nothing that a learner wrote runs in a feedback page.
+    c.GenerateFeedback.exporter_class = "tensorgrade.nbgrader_plugin.feedback.CleanPages"
     c.Autograde.autograde_preprocessors = [
         "tensorgrade.nbgrader_plugin.autograding.HiddenGraders",
         "nbgrader.preprocessors.LimitOutput",

@@ -64,13 +64,15 @@ def build(
     from .project import find_project
 
     project = find_project()
-    files = derive(project, anew=check)
-    if not check:
-        for file in files:
-            if not file.fresh():
-                file.write()
-                typer.echo(f"wrote {file.path.relative_to(project.root)}")
-    complain(complaints(project, files) + (failing_solutions(project) if check else []))
+    with interruptible("Whatever is missing or stale now, the same command makes."):
+        files = derive(project, anew=check)
+        if not check:
+            for file in files:
+                if not file.fresh():
+                    file.write()
+                    typer.echo(f"wrote {file.path.relative_to(project.root)}")
+        wrong = complaints(project, files) + (failing_solutions(project) if check else [])
+    complain(wrong)
     typer.echo(f"{len(files)} derived files are fresh; every exercise is proved.")
 
 
@@ -120,7 +122,8 @@ def grade(
 
     project = find_project()
     run = Run(Setup(project.graders, isolation, device), jobs, scheduler, tuple(forget or ()))
-    with ClassProgress() as progress, interruptible(out):
+    goes_on = f"What is graded is in {out}; the same command does the rest."
+    with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
     print_class(progress.console, project.course, rows)
     page = write_report(out, project.course)
@@ -133,15 +136,16 @@ def grade(
 
 
 @contextmanager
-def interruptible(out: Path) -> Iterator[None]:
-    """Ctrl-C, and the signal by which clusters end a job, leave a folder to go on from."""
+def interruptible(then: str) -> Iterator[None]:
+    """Ctrl-C, and the signal by which clusters end a job, end a command and all its workers.
+
+    then: how to go on.
+    """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(
-            f"\nInterrupted. What is graded is in {out}; the same command does the rest.", err=True
-        )
+        typer.echo(f"\nInterrupted. {then}", err=True)
         # All that counts is on disk. A usual exit would wait for the pool, and the pool, now and
         # then, for a worker that was ended in the middle of a message.
         os._exit(130)

@@ -66,12 +66,14 @@ class Limits:
     """What one learner's file may use while it is graded. Seconds are wall-clock time.
 
     memory_bytes: beyond what Python and torch take. processes: threads count as such.
-    processor_seconds: for one chapter. file_bytes: one file; folder_bytes, folder_files: all.
-    source_bytes: of a script that is handed in; notebook_bytes: of a notebook, outputs included.
+    handin_seconds: for all calls of one chapter together, and processor_seconds of them at work.
+    file_bytes: one file; folder_bytes, folder_files: all. source_bytes: of a script that is
+    handed in; notebook_bytes: of a notebook, outputs included.
     """
 
     load_seconds: float = 15.0
     case_seconds: float = 5.0
+    handin_seconds: float = 120.0
     memory_bytes: int = 1 << 30
     file_bytes: int = 16 << 20
     processes: int = 64

@@ -2,25 +2,40 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.connection import wait
+from types import TracebackType
+
+
+class Pool(ProcessPoolExecutor):
+    """Used as a context, it waits for its work; but not where somebody interrupts it."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
 
 def side_by_side(
     count: int | None = None, begin: Callable[..., object] | None = None, *arguments: object
-) -> ProcessPoolExecutor:
+) -> Pool:
     """A pool of fresh processes, one for each core unless told.
 
     begin: what each of them does first, with these arguments.
     """
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(count or os.cpu_count(), context, start, (begin, arguments))
+    return Pool(count or os.cpu_count(), context, start, (begin, arguments))
 
 
 def start(begin: Callable[..., object] | None, arguments: tuple) -> None:
-    """Once in each process."""
+    """Once in each process. Ctrl-C is for the one that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_with_parent()
     if begin is not None:
         begin(*arguments)

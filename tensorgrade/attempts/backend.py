@@ -6,6 +6,9 @@ from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome
 from ..runner.source import Source
 
+# Of a case for which nothing is left of the seconds that a whole hand-in has.
+OUT_OF_TIME = Observation(Outcome.TIMEOUT)
+
 
 class Backend(Protocol):
     """One learner's chapter, wherever it runs. isolation: the rung that it runs on."""

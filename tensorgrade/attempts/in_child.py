@@ -16,10 +16,11 @@ from ..exchange.observation import (
     read_observation,
     read_source,
 )
-from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
+from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
 from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable
+from .backend import OUT_OF_TIME
 from .reader import answer_of
 
 
@@ -60,6 +61,7 @@ class InChild:
         self.requests = requests or Requests()
         handed = submission.source
         self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
+        self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
 
@@ -96,7 +98,7 @@ class InChild:
     def fresh_child(self) -> Child:
         """A child that knows nothing yet, in place of any other."""
         self.close()
-        self.child = self.warm.fork()
+        self.child = self.warm.fork(self.budget)
         return self.child
 
     def begin(self, child: Child, request: bytes) -> None:
@@ -119,9 +121,9 @@ class InChild:
 
     def run(self, cases: list[Case]) -> list[Observation]:
         """All cases in one exchange; an Observation for each, whatever happens."""
-        child = self.child_with_file()
+        child = None if self.budget.used_up else self.child_with_file()
         if child is None:
-            return [Observation(Outcome.KILLED)] * len(cases)
+            return [self.unanswered(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
         try:
             child.send(self.requests.of(cases), self.limits.case_seconds)
@@ -130,8 +132,12 @@ class InChild:
                 seen.append(read_observation(reply, case.id))
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
-            seen.append(Observation(how_it_ended(end)))
+            seen.append(self.unanswered(how_it_ended(end)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
+
+    def unanswered(self, how: Outcome) -> Observation:
+        """What is seen of a case that has no answer."""
+        return OUT_OF_TIME if self.budget.used_up else Observation(how)
 
     def close(self) -> None:
         """End the child, if there is one."""

@@ -8,6 +8,7 @@ from ..exchange.observation import CaughtError, Outcome
 from ..judging.diagnosis import Finding, sentence
 from ..judging.unanswered import ENDS
 from .attempt import Attempt, ExerciseAttempt
+from .backend import OUT_OF_TIME
 
 
 class Status(StrEnum):
@@ -68,9 +69,16 @@ def is_to_do(result: CheckResult) -> bool:
     return result.finding is not None and result.finding.is_to_do
 
 
+LONGEST_MESSAGE = 1000  # characters; a sentence that quotes more than it should ends here
+MOST_MISTAKES = 20
+
+
 @dataclass
 class Verdict:
-    """One exercise of one learner: points, status, the mistakes recognised, one plain sentence."""
+    """One exercise of one learner: points, status, the mistakes recognised, one plain sentence.
+
+    However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
+    """
 
     student: str
     chapter: str
@@ -81,6 +89,11 @@ class Verdict:
     mistakes: list[str] = field(default_factory=list)
     message: str = ""
     isolation: str = "none"
+
+    def __post_init__(self) -> None:
+        if len(self.message) > LONGEST_MESSAGE:
+            self.message = self.message[: LONGEST_MESSAGE - 1] + "…"
+        self.mistakes = self.mistakes[:MOST_MISTAKES]
 
     def row(self) -> dict:
         """The record as it is written to `results.jsonl`."""
@@ -142,10 +155,18 @@ def not_there(error: CaughtError) -> bool:
     return bool(error.missing) or error.is_unwritten
 
 
+OVER_TIME = (
+    "The whole chapter's time of {:g} seconds was used up before this exercise was through; which "
+    "call takes so long?"
+)
+
+
 def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) -> str:
     """One plain sentence for the learner."""
     if status == Status.PASSED:
         return "Right."
+    if any(seen.observed is OUT_OF_TIME for seen in part.seen):
+        return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
         return sentence(ENDS[Outcome(status)])
     if part.attempt.loaded.status == Outcome.UNREADABLE:

@@ -13,6 +13,7 @@ from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..sources.handins import Handin
 from ..views.words import plural
+from .grader import ENDED_ITS_WORKER, NOT_JUDGED
 
 SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
@@ -141,7 +142,20 @@ def troubles(rows: list[dict]) -> list[str]:
     header = f"\n{plural(len(first), 'file')} had trouble (nobody else is touched by it):"
     lines = [trouble_line(row) for row in list(first.values())[:MOST_LISTED]]
     more = len(first) - MOST_LISTED
-    return [header, *lines, *([f"  … and {more} more"] if more > 0 else [])]
+    return [header, *lines, *([f"  … and {more} more"] if more > 0 else []), *to_look_at(rows)]
+
+
+def to_look_at(rows: list[dict]) -> list[str]:
+    """What to do about files on which the graders themselves failed; nothing where they did not."""
+    own = [row for row in rows if row["message"] in (NOT_JUDGED, ENDED_ITS_WORKER)]
+    whose = {f"{escape(row['student'])}/{row['chapter']}": row["exercise"] for row in own}
+    if not whose:
+        return []
+    again = f"`tensorgrade explain STUDENT {next(iter(whose.values()))} --submitted …`"
+    return [
+        f"\nThe graders themselves failed on {', '.join(list(whose)[:MOST_LISTED])}.",
+        f"The traceback stands above; {again} brings it again.",
+    ]
 
 
 def trouble_line(row: dict) -> str:

@@ -19,7 +19,8 @@ from ..judging.diagnosis import Kind, PublicDiagnosis
 from ..judging.remarks import remarks
 from ..judging.unanswered import raised
 from ..recognition.fingerprints import Near, nearly
-from ..sources.handins import Handin, find_handins
+from ..sources.finding import find_handins
+from ..sources.handins import Handin
 from ..views.comparison import comparison
 from .grader import Grader
 
@@ -56,7 +57,7 @@ def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Ha
     """What that learner handed in for a chapter. Raises CourseError where there is nothing."""
     handins, _ = find_handins(submitted, grader.maker.course)
     for handin in handins:
-        if (handin.student, handin.chapter) == (student, chapter):
+        if (handin.student, handin.chapter) == (student, chapter) and not handin.missing:
             return handin
     raise CourseError(f"{submitted} holds no folder {student}/{chapter}")
 

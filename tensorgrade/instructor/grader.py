@@ -38,6 +38,9 @@ class Grader:
         Once more where the warm process itself ended on the way: that costs no learner points
         unless it happens every time.
         """
+        if handin.missing:
+            course, isolation = self.maker.course, self.start()
+            return set_aside(handin, course, Status.NOT_ATTEMPTED, handin.reason, isolation)
         for _ in range(TRIES):
             warm = self.maker.warm_up()
             starts = warm.starts
@@ -119,9 +122,12 @@ ENDED_ITS_WORKER = (
 NOT_JUDGED = "Grading this file failed, and not by your fault; your instructor has to look at it."
 
 
-def set_aside(handin: Handin, course: Course, status: Status, why: str) -> list[Verdict]:
+def set_aside(
+    handin: Handin, course: Course, status: Status, why: str, isolation: str = "none"
+) -> list[Verdict]:
     """Verdicts without points on every exercise of the chapter, with one reason."""
+    student, chapter = handin.student, handin.chapter
     return [
-        Verdict(handin.student, handin.chapter, e.name, 0.0, float(e.points), status, [], why)
-        for e in course.chapter(handin.chapter).exercises
+        Verdict(student, chapter, e.name, 0.0, float(e.points), status, [], why, isolation)
+        for e in course.chapter(chapter).exercises
     ]

@@ -1,7 +1,9 @@
 """Keeps results safe: every row is written as it comes, once, and survives an interruption.
 
 `results.jsonl` holds the rows. `graded.jsonl` says, after the rows are on disk, which hand-in
-they belong to and with which graders they were made; only then do they count as written.
+they belong to and with which graders they were made; only then do they count as written. Rows
+that replace others wait in `anew.jsonl`: until they are all there, `results.jsonl` shows the old
+ones, and never both.
 """
 
 import json
@@ -23,9 +25,11 @@ class Ledger:
     def __init__(self, out: Path, digests: dict[str, str]):
         make_folder(out)
         self.results, self.graded = out / "results.jsonl", out / "graded.jsonl"
+        self.anew = out / "anew.jsonl"
         self.lock = Lock(out / "in-use")
         self.digests = digests
         self.stamps = {(e["student"], e["chapter"]): e["stamp"] for e in read_lines(self.graded)}
+        self.stale: set[tuple] = set()
         self.before: dict[tuple, float] = {}
 
     def stamp(self, handin: Handin) -> str:
@@ -34,31 +38,42 @@ class Ledger:
 
     def is_done(self, handin: Handin) -> bool:
         """Whether this very content was graded with these very graders."""
-        return self.stamps.get((handin.student, handin.chapter)) == self.stamp(handin)
+        return self.stamps.get(about(handin)) == self.stamp(handin)
+
+    def holds(self, handin: Handin, forget: Collection[str] = ()) -> bool:
+        """Whether something that this learner handed in for this chapter was graded before."""
+        before = self.stamps.get(about(handin), NOTHING)
+        return not before.startswith(NOTHING) and handin.student not in forget
 
     def prepare(self, handins: list[Handin], forget: Collection[str] = ()) -> list[Handin]:
-        """Drop rows that are stale or half written; returns what is still to grade.
+        """Drop rows that are half written; returns what is still to grade.
 
-        What was graded before and is not among these hand-ins stays, but for learners to forget.
+        What was graded before stays: for good where it is not among these hand-ins, but for
+        learners to forget; else until it is graded again.
         """
-        done = [handin for handin in handins if self.is_done(handin)]
-        others = self.others(handins, forget)
-        kept = {(handin.student, handin.chapter) for handin in done} | set(others)
-        rows = read_lines(self.results)
-        self.before = self.points_of(handins, rows, kept)
-        write_lines(self.results, [r for r in rows if (r["student"], r["chapter"]) in kept])
-        entries = [self.entry(handin) for handin in done]
-        write_lines(self.graded, entries + [others[about] for about in sorted(others)])
-        return [handin for handin in handins if not self.is_done(handin)]
+        todo = [handin for handin in handins if not self.is_done(handin)]
+        asked, others = {about(handin) for handin in handins}, self.others(handins, forget)
+        self.stale = {about(handin) for handin in todo} & set(self.stamps)
+        kept = {a for a in self.stamps if a in asked or a in others}
+        rows = [row for row in self.rows() if key(row)[:2] in kept]
+        self.before = self.points_of(todo, rows)
+        self.settle(rows, [self.note(a, self.stamps[a]) for a in sorted(kept)])
+        return todo
 
-    def others(self, handins: list[Handin], forget: Collection[str] = ()) -> dict[tuple, dict]:
-        """Notes on what was graded before and is not among these hand-ins, by what they are on."""
-        asked = {(handin.student, handin.chapter) for handin in handins}
-        return {
-            about: {"student": about[0], "chapter": about[1], "stamp": stamp}
-            for about, stamp in self.stamps.items()
-            if about not in asked and about[0] not in forget
-        }
+    def settle(self, rows: list[dict], notes: list[dict]) -> None:
+        """Make these rows and notes all that there is. Cut off anywhere, it can be done again."""
+        write_lines(self.results, rows)
+        write_lines(self.graded, notes)
+        self.anew.unlink(missing_ok=True)
+
+    def others(self, handins: list[Handin], forget: Collection[str] = ()) -> set[tuple]:
+        """(student, chapter) of what was graded before and is not among these hand-ins."""
+        asked = {about(handin) for handin in handins}
+        return {a for a in self.stamps if a not in asked and a[0] not in forget}
+
+    def by_other_graders(self, those: Collection[tuple]) -> set[tuple]:
+        """Those of them whose rows were made with other graders than today's."""
+        return {a for a in those if not self.stamps[a].endswith(f"-{self.digests.get(a[1])}")}
 
     def must_know(self, students: Collection[str]) -> None:
         """Raises CourseError for a learner of whom nothing was graded before."""
@@ -72,32 +87,37 @@ class Ledger:
         digests = {(e["student"], e["chapter"]): e["stamp"].split("-")[0] for e in entries}
         return {a: digest for a, digest in digests.items() if not digest.startswith(NOTHING)}
 
-    def points_of(self, handins: list[Handin], rows: list[dict], kept: set) -> dict[tuple, float]:
+    def points_of(self, todo: list[Handin], rows: list[dict]) -> dict[tuple, float]:
         """Points of unchanged files that are to be graded anew, since the graders changed."""
-        same = {
-            (h.student, h.chapter)
-            for h in handins
-            if self.stamps.get((h.student, h.chapter), "").startswith(f"{h.digest}-")
-        }
-        old = [row for row in rows if (row["student"], row["chapter"]) in same - kept]
-        return {key(row): row["points"] for row in old}
+        same = {about(h) for h in todo if self.stamps.get(about(h), "").startswith(f"{h.digest}-")}
+        return {key(row): row["points"] for row in rows if key(row)[:2] in same}
 
     def moved(self, rows: list[dict]) -> list[tuple[dict, float]]:
         """Rows of unchanged files whose points other graders moved, with the points before."""
         with_before = [(row, self.before.get(key(row), row["points"])) for row in rows]
         return [(row, points) for row, points in with_before if points != row["points"]]
 
-    def entry(self, handin: Handin) -> dict:
-        return {"student": handin.student, "chapter": handin.chapter, "stamp": self.stamp(handin)}
+    def note(self, about: tuple, stamp: str, **more: bool) -> dict:
+        """A line of `graded.jsonl`. anew: whether the rows are in `anew.jsonl`."""
+        return {"student": about[0], "chapter": about[1], "stamp": stamp, **more}
 
     def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
         """Append some hand-ins' rows, then the notes that they are complete."""
-        append_lines(self.results, [v.row() for _, verdicts in batch for v in verdicts])
-        append_lines(self.graded, [self.entry(handin) for handin, _ in batch])
+        notes = []
+        for path, replaces in ((self.results, False), (self.anew, True)):
+            own = [(h, v) for h, v in batch if (about(h) in self.stale) == replaces]
+            if own:
+                append_lines(path, [v.row() for _, verdicts in own for v in verdicts])
+            mark = {"anew": True} if replaces else {}
+            notes += [self.note(about(h), self.stamp(h), **mark) for h, _ in own]
+        append_lines(self.graded, notes)
 
     def rows(self) -> list[dict]:
-        """All rows so far."""
-        return read_lines(self.results)
+        """All rows so far: of each hand-in the newest that are complete."""
+        notes = read_lines(self.graded)
+        replaced = {(n["student"], n["chapter"]) for n in notes if n.get("anew")}
+        old = [row for row in read_lines(self.results) if key(row)[:2] not in replaced]
+        return old + [row for row in read_lines(self.anew) if key(row)[:2] in replaced]
 
     def finish(self, order: list[str]) -> list[dict]:
         """Sort the rows, so that the same class gives the same bytes; returns them."""
@@ -107,7 +127,8 @@ class Ledger:
             self.rows(),
             key=lambda r: (r["student"], r["chapter"], place.get(r["exercise"], last)),
         )
-        write_lines(self.results, rows)
+        stamps = {(n["student"], n["chapter"]): n["stamp"] for n in read_lines(self.graded)}
+        self.settle(rows, [self.note(a, stamp) for a, stamp in stamps.items()])
         return rows
 
 
@@ -132,6 +153,11 @@ class Lock:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise CourseError(f"another run is writing into {path.parent} just now") from None
+
+
+def about(handin: Handin) -> tuple[str, str]:
+    """Whose hand-in for which chapter."""
+    return handin.student, handin.chapter
 
 
 def key(row: dict) -> tuple:
@@ -159,7 +185,8 @@ def append_lines(path: Path, records: list[dict]) -> None:
     """Write records at the end and wait until they are on disk. Raises CourseError."""
     text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     try:
-        with path.open("a", encoding="utf-8") as file:
+        # Half a character, which no file can hold, is written as JSON's own escape of it.
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

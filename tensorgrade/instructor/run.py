@@ -10,12 +10,12 @@ from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..isolation.ladder import choose_rung
-from ..sources.handins import Handin, find_handins
+from ..sources.finding import find_handins, named
+from ..sources.handins import Handin
+from ..views.words import plural
 from .dependencies import digest_of
 from .ledger import Ledger, write_lines
 from .workers import LocalWorkers, Workers, default_count, graded
-
-MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Progress(Protocol):
 def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
     """Grade every hand-in that is not graded yet; returns all rows, those of before too.
 
+    What is missing today and was graded before keeps its rows.
+
     Raises CourseError if there is nothing to grade, or nobody to grade it.
     """
     if not submitted.is_dir():
@@ -63,9 +65,11 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
     ledger = Ledger(out, {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters})
     ledger.must_know(run.forget)
-    others = sorted({student for student, _ in ledger.others(handins, run.forget)})
+    handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
+    others = ledger.others(handins, run.forget)
+    notes += kept(others, ledger.by_other_graders(others))
     todo = ledger.prepare(handins, run.forget)
-    progress.begin(len(handins), len(todo), notes + kept(others))
+    progress.begin(len(handins), len(todo), notes)
     if todo:
         work_off(todo, course, run, ledger, progress)
     rows = ledger.finish([e.name for chapter in course.chapters for e in chapter.exercises])
@@ -74,13 +78,20 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     return rows
 
 
-def kept(students: list[str]) -> list[str]:
-    """A note on learners whose rows of before stay, though nothing of theirs was handed in now."""
-    if not students:
+def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
+    """Notes on rows of before that stay, though nothing was handed in for them now.
+
+    others, outdated: (student, chapter) of all of them, and of those by other graders.
+    """
+    if not others:
         return []
-    more = f" and {len(students) - MOST_NAMED} more" if len(students) > MOST_NAMED else ""
-    named = ", ".join(students[:MOST_NAMED]) + more
-    return [f"rows from before were kept of {named}; `--forget NAME` drops a learner's"]
+    students = named(sorted({student for student, _ in others}))
+    notes = [f"rows from before were kept of {students}; `--forget NAME` drops a learner's"]
+    if outdated:
+        students = named(sorted({student for student, _ in outdated}))
+        of_them = f"{len(outdated)} of these {plural(len(others), 'hand-in')}"
+        notes.append(f"{of_them} were graded by other graders than today's: {students}")
+    return notes
 
 
 def work_off(

@@ -7,6 +7,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
 from typing import IO, Any, Self
 
 from ..course import CourseError, Limits
@@ -17,6 +20,7 @@ from .orders import orders
 from .probing import last_line
 
 LONGEST_START = 120
+SHORTEST_WAIT = 0.001  # a socket takes 0 for "do not wait", and nothing below it
 DRIVER_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 
 
@@ -28,29 +32,66 @@ class Ended(Exception):
     """The stream broke: the child is gone, or sent what no reply may be."""
 
 
-class Child:
-    """A process that runs one learner's code. Whatever it sends is bytes until it is checked."""
+class Budget:
+    """The seconds that all children of one hand-in may take together.
 
-    def __init__(self, warm: "WarmProcess", number: int, stream: socket.socket):
+    Only waiting for a child counts: what this side is busy with costs no learner anything.
+    """
+
+    def __init__(self, seconds: float = inf):
+        self.left = seconds
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing is left."""
+        return self.left <= 0
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[float]:
+        """The moment until which to wait for a child, at most so long. Raises TimedOut."""
+        if self.used_up:
+            raise TimedOut
+        begun = time.monotonic()
+        try:
+            yield begun + min(seconds, self.left)
+        finally:
+            self.left -= time.monotonic() - begun
+
+
+class Child:
+    """A process that runs one learner's code. Whatever it sends is bytes until it is checked.
+
+    budget: what it shares with the children before and after it.
+    """
+
+    def __init__(
+        self,
+        warm: "WarmProcess",
+        number: int,
+        stream: socket.socket,
+        budget: Budget | None = None,
+    ):
         self.warm, self.number, self.stream = warm, number, stream
+        self.budget = budget or Budget()
 
     def send(self, message: bytes, seconds: float) -> None:
         """Send one message. Raises TimedOut or Ended."""
-        self.stream.settimeout(seconds)
-        try:
-            self.stream.sendall(LENGTH.pack(len(message)) + message)
-        except TimeoutError:
-            raise TimedOut from None
-        except OSError:
-            raise Ended from None
+        with self.budget.within(seconds) as deadline:
+            self.stream.settimeout(max(deadline - time.monotonic(), SHORTEST_WAIT))
+            try:
+                self.stream.sendall(LENGTH.pack(len(message)) + message)
+            except TimeoutError:
+                raise TimedOut from None
+            except OSError:
+                raise Ended from None
 
     def receive(self, seconds: float, most_bytes: int) -> bytes:
         """The next message. Raises TimedOut, or Ended (also for a message that is too large)."""
-        deadline = time.monotonic() + seconds
-        (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
-        if length > most_bytes:
-            raise Ended
-        return self.exactly(length, deadline)
+        with self.budget.within(seconds) as deadline:
+            (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
+            if length > most_bytes:
+                raise Ended
+            return self.exactly(length, deadline)
 
     def exactly(self, count: int, deadline: float) -> bytes:
         """So many bytes, before the deadline, however slowly they trickle in."""
@@ -149,7 +190,7 @@ class WarmProcess:
             trouble = last_line(said.read().decode(errors="replace"))
             raise NotStarted(f"the warm process did not start: {trouble}")
 
-    def fork(self) -> Child:
+    def fork(self, budget: Budget | None = None) -> Child:
         """A fresh child with a stream to it; from a fresh warm process where that has died."""
         if not self.alive():
             self.restart()
@@ -162,7 +203,7 @@ class WarmProcess:
             except OSError:  # it died since we looked
                 self.restart()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
-        return Child(self, number, ours)
+        return Child(self, number, ours, budget)
 
     def restart(self) -> None:
         """Put a fresh one in its place. Raises NotStarted."""

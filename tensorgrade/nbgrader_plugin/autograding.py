@@ -18,6 +18,7 @@ from traitlets import Dict, Enum, Unicode
 from ..attempts.setup import Setup
 from ..sources.handins import Handin
 from .pouring import script_behind
+from .sound import reason_in
 from .warm_grader import ReadApart, grade
 
 PREFIX = "points-"
@@ -60,6 +61,8 @@ class HiddenGraders(NbGraderPreprocessor):
     def handin(self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart) -> Handin:
         """The notebook, or the script that was poured into it."""
         student, chapter = where["student"], where["assignment"]
+        if (why := reason_in(nb)) is not None:
+            return Handin(student, chapter, f"{chapter}.ipynb", reason=why)
         released = Path(self.release, chapter, f"{chapter}.ipynb")
         script = script_behind(nb, folder / f"{chapter}.py", released, reader)
         if script is not None:

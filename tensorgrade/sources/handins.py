@@ -1,13 +1,18 @@
-"""Finds what was handed in: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
+"""What was handed in: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..course import Course, Limits
+from ..course import Limits
 from ..exchange.text import printable
 
 NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
+# Python calls these printable, and nobody sees them.
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 @dataclass(frozen=True)
@@ -16,7 +21,7 @@ class Handin:
 
     filename, content: of the one file, or of the notebook. script: what was handed in beside a
     notebook, if anything. reason: why there is nothing to grade, as a sentence; empty where there
-    is.
+    is. missing: nothing was handed in at all.
     """
 
     student: str
@@ -25,6 +30,7 @@ class Handin:
     content: bytes = b""
     script: bytes = b""
     reason: str = ""
+    missing: bool = False
 
     @property
     def digest(self) -> str:
@@ -39,25 +45,6 @@ class Handin:
         return replace(self, filename=name, content=self.script, script=b"")
 
 
-def find_handins(submitted: Path, course: Course) -> tuple[list[Handin], list[str]]:
-    """All hand-ins in a fixed order, and a note on every folder that is none."""
-    chapters = {chapter.name for chapter in course.chapters}
-    handins, notes = [], []
-    for student in sorted(folder for folder in submitted.iterdir() if real_folder(folder)):
-        for folder in sorted(student.iterdir()):
-            if folder.name in chapters and real_folder(folder):
-                handins.append(read_handin(escaped(student.name), folder, course.limits))
-            else:
-                name = f"{escaped(student.name)}/{shown(folder.name)}"
-                notes.append(f"{name} is no chapter of this course; it was left out")
-    return handins, notes
-
-
-def real_folder(path: Path) -> bool:
-    """A folder that lies here itself (a link could lead anywhere) and is not hidden."""
-    return not path.name.startswith(".") and path.is_dir() and not path.is_symlink()
-
-
 def escaped(name: str) -> str:
     """A learner's name as it stands in rows, reports and gradebooks, whatever the folder's name.
 
@@ -67,7 +54,12 @@ def escaped(name: str) -> str:
     ('José', 'Jo\\\\xadsé')
     """
     whole = name.replace("\\", "\\\\")
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in whole)
+    return "".join(c if is_seen(c) else c.encode("unicode_escape").decode() for c in whole)
+
+
+def is_seen(character: str) -> bool:
+    """Whether somebody who reads a name sees this character."""
+    return character.isprintable() and not INVISIBLE.match(character)
 
 
 def read_handin(student: str, folder: Path, limits: Limits) -> Handin:

@@ -49,9 +49,10 @@ def test_odd_handin_gets_rows_and_no_points(handins, student):
 
 
 def test_links_lead_nowhere(handins):
-    """A linked folder is not graded, and nothing passes through a linked file."""
-    assert "link_to_folder" not in handins.rows and "link_to_learner" not in handins.rows
-    assert all(row["points"] == 0 for row in handins.rows["link_to_file"].values())
+    """Nothing is graded through a linked file or folder; the rows say that it is one."""
+    for student in ("link_to_file", "link_to_folder", "link_to_learner"):
+        rows = handins.rows[student].values()
+        assert all(row["points"] == 0 and "is a link" in row["message"] for row in rows)
     assert all(row["status"] == "passed" for row in handins.rows["honest"].values())
 
 

@@ -31,6 +31,8 @@ ENTRY_POINTS = {
     "tensorgrade.testing.plugin",
     "tensorgrade.nbgrader_plugin.autograding",
     "tensorgrade.nbgrader_plugin.collecting",
+    "tensorgrade.nbgrader_plugin.feedback",
+    "tensorgrade.nbgrader_plugin.reading",
     "tensorgrade.nbgrader_plugin.tidying",
     "tensorgrade.runner.probe",
     "tensorgrade.runner.step_down",

@@ -3,7 +3,8 @@
 import pytest
 
 from tensorgrade.course import CourseError
-from tensorgrade.instructor.grader import grade_with
+from tensorgrade.instructor.class_terminal import to_look_at
+from tensorgrade.instructor.grader import NOT_JUDGED, grade_with
 from tensorgrade.sources.handins import Handin
 
 HANDIN = Handin("ada", "ch1_simplified_attention", "ch1_simplified_attention.py", b"x = 1\n")
@@ -27,3 +28,10 @@ def test_a_fault_of_the_course_is_told_at_once(grader, monkeypatch):
     monkeypatch.setattr(grader, "grade", fail)
     with pytest.raises(CourseError):
         grade_with(grader, HANDIN)
+
+
+def test_the_instructor_is_told_where_to_look_and_only_where_the_graders_failed():
+    row = {"student": "ada", "chapter": "ch1", "exercise": "softmax", "message": NOT_JUDGED}
+    said = " ".join(to_look_at([row, row | {"student": "bao", "message": "It raises."}]))
+    assert "failed on ada/ch1." in said and "explain STUDENT softmax" in said
+    assert to_look_at([row | {"message": "It raises."}]) == []

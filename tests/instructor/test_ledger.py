@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import tensorgrade.instructor.ledger as ledger_module
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.course import CourseError
-from tensorgrade.instructor.ledger import Ledger, append_lines, read_lines
+from tensorgrade.instructor.ledger import Ledger, append_lines, read_lines, write_lines
 from tensorgrade.sources.handins import Handin
 
 EXERCISES = ["first", "second"]
@@ -79,8 +80,73 @@ def test_a_changed_file_is_graded_again_and_alone(tmp_path):
     run(tmp_path)
     changed = [Handin("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
     ledger = start(tmp_path)
+    rows = ledger.rows()
     assert ledger.prepare(changed) == changed[:1]
-    assert len(ledger.rows()) == 2 * len(HANDINS[1:])
+    assert ledger.rows() == rows, "until it is graded, the old rows are shown"
+    ledger.write([(changed[0], verdicts(changed[0], 2.0))])
+    assert [row["points"] for row in ledger.finish(EXERCISES)] == [2.0, 2.0] + [1.0] * 6
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_cut_off_while_it_grades_again_every_row_is_there_once_old_or_new(tmp_path, batch):
+    """At every byte of every file; and the next run gives what an undisturbed one gives."""
+    anew = [Handin(h.student, h.chapter, h.filename, b"new " + h.content) for h in HANDINS]
+    run(tmp_path / "whole")
+    run(tmp_path / "whole", anew, points=2.0)
+    expected = (tmp_path / "whole" / "results.jsonl").read_bytes()
+    out = tmp_path / "out"
+    run(out)
+    ledger = start(out)
+    ledger.prepare(anew)
+    files, states = (ledger.results, ledger.anew, ledger.graded), []
+    for i in range(0, len(anew), batch):
+        before = [f.read_bytes() if f.exists() else b"" for f in files]
+        ledger.write([(h, verdicts(h, 2.0)) for h in anew[i : i + batch]])
+        after = [f.read_bytes() for f in files]
+        assert after[0] == before[0]
+        states += [(after[1][:n], before[2]) for n in range(len(before[1]), len(after[1]), 61)]
+        states += [(after[1], after[2][:n]) for n in range(len(before[2]), len(after[2]) + 1, 17)]
+    shown = ledger.results.read_bytes()
+    for new, graded in states:
+        for file, content in zip(files, (shown, new, graded), strict=True):
+            file.write_bytes(content)
+        assert len(read_lines(ledger.results)) == 2 * len(HANDINS)
+        run(out, anew, points=2.0, batch=batch)
+        assert ledger.results.read_bytes() == expected and not ledger.anew.exists()
+
+
+def test_settling_can_be_cut_off_between_any_two_files(tmp_path, monkeypatch):
+    """Rows that wait to replace others do so whenever the run before was ended."""
+    anew = [Handin("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
+    for calls in range(5):
+        out = tmp_path / str(calls)
+        run(out)
+        ledger = start(out)
+        ledger.write([(h, verdicts(h, 2.0)) for h in ledger.prepare(anew)])
+        done = []
+
+        def cut(path, records, done=done, calls=calls):
+            if len(done) == calls:
+                raise KeyboardInterrupt
+            done.append(path)
+            write_lines(path, records)
+
+        monkeypatch.setattr(ledger_module, "write_lines", cut)
+        try:
+            ledger.finish(EXERCISES)
+        except KeyboardInterrupt:
+            assert calls < 2
+        monkeypatch.setattr(ledger_module, "write_lines", write_lines)
+        rows = run(out, anew, points=7.0)
+        assert [row["points"] for row in rows] == [2.0, 2.0] + [1.0] * 6
+
+
+def test_rows_by_other_graders_are_known(tmp_path):
+    run(tmp_path)
+    ledger = start(tmp_path, DIGESTS | {"ch1": "graders-2"})
+    others = ledger.others(HANDINS[:1])
+    assert ledger.by_other_graders(others) == {("bao", "ch1")}
+    assert not start(tmp_path).by_other_graders(others)
 
 
 def test_changed_graders_regrade_their_chapter_and_tell_whose_points_moved(tmp_path):
@@ -126,6 +192,15 @@ def test_only_who_is_to_be_forgotten_goes(tmp_path):
     assert {row["student"] for row in ledger.finish(EXERCISES)} == {"ada"}
     with pytest.raises(CourseError, match="holds no rows of bob"):
         ledger.must_know(["ada", "bob"])
+
+
+def test_what_was_graded_before_is_held_and_what_was_missing_is_not(tmp_path):
+    missing = Handin("chi", "ch1", reason="Nothing.", missing=True)
+    run(tmp_path, [*HANDINS[:1], missing])
+    ledger = start(tmp_path)
+    assert ledger.holds(Handin("ada", "ch1", reason="Nothing.", missing=True))
+    assert not ledger.holds(Handin("ada", "ch1", missing=True), forget=["ada"])
+    assert not ledger.holds(missing) and not ledger.holds(Handin("ada", "ch2", missing=True))
 
 
 def test_rows_of_an_exercise_that_is_gone_are_kept_and_come_last(tmp_path):
@@ -207,3 +282,8 @@ def test_a_torn_letter_at_the_end_does_not_hurt(tmp_path):
     )
     assert read_lines(tmp_path / "x.jsonl") == [{"student": "é"}]
     assert json.loads(whole_line) == {"student": "é"}
+
+
+def test_half_a_character_ends_no_run(tmp_path):
+    append_lines(tmp_path / "x.jsonl", [{"student": "\ud800 é"}, {"student": "ada"}])
+    assert [r["student"] for r in read_lines(tmp_path / "x.jsonl")] == ["\ud800 é", "ada"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorgrade.isolation.warm_process import Child, Ended, TimedOut
+from tensorgrade.isolation.warm_process import Budget, Child, Ended, TimedOut
 
 LENGTH = struct.Struct("<Q")
 MOST = 1000
@@ -109,4 +109,29 @@ def test_child_that_reads_nothing():
     with pytest.raises(TimedOut):
         child.send(bytes(64 << 20), 0.2)
     theirs.close()
+    child.close()
+
+
+def test_what_one_child_takes_is_gone_for_the_next():
+    """Children of one hand-in share its seconds; when they are used up, nobody waits any more."""
+    budget = Budget(0.3)
+    waits = []
+    for _ in range(3):
+        child, theirs = child_that_sends([], closes=False)
+        child.budget = budget
+        before = time.monotonic()
+        with pytest.raises(TimedOut):
+            child.receive(0.2, MOST)
+        waits.append(time.monotonic() - before)
+        theirs.close()
+        child.close()
+    assert budget.used_up and waits[0] >= 0.2 and waits[1] < 0.2 and waits[2] < 0.1
+
+
+def test_only_waiting_is_paid_for():
+    """A child that answers at once keeps its seconds, however long this side thinks."""
+    child, _ = child_that_sends([LENGTH.pack(1) + b"x"])
+    child.budget = Budget(0.2)
+    time.sleep(0.3)
+    assert child.receive(1, MOST) == b"x" and not child.budget.used_up
     child.close()

@@ -466,11 +466,12 @@ def test_a_file_that_is_no_notebook_costs_nobody_else_anything(tmp_path):
     scratch.run("generate_assignment", CH1)
     scratch.hand_in("bad", CH1, "this is no notebook")
     scratch.hand_in("good", CH1, read("source", CH1))
-    said = scratch.grade(CH1, succeed=False)
-    assert "bad" in said and scratch.scores(CH1)["good"] == MOST[CH1]
+    said = scratch.grade(CH1)
+    assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is no notebook" in said
+    assert scratch.scores(CH1) == {"bad": 0.0, "good": MOST[CH1]}
 
 
-def test_without_isolation_grading_refuses(tmp_path):
+def test_without_isolation_grading_refuses(tmp_path, monkeypatch):
     scratch = Scratch(tmp_path)
     scratch.run("generate_assignment", CH1)
     scratch.hand_in("ada", CH1, read("source", CH1))
@@ -488,11 +489,8 @@ def test_without_isolation_grading_refuses(tmp_path):
         "def refuse(*a): raise ladder.NotIsolated('this machine gives too little')\n"
         "ladder.choose_rung = refuse\n"
     )
-    os.environ["PYTHONPATH"] = str(scratch.root)
-    try:
-        said = scratch.grade(CH1, succeed=False)
-    finally:
-        del os.environ["PYTHONPATH"]
+    monkeypatch.setenv("PYTHONPATH", f"{scratch.root}{os.pathsep}{ROOT}")
+    said = scratch.grade(CH1, succeed=False)
     assert "this machine gives too little" in said and not scratch.scores(CH1).get("ada")
 
 

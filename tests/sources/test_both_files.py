@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tensorgrade.nbgrader_plugin.pouring import script_counts
-from tensorgrade.sources.handins import find_handins
+from tensorgrade.sources.finding import find_handins
 
 CHAPTER = "ch1_simplified_attention"
 

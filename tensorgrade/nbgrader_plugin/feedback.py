@@ -1,0 +1,111 @@
+"""Feedback pages in which nothing of a learner's runs: no script, no handler, no foreign frame."""
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import bleach
+from bleach.css_sanitizer import CSSSanitizer
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from nbconvert.exporters import HTMLExporter
+from nbformat import NotebookNode
+
+from .sound import PICTURES, is_picture, member, read_notebook, resources_of, text_of
+
+TAGS = set(
+    "a abbr b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img "
+    "ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th "
+    "thead tr tt u ul var".split()
+)
+ATTRIBUTES = {"class", "id", "title", "align", "colspan", "rowspan", "start", "width", "height"}
+LINKS = {"a": {"href"}, "img": {"src", "alt"}}
+PROTOCOLS = {"http", "https", "mailto", "data"}
+# What a verdict's card is drawn with.
+STYLES = CSSSanitizer(
+    {"background", "border", "border-left", "border-radius", "color", "font", "font-size"}
+    | {"margin-top", "max-width", "padding"}
+)
+
+
+class CleanPages(HTMLExporter):
+    """nbgrader's feedback pages, with what learners wrote cleaned after it became HTML."""
+
+    def from_filename(
+        self, filename: str, resources: dict | None = None, **_: object
+    ) -> tuple[Any, dict[str, Any]]:
+        """The page of one graded notebook."""
+        path = Path(filename)
+        notebook = read_notebook(path, with_outputs=True)
+        return self.from_notebook_node(notebook, resources_of(path, resources))
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: dict | None = None, **_: object
+    ) -> tuple[Any, dict[str, Any]]:
+        """The page of a notebook."""
+        for cell in nb.cells:
+            if cell.cell_type == "code":
+                cell.outputs = [o for o in map(clean_output, cell.outputs) if o]
+        return super().from_notebook_node(nb, resources)
+
+    @pass_context
+    def markdown2html(self, context: Context, source: str) -> str:
+        """Markdown as HTML. Cleaned here, since a link's target is no HTML before.
+
+        What cannot be rendered, such as a picture that is not there, is shown as it was written.
+        """
+        try:
+            return clean(super().markdown2html(context, source))
+        except Exception:  # the renderer fails in many ways
+            return f"<pre>{escape(source)}</pre>"
+
+
+def clean(html: str, styled: bool = False) -> str:
+    """HTML without anything that acts, or that looks like a part of the page around it."""
+    return bleach.clean(
+        html,
+        tags=TAGS,
+        attributes=allowed_in_cards if styled else allowed,
+        protocols=PROTOCOLS,
+        css_sanitizer=STYLES,
+    )
+
+
+def allowed(tag: str, name: str, value: str) -> bool:
+    """Whether an attribute may stay; data stands only where a picture is shown."""
+    if name in LINKS.get(tag, ()):
+        is_data = value.strip().lower().startswith("data:")
+        return not is_data or (tag == "img" and value.strip().startswith(PICTURE_DATA))
+    return name in ATTRIBUTES
+
+
+def allowed_in_cards(tag: str, name: str, value: str) -> bool:
+    """Whether an attribute may stay in what we wrote ourselves."""
+    return name == "style" or allowed(tag, name, value)
+
+
+PICTURE_DATA = tuple(f"data:{kind};base64," for kind in PICTURES)
+
+
+def clean_output(output: object) -> NotebookNode | None:
+    """An output of a kind that only shows something; None for any other."""
+    kind = member(output, "output_type")
+    if kind == "stream":
+        name = "stderr" if member(output, "name") == "stderr" else "stdout"
+        return NotebookNode(output_type=kind, name=name, text=text_of(member(output, "text")))
+    if kind not in ("execute_result", "display_data"):
+        return None
+    data = member(output, "data")
+    shown = {k: v for k in PICTURES if is_picture(v := member(data, k))}
+    for name, clean_text in (("text/plain", text_of), ("text/html", clean_card)):
+        if told := member(data, name):
+            shown[name] = clean_text(told)
+    made = NotebookNode(output_type=kind, data=NotebookNode(shown), metadata=NotebookNode())
+    if kind == "execute_result":
+        made.execution_count = None
+    return made
+
+
+def clean_card(told: object) -> str:
+    """The HTML of an output: of a card, as we wrote it."""
+    return clean(text_of(told), styled=True)

@@ -1,0 +1,183 @@
+"""Finds every learner, and what each of them handed in for every chapter that is graded.
+
+A chapter is graded where anybody handed something in for it. Then every learner with a folder in
+SUBMITTED has a hand-in for it, if only one that says that there is nothing.
+"""
+
+import os
+import unicodedata
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..course import Course, CourseError
+from .handins import Handin, escaped, is_seen, read_handin, shown
+
+SUFFIXES = (".py", ".ipynb")
+MOST_NAMED = 10
+MOST_STRAY = 20  # notes on what lies about; whoever has more of it has looked by then
+
+
+@dataclass
+class Learner:
+    """One learner's folder, by its name. trouble: why nobody can look into it, as a sentence.
+
+    handins: by chapter. stray: files and folders that belong to no chapter.
+    """
+
+    folder: str
+    trouble: str = ""
+    handins: dict[str, Handin] = field(default_factory=dict)
+    stray: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The name in rows."""
+        return escaped(self.folder)
+
+    def handin(self, chapter: str) -> Handin:
+        """What there is for a chapter, or why there is nothing."""
+        if chapter in self.handins:
+            return self.handins[chapter]
+        if self.trouble:
+            return Handin(self.name, chapter, reason=self.trouble)
+        return Handin(self.name, chapter, reason=f"{NOT_HANDED_IN}{self.instead}", missing=True)
+
+    @property
+    def instead(self) -> str:
+        """What lies in the folder beside the chapters, where it may explain something."""
+        return (
+            f" In the learner's folder there is {', '.join(self.stray[:5])}." if self.stray else ""
+        )
+
+
+NOT_HANDED_IN = "Nothing was handed in for this chapter."
+
+
+def find_handins(submitted: Path, course: Course) -> tuple[list[Handin], list[str]]:
+    """All hand-ins in a fixed order, and notes on what is missing, lies about or looks alike.
+
+    Raises CourseError where nobody can look into SUBMITTED.
+    """
+    chapters = {chapter.name for chapter in course.chapters}
+    learners, outside = find_learners(submitted, course, chapters)
+    graded = sorted({chapter for learner in learners for chapter in learner.handins})
+    handins = [learner.handin(chapter) for learner in learners for chapter in graded]
+    stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
+    return handins, notes_on_missing(handins) + notes_on_stray(stray) + notes_on_alike(learners)
+
+
+def find_learners(
+    submitted: Path, course: Course, chapters: set[str]
+) -> tuple[list[Learner], list[str]]:
+    """Everybody who has a folder, and what lies beside the folders. Raises CourseError."""
+    try:
+        entries = inside(submitted)
+    except OSError as error:
+        raise CourseError(f"{submitted} cannot be read: {error.strerror}") from None
+    learners = [learner_in(e, course, chapters) for e in entries if is_learner(e, chapters)]
+    outside = [e.name for e in entries if not is_learner(e, chapters) and e.name[0] != "."]
+    return learners, [shown(name) for name in outside]
+
+
+def inside(folder: str | Path) -> list[os.DirEntry]:
+    """What lies in a folder, by name. Raises OSError."""
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def is_learner(entry: os.DirEntry, chapters: set[str]) -> bool:
+    """Whether it is a folder, or claims to be one; a hidden one counts if a chapter lies in it."""
+    try:
+        if not entry.name.startswith("."):
+            return entry.is_dir()
+        return entry.is_dir(follow_symlinks=False) and any(
+            found.name in chapters for found in inside(entry.path)
+        )
+    except OSError:
+        return not entry.name.startswith(".")
+
+
+def learner_in(entry: os.DirEntry, course: Course, chapters: set[str]) -> Learner:
+    """A learner with all that was handed in; what cannot be looked into is that one's trouble."""
+    learner = Learner(entry.name)
+    if entry.is_symlink():
+        learner.trouble = "The learner's folder is a link, not a folder."
+        return learner
+    try:
+        entries = inside(entry.path)
+    except OSError as error:
+        learner.trouble = f"The learner's folder cannot be read: {error.strerror}."
+        return learner
+    for found in entries:
+        if found.name in chapters:
+            learner.handins[found.name] = handin_in(learner.name, found, course)
+    for found in entries:
+        if found.name not in chapters and not found.name.startswith("."):
+            put_aside(learner, found.name, chapters)
+    return learner
+
+
+def handin_in(student: str, entry: os.DirEntry, course: Course) -> Handin:
+    """What is handed in under a chapter's name."""
+    if entry.is_symlink() or not entry.is_dir():
+        kind = "link" if entry.is_symlink() else "file"
+        return Handin(student, entry.name, reason=f"{entry.name} is a {kind}, not a folder.")
+    try:
+        return read_handin(student, Path(entry.path), course.limits)
+    except Exception as error:  # whatever nobody has thought of is this hand-in's alone
+        kind = type(error).__name__
+        return Handin(student, entry.name, reason=f"Reading this hand-in ended in a {kind}.")
+
+
+def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
+    """Note what belongs to no chapter.
+
+    A chapter's file beside that chapter's folder is a hand-in in the wrong place.
+    """
+    learner.stray.append(shown(name))
+    chapter, suffix = os.path.splitext(name)
+    if chapter in chapters and suffix in SUFFIXES and chapter not in learner.handins:
+        reason = f"{name} lies beside the chapter's folder; its place is {chapter}/{name}."
+        learner.handins[chapter] = Handin(learner.name, chapter, reason=reason)
+
+
+def notes_on_missing(handins: list[Handin]) -> list[str]:
+    """Who handed in nothing, chapter by chapter."""
+    chapters = sorted({handin.chapter for handin in handins})
+    missing = {c: [h.student for h in handins if h.chapter == c and h.missing] for c in chapters}
+    return [
+        f"nothing was handed in for {chapter} by {named(students)}"
+        for chapter, students in missing.items()
+        if students
+    ]
+
+
+def notes_on_stray(names: list[str]) -> list[str]:
+    """What lies where no hand-in can be."""
+    notes = [f"{name} is no chapter of this course; it was left out" for name in names[:MOST_STRAY]]
+    more = len(names) - MOST_STRAY
+    return [*notes, f"{more} more files and folders were left out"] if more > 0 else notes
+
+
+def notes_on_alike(learners: list[Learner]) -> list[str]:
+    """Learners whose names nobody can tell apart by eye."""
+    groups: dict[str, list[str]] = {}
+    for learner in learners:
+        groups.setdefault(seen_as(learner.folder), []).append(ascii(learner.folder))
+    return [f"these names look alike: {named(g)}" for g in groups.values() if len(g) > 1]
+
+
+def seen_as(name: str) -> str:
+    r"""What somebody sees who reads a name.
+
+    >>> seen_as("Jose\u0301") == seen_as("José") == seen_as("Jo\u00adsé ")
+    True
+    """
+    plain = unicodedata.normalize("NFKC", name)
+    return " ".join("".join(filter(is_seen, plain)).split())
+
+
+def named(students: list[str]) -> str:
+    """Some names, and how many more there are."""
+    more = f" and {len(students) - MOST_NAMED} more" if len(students) > MOST_NAMED else ""
+    return ", ".join(students[:MOST_NAMED]) + more

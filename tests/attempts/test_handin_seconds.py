@@ -1,0 +1,69 @@
+"""A clock for a whole hand-in: many calls, each within its own time, come to an end together."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from tensorgrade.sources.handins import Handin
+
+CH1 = "ch1_simplified_attention"
+SECONDS = 4
+
+
+@pytest.fixture
+def grade(grader, project, monkeypatch):
+    """Grades chapter 1 with short times; returns the verdicts and the seconds that it took."""
+    limits = replace(project.course.limits, case_seconds=2, handin_seconds=SECONDS)
+    monkeypatch.setattr(grader.maker, "course", replace(grader.maker.course, limits=limits))
+    grader.start()
+
+    def grade(text: str):
+        begun = time.monotonic()
+        verdicts = grader.grade(Handin("ann", CH1, f"{CH1}.py", text.encode()))
+        return {v.exercise: v for v in verdicts}, time.monotonic() - begun
+
+    return grade
+
+
+@pytest.fixture
+def solution(project):
+    return project.solution(CH1).read_text(encoding="utf-8")
+
+
+def slowed(text: str, first_line: str) -> str:
+    assert first_line in text
+    return "import time\n" + text.replace(first_line, f"    time.sleep(1)\n{first_line}")
+
+
+def test_sleeping_in_every_function_ends_with_the_chapters_time(grade, solution):
+    code = "import time, torch\n" + "".join(
+        f"def {name}(*a, **k):\n    time.sleep(1)\n    return torch.ones(1)\n"
+        for name in ("attention_scores", "softmax_naive", "softmax", "context_vector")
+    )
+    verdicts, took = grade(code)
+    assert took < 2 * SECONDS
+    late = [v for v in verdicts.values() if v.status == "timeout"]
+    assert len(late) == len(verdicts)
+    assert {v.message for v in late} == {
+        "The whole chapter's time of 4 seconds was used up before this exercise was through; "
+        "which call takes so long?"
+    }
+
+
+def test_what_came_before_the_slow_exercise_keeps_its_points(grade, solution):
+    verdicts, _ = grade(slowed(solution, "    attn_scores = inputs @ query\n"))
+    assert verdicts["softmax"].status == "passed"
+    assert verdicts["context_vector"].status == "timeout"
+
+
+def test_a_right_file_has_time_enough(grade, solution):
+    verdicts, _ = grade(solution)
+    assert {v.status for v in verdicts.values()} == {"passed"}
+
+
+def test_a_single_call_that_hangs_costs_its_own_exercise_only(grade, solution):
+    hanging = solution.replace("    return inputs @ query", "    while True:\n        pass")
+    verdicts, _ = grade(hanging)
+    assert verdicts["attention_scores"].message.startswith("It did not come to an end")
+    assert verdicts["softmax"].status == "passed"

@@ -1,0 +1,68 @@
+"""A build that is interrupted leaves nobody at work."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ..commands import ROOT
+from ..instructor.test_interruption import members, nobody_is_left, workers_of
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(sys.platform != "linux", reason="processes are counted on Linux only"),
+]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course in which every reference is still to be made."""
+    folder = tmp_path_factory.mktemp("course")
+    for name in ("solutions", "exercises", "graders"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "course_config.py", folder)
+    (folder / "graders" / "references" / "made_from.json").unlink()
+    return folder
+
+
+def begin(course) -> subprocess.Popen:
+    """`tensorgrade build` in a session of its own, as a terminal would start it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tensorgrade.cli", "build"],
+        cwd=course,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+@pytest.mark.parametrize(
+    "number, everybody",
+    [
+        (signal.SIGINT, True),
+        (signal.SIGINT, False),
+        (signal.SIGTERM, False),
+        (signal.SIGKILL, False),
+    ],
+)
+def test_interrupted_it_leaves_nobody(course, number, everybody):
+    process = begin(course)
+    while not workers_of(process.pid):
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.05)
+    time.sleep(3)  # they import, and some have begun
+    before = time.monotonic()
+    (os.killpg if everybody else os.kill)(process.pid, number)
+    said, _ = process.communicate(timeout=60)
+    nobody_is_left(process.pid)
+    assert members(process.pid) == [] and time.monotonic() - before < 30
+    assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130), said
+    assert "Traceback" not in said

@@ -1,0 +1,184 @@
+"""A class in nbgrader full of odd notebooks: everybody has points and a page, and nothing acts."""
+
+import json
+import os
+import random
+import re
+
+import nbformat
+import pytest
+
+from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
+
+from .test_nbgrader_cycle import CH1, MOST, Scratch, read
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names and links"),
+]
+HONEST = ("aaa", "mmm", "zzz")
+
+
+def spoilt(**changes: object) -> str:
+    """The solution's notebook with all graded cells' marks changed."""
+    notebook = json.loads(nbformat.writes(read("source", CH1)))
+    for cell in notebook["cells"]:
+        if cell["metadata"].get("nbgrader"):
+            cell["metadata"]["nbgrader"] |= changes
+    return json.dumps(notebook)
+
+
+def whole(**changes: object) -> str:
+    """The solution's notebook with something changed at its top."""
+    return json.dumps(json.loads(nbformat.writes(read("source", CH1))) | changes)
+
+
+def with_cells(*cells: dict) -> str:
+    """The solution's notebook with more cells."""
+    notebook = json.loads(nbformat.writes(read("source", CH1)))
+    return json.dumps(notebook | {"cells": notebook["cells"] + list(cells)})
+
+
+def cell(kind: str, source: str, **more: object) -> dict:
+    return {"cell_type": kind, "source": source, "metadata": {}} | more
+
+
+# All of these have the solution in them, and get its points.
+RIGHT = {
+    "old_schema": spoilt(schema_version=1),
+    "new_schema": spoilt(schema_version=99),
+    "no_schema": spoilt(schema_version=["x"]),
+    "odd_points": spoilt(points="NaN"),
+    "odd_flags": spoilt(locked="yes", task=3, checksum=4, cell_type="x"),
+    "lists_for_names": spoilt(grade_id=["a"]),
+    "one_name_for_all": spoilt(grade_id="softmax"),
+    "odd_minor": whole(nbformat_minor="x"),
+    "odd_metadata": whole(metadata=[1]),
+    "huge_metadata": whole(metadata={"x": ["y" * 1000] * 5000}),
+    "odd_language": whole(metadata={"language_info": {"name": 3, "pygments_lexer": "no\n"}}),
+    "outputs": with_cells(cell("code", "", outputs=[{"data": "x" * (9 << 20)}])),
+    "a_lone_half": with_cells(cell("markdown", "\ud800")),
+    "odd_cells": with_cells(cell("what", ""), {}, {"cell_type": "code"}),
+}
+
+
+def mutated(seed: int) -> str:
+    """The solution's notebook with some pieces of the file taken out, doubled or written over."""
+    chance, text = random.Random(seed), nbformat.writes(read("source", CH1))
+    for _ in range(3):
+        first = chance.randrange(len(text))
+        last = first + chance.choice([1, 3, 40])
+        text = text[:first] + chance.choice(["", "x", '"', "3", text[first:last] * 2]) + text[last:]
+    return text
+
+
+MUTATED = {f"mutated_{seed}": mutated(seed) for seed in range(8)}
+WRONG = {
+    "no_cells": whole(cells=None),
+    "number": "3",
+    "text": "this is no notebook",
+    "deep": "[" * 100_000,
+    "nothing": "",
+}
+SCRIPT = "<script>alert(1)</script>"
+ACTING = [
+    cell("markdown", text)
+    for text in (
+        SCRIPT,
+        "<img src=x onerror=alert(1)>",
+        "[a](javascript:alert(1)) [b](data:text/html,x) <javascript:alert(1)>",
+        "[r]\n\n[r]: javascript:alert(1)",
+        "<svg onload=alert(1)><script>alert(1)</script></svg>",
+        '<iframe srcdoc="x"></iframe><form action=x><input></form><style>*{}</style>',
+        "# A <a href='java&#115;cript:alert(1)' onclick='alert(1)'>title</a>",
+        "`<script>` and **bold** and $a < b$",
+    )
+]
+ACTING += [
+    cell("raw", SCRIPT, metadata={"raw_mimetype": "text/html"}),
+    cell("markdown", "![](attachment:a)", attachments={"a": {"image/svg+xml": SCRIPT}}),
+    cell(
+        "code",
+        "x = 1",
+        execution_count=SCRIPT,
+        id=f'"{SCRIPT}',
+        metadata={"tags": [f'"{SCRIPT}'], "nbgrader": {"grade_id": SCRIPT, "locked": True}},
+        outputs=[
+            {"output_type": "display_data", "metadata": {}, "data": {kind: SCRIPT}}
+            for kind in ("text/html", "image/svg+xml", "application/javascript", "text/markdown")
+        ],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Points by learner, and the course in which they were given; one run for the whole class."""
+    scratch = Scratch(tmp_path_factory.mktemp("hostile"))
+    scratch.run("generate_assignment", CH1)
+    for name in HONEST:
+        scratch.hand_in(name, CH1, read("source", CH1))
+    for name, content in (RIGHT | WRONG | MUTATED).items():
+        scratch.hand_in(name, CH1, content)
+    acting = json.loads(with_cells(*ACTING))
+    acting["metadata"]["title"] = SCRIPT
+    scratch.hand_in("acting", CH1, json.dumps(acting))
+    linked = scratch.hand_in("linked", CH1, "")
+    linked.unlink()
+    linked.symlink_to(scratch.root / "source" / CH1 / f"{CH1}.ipynb")
+    scratch.grade(CH1)
+    scratch.run("generate_feedback", CH1)
+    return scratch, scratch.scores(CH1)
+
+
+def page(scratch: Scratch, name: str) -> str:
+    return (scratch.root / "feedback" / name / CH1 / f"{CH1}.html").read_text("utf-8")
+
+
+def test_everybody_has_points(graded):
+    _, scores = graded
+    expected = dict.fromkeys([*HONEST, *RIGHT, "acting"], MOST[CH1])
+    expected |= dict.fromkeys([*WRONG, "linked"], 0.0)
+    assert {name: points for name, points in scores.items() if name not in MUTATED} == expected
+    assert all(0 <= scores[name] <= MOST[CH1] for name in MUTATED)
+
+
+def test_everybody_has_a_page(graded):
+    scratch, scores = graded
+    assert all(page(scratch, name) for name in scores)
+
+
+def test_who_has_none_is_told_why(graded):
+    scratch, _ = graded
+    for name in (*WRONG, "linked"):
+        said = page(scratch, name)
+        assert "ends in an error" in said
+        assert re.search("cannot be read|is a link", said), name
+
+
+def test_nothing_in_a_page_acts(graded):
+    scratch, _ = graded
+    ours, said = (page(scratch, name) for name in ("aaa", "acting"))
+    for acting in ("<script", "<iframe", "<form", "<style", "<svg"):
+        assert said.lower().count(acting) == ours.lower().count(acting), acting
+    body = said[said.index("<body") :]
+    assert not re.search(r"<[^>]*\son\w+\s*=", body)
+    assert not re.search(
+        r"""(href|src)=["']?\s*(javascript|data:text|data:image/svg)""", body, re.I
+    )
+
+
+def test_what_is_harmless_in_a_page_stays(graded):
+    scratch, _ = graded
+    said = page(scratch, "acting")
+    assert "<strong>bold</strong>" in said and "<code>&lt;script&gt;</code>" in said
+    assert "<h2" in said and "<table" in page(scratch, "aaa").lower()
+
+
+def test_our_own_cards_stay_as_they_are(graded):
+    scratch, _ = graded
+    said = page(scratch, "aaa").replace(": ", ":")
+    written = re.search(r'style="([^"]*)', graded_card(None, 0, 1, "")).group(1)
+    card = written.replace(STATES["not_attempted"][1], STATES["passed"][1]).rstrip(";")
+    assert said.count(card) == 5 and said.count("✓ right") == 5

@@ -1,0 +1,155 @@
+"""Every learner with a folder is found, for every chapter that anybody handed something in for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.sources import finding
+from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.handins import escaped
+
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names and links")
+
+
+@pytest.fixture
+def found(project, tmp_path):
+    """Looks for hand-ins; gives them by learner and chapter, and the notes."""
+
+    def find():
+        handins, notes = find_handins(tmp_path, project.course)
+        return {(h.student, h.chapter): h for h in handins}, notes
+
+    return find
+
+
+def hand_in(folder: Path, student: str, chapter: str = CH1, text: str = "x = 1") -> Path:
+    path = folder / student / chapter / f"{chapter}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_class_in_which_all_hand_in_all_has_no_notes(found, tmp_path):
+    for student in ("ann", "bob"):
+        for chapter in (CH1, CH2):
+            hand_in(tmp_path, student, chapter)
+    handins, notes = found()
+    assert list(handins) == [("ann", CH1), ("ann", CH2), ("bob", CH1), ("bob", CH2)]
+    assert not notes and not any(h.reason or h.missing for h in handins.values())
+
+
+def test_who_handed_in_another_chapter_or_nothing_is_there_for_each_that_is_graded(found, tmp_path):
+    hand_in(tmp_path, "ann", CH1)
+    hand_in(tmp_path, "bob", CH2)
+    (tmp_path / "chi").mkdir()
+    handins, notes = found()
+    assert {student for student, _ in handins} == {"ann", "bob", "chi"} and len(handins) == 6
+    missing = {about for about, h in handins.items() if h.missing}
+    assert missing == {("ann", CH2), ("bob", CH1), ("chi", CH1), ("chi", CH2)}
+    assert handins["chi", CH1].reason == "Nothing was handed in for this chapter."
+    assert f"nothing was handed in for {CH1} by bob, chi" in notes
+
+
+def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path):
+    hand_in(tmp_path, "ann")
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / f"{CH1}.py").write_text("x = 1")
+    (tmp_path / "homework").mkdir()
+    (tmp_path / "homework" / "homework.zip").write_text("")
+    hand_in(tmp_path, "other").rename(tmp_path / "other" / CH1 / "other.py")
+    (tmp_path / "list.csv").write_text("")
+    handins, notes = found()
+    assert "its place is" in handins["beside", CH1].reason
+    assert handins["homework", CH1].missing and "homework.zip" in handins["homework", CH1].reason
+    assert "there is other.py" in handins["other", CH1].reason
+    for name in (f"beside/{CH1}.py", "homework/homework.zip", "list.csv"):
+        assert f"{name} is no chapter of this course; it was left out" in notes
+
+
+def test_a_link_leads_nowhere_and_has_a_row(found, tmp_path):
+    hand_in(tmp_path, "ann")
+    (tmp_path / "linked").symlink_to("ann")
+    (tmp_path / "chapter").mkdir()
+    (tmp_path / "chapter" / CH1).symlink_to(f"../ann/{CH1}")
+    (tmp_path / "a_file").mkdir()
+    (tmp_path / "a_file" / CH1).write_text("x = 1")
+    (tmp_path / "ring").symlink_to("ring")
+    handins, _ = found()
+    assert handins["linked", CH1].reason == "The learner's folder is a link, not a folder."
+    assert handins["chapter", CH1].reason == f"{CH1} is a link, not a folder."
+    assert handins["a_file", CH1].reason == f"{CH1} is a file, not a folder."
+    assert {h.content for (s, _), h in handins.items() if s != "ann"} == {b""}
+
+
+def test_a_folder_that_cannot_be_read_is_that_learners_trouble_alone(found, tmp_path, monkeypatch):
+    for student in ("ann", "locked", "zoe"):
+        hand_in(tmp_path, student)
+    inside = finding.inside
+
+    def refuse(folder):
+        if str(folder).endswith("locked"):
+            raise PermissionError(13, "Permission denied")
+        return inside(folder)
+
+    monkeypatch.setattr(finding, "inside", refuse)
+    handins, _ = found()
+    assert "Permission denied" in handins["locked", CH1].reason
+    assert not handins["ann", CH1].reason and not handins["zoe", CH1].reason
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, ValueError("embedded null")])
+def test_whatever_reading_one_ends_in_the_others_are_found(found, tmp_path, monkeypatch, error):
+    for student in ("ann", "odd", "zoe"):
+        hand_in(tmp_path, student)
+    read = finding.read_handin
+
+    def fail(student, *arguments):
+        if student == "odd":
+            raise error
+        return read(student, *arguments)
+
+    monkeypatch.setattr(finding, "read_handin", fail)
+    handins, _ = found()
+    assert "Reading this hand-in ended in a " in handins["odd", CH1].reason
+    assert not handins["ann", CH1].reason and not handins["zoe", CH1].reason
+
+
+def test_a_hidden_folder_counts_if_a_chapter_lies_in_it(found, tmp_path):
+    hand_in(tmp_path, ".ann")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".DS_Store").write_text("")
+    handins, notes = found()
+    assert list(handins) == [(".ann", CH1)] and not notes
+
+
+def test_names_that_look_alike_are_told_apart_and_pointed_out(found, tmp_path):
+    alike = ["José", "Jose\u0301", "Jo\u00adsé", "José ", "Jos\ufe0fé"]
+    for student in (*alike, "Josè"):
+        hand_in(tmp_path, student)
+    handins, notes = found()
+    assert len(handins) == 6
+    (note,) = notes
+    assert note.startswith("these names look alike: ") and "Jos\\xe8" not in note
+    assert all(ascii(student) in note for student in alike)
+
+
+@pytest.mark.parametrize("first, second", [("a\u200db", "a\\u200db"), ("\udce9", "\\udce9")])
+def test_no_two_names_are_written_the_same(first, second):
+    assert escaped(first) != escaped(second)
+
+
+def test_much_that_lies_about_is_counted(found, tmp_path):
+    hand_in(tmp_path, "ann")
+    for number in range(50):
+        (tmp_path / f"{number}.txt").write_text("")
+    _, notes = found()
+    assert len(notes) == finding.MOST_STRAY + 1 and "30 more files" in notes[-1]
+
+
+def test_nobody_can_look_into_what_is_no_folder(project, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CourseError, match="cannot be read: Not a directory"):
+        find_handins(tmp_path / "file", project.course)
