@@ -119,10 +119,11 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
 
 def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
     """The first hand-in of every content, with all hand-ins of that content (itself too)."""
-    groups = defaultdict(list)
+    groups: dict[tuple, list[Handin]] = defaultdict(list)
     for handin in handins:
         kind = handin.filename.rsplit(".", 1)[-1]
-        groups[handin.chapter, kind, handin.content, handin.reason].append(handin)
+        content = handin.content, handin.script, handin.reason
+        groups[handin.chapter, kind, *content].append(handin)
     return {group[0]: group for group in groups.values()}
 
 

@@ -59,7 +59,7 @@ def script_counts(script: Path, reader: Reader) -> bool:
     if not notebook.exists():
         return True
     chapter, content = script.parent.name, notebook.read_bytes()
-    both = Handin("", chapter, notebook.name, content, script.read_bytes())
+    both = Handin("", chapter, notebook.name, content, script=script.read_bytes())
     return Path(reader.name_of_source(both)).suffix == ".py"
 
 

@@ -28,9 +28,9 @@ class Handin:
     chapter: str
     filename: str = ""
     content: bytes = b""
-    script: bytes = b""
     reason: str = ""
     missing: bool = False
+    script: bytes = b""
 
     @property
     def digest(self) -> str:

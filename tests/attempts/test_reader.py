@@ -30,7 +30,7 @@ def notebook(*sources: str) -> bytes:
 
 
 def handin(content: bytes, script: bytes = b"") -> Handin:
-    return Handin("ada", "ch", "ch.ipynb", content, script)
+    return Handin("ada", "ch", "ch.ipynb", content, script=script)
 
 
 def loaded(warm, given: Handin):

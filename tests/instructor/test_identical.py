@@ -73,3 +73,10 @@ def test_one_exercise_begun_is_enough_to_count():
         {"student": "ada", "chapter": "ch2", "status": "not_attempted"},
     ]
     assert untouched(rows) == {("ada", "ch2")}
+
+
+def test_a_script_beside_the_same_notebook_is_content_too():
+    same = [Handin(name, "ch1", "ch1.ipynb", b"{}", script=b"x = 1") for name in "ab"]
+    other = Handin("c", "ch1", "ch1.ipynb", b"{}", script=b"x = 2")
+    assert twins([*same, other]) == {same[0]: same, other: [other]}
+    assert len({handin.digest for handin in [*same, other]}) == 2
