@@ -94,7 +94,7 @@ class InChild:
         return self.child
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Each case when the one before it is answered; an Observation for each, whatever happens."""
+        """Each case when the one before is answered; an Observation for each, whatever happens."""
         child = self.child_with_file()
         if child is None:
             return [Observation(Outcome.KILLED)] * len(cases)

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
+from ..exchange.text import short
 from ..judging.diagnosis import Finding, sentence
 from ..judging.unanswered import ENDS, is_unwritten
 from .attempt import Attempt, ExerciseAttempt
@@ -81,6 +82,9 @@ class Verdict:
     mistakes: list[str] = field(default_factory=list)
     message: str = ""
     isolation: str = "none"
+
+    def __post_init__(self) -> None:
+        self.message = short(self.message)
 
     def row(self) -> dict:
         """The record as it is written to `results.jsonl`."""
