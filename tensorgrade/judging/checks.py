@@ -310,7 +310,8 @@ def describe(kind: str, name: str, expected: torch.Tensor, observed: Observation
     if actual is None:
         return absent(name, observed)
     if kind == "shape":
-        return f"{what} has {spoken_size(actual)} where {spoken_shape(expected.shape)} is asked for"
+        size, asked = spoken_size(actual, expected), spoken_shape(expected.shape)
+        return f"{what} has {size} where {asked} is asked for"
     if kind == "nan":
         return f"{what} contains NaN"
     return f"{what} has the right shape but not the right values"

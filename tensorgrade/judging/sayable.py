@@ -399,16 +399,19 @@ def numbers_in(value: object) -> list[int]:
     return [n for part in value for n in numbers_in(part)] if isinstance(value, list) else []
 
 
-def spoken_size(tensor: torch.Tensor) -> str:
-    """A result's shape in words; of one without entries, or of many dimensions, only that.
+def spoken_size(tensor: torch.Tensor, expected: torch.Tensor) -> str:
+    """A result's shape in words; of one without entries, of many dimensions or huge, only that.
 
     Such a shape holds any numbers that one likes; an ordinary one is bounded by its entries.
 
-    >>> spoken_size(torch.ones(2, 3)), spoken_size(torch.ones(0, 496421))
-    ('shape 2×3', 'no entries')
+    >>> right = torch.ones(2, 3)
+    >>> spoken_size(torch.ones(3, 2), right), spoken_size(torch.ones(0, 496421), right)
+    ('shape 3×2', 'no entries')
     """
     if not tensor.numel():
         return "no entries"
     if tensor.ndim > MOST_SIZES:
         return f"{tensor.ndim} dimensions"
+    if any(size > LARGEST_WRITTEN and size not in expected.shape for size in tensor.shape):
+        return f"more than {LARGEST_WRITTEN} entries along one dimension"
     return f"shape {spoken_shape(tensor.shape)}"
