@@ -23,5 +23,5 @@ def short(text: str, most: int = LONGEST_MESSAGE) -> str:
     if len(text) <= most:
         return text
     cut = text[: most - 1]
-    head, space, _ = cut.rpartition(" ")
-    return (head + space if len(head) > most // 2 else cut) + "…"
+    words, space, _ = cut.rpartition(" ")
+    return (words + space if len(words) > most // 2 else cut) + "…"

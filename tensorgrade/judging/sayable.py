@@ -33,7 +33,7 @@ KNOWN |= set(
     numpy c10 weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
     __init__ __call__ forward _call_impl _wrapped_call_impl __main__ <lambda> <locals> return_types
     parameters buffers attributes changed missing misshapen unexpected type operations load
-    out_features in_features num_embeddings embedding_dim num_features dim0 dim1""".split()
+    out_features in_features num_features dim0 dim1""".split()
 )
 
 # What Python and torch say. # is a number, [#] a few of them, @ a name, ~ an operator.
@@ -72,7 +72,6 @@ bad operand type for unary ~: '@'
 bad operand type for abs(): '@'
 '~' not supported between instances of '@' and '@'
 can only concatenate @ (not "@") to @
-can't multiply sequence by non-int of type '@'
 must be real number, not @
 @() missing # required positional argument: '@'
 @() missing # required positional arguments: '@' and '@'
@@ -175,7 +174,6 @@ Boolean value of Tensor with no values is ambiguous
 only one element tensors can be converted to Python scalars
 only integer tensors of a single element can be converted to an index
 a Tensor with # elements cannot be converted to Scalar
-expected sequence of length # at dim # (got #)
 masked_fill_ only supports boolean masks, but got mask with dtype @
 where expected condition to be a boolean tensor, but got a tensor with dtype @
 @(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. \
@@ -186,7 +184,6 @@ triu: input tensor must have at least 2 dimensions
 tril: input tensor must have at least 2 dimensions
 dimensions must larger than 1
 Given normalized_shape=[#], expected input with shape [*, #], but got input of size[#]
-embed_dim must be divisible by num_heads
 Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.
 Only Tensors of floating point and complex dtype can require gradients
 a leaf Variable that requires grad is being used in an in-place operation.
