@@ -22,7 +22,7 @@ class Request:
     """
 
     def __init__(self, case: Case):
-        self.case, self.number = case, secrets.randbits(64)
+        self.case, self.number = case, str(secrets.randbits(64))
         asked = {"do": "run", "id": self.number, "steps": list(case.steps)}
         self.message = pack(asked, case.tensors)
 

@@ -19,6 +19,7 @@ CHAPTERS = (
     "ch3_causal_attention",
     "ch4_multi_head_attention",
 )
+DIGITS = {10: r"[0-9]+", 16: r"[0-9a-f]+"}
 SEEDS_IN_STEPS = (0, 1, 2, 123, 789)  # what authors write
 
 
@@ -39,7 +40,7 @@ def integers_in(value: object) -> set[int]:
     if isinstance(value, list):
         return {n for part in value for n in integers_in(part)}
     if isinstance(value, str):
-        return {int(value, 16)} if re.fullmatch(r"[0-9a-f]+", value) else set()
+        return {int(value, base) for base in (10, 16) if re.fullmatch(DIGITS[base], value)}
     return {value} if isinstance(value, int) else set()
 
 
