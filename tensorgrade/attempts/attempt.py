@@ -4,17 +4,19 @@ attempt.run()                             # load the file, run the cases: once, 
 attempt.normalise.agrees("values")        # a test reads what was seen
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cached_property
 from types import MethodType
 
 from ..course import Chapter, Course, CourseError, Tolerance
-from ..exchange.observation import Loaded, Observation, Outcome
+from ..exchange.cases import Case
+from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
+from ..judging.sayable import HandedIn, Sayable
 from ..recognition.fingerprints import Fingerprints, recognise
 from .backend import Backend
 
@@ -22,7 +24,8 @@ from .backend import Backend
 class Attempt:
     """A learner's chapter behind a backend, beside the chapter's references.
 
-    `attempt.normalise` is that exercise's part of it. own: the course's own checks.
+    `attempt.normalise` is that exercise's part of it. own: the course's own checks. public: the
+    cases of an exercise that learners have.
     """
 
     def __init__(
@@ -32,11 +35,12 @@ class Attempt:
         references: References,
         fingerprints: Fingerprints | None = None,
         own: CourseChecks | None = None,
+        public: Callable[[str], list[Case]] = lambda exercise: [],
     ):
         self.backend, self.course, self.references = backend, course, references
         # By dtype, for the device that the learner's code runs on.
         self.tolerances: dict[str, Tolerance] = course.tolerances[backend.device]
-        self.own = own or CourseChecks()
+        self.own, self.public = own or CourseChecks(), public
         self.chapter: Chapter = course.chapter(references.chapter)
         self.fingerprints = fingerprints or Fingerprints()
         self.loaded = Loaded(Outcome.UNREACHED)
@@ -51,12 +55,44 @@ class Attempt:
     def run(self, names: Collection[str] = ()) -> None:
         """Load the file and run the cases of these exercises (of all), each of them once."""
         if self.loaded.status == Outcome.UNREACHED:
-            self.loaded = self.backend.load()
-        for name, part in self.exercises.items():
-            if not part.seen and (not names or name in names):
-                part.seen = self.seen_on(name)
+            self.loaded = self.with_own_lines(self.backend.load())
+        asked = [part for name, part in self.exercises.items() if not names or name in names]
+        new = [part for part in asked if not part.seen]
+        for part in new:
+            part.claimed = self.claimed_on(part.name)
+        for part in new:
+            part.seen = [self.told(seen) for seen in part.claimed]
 
-    def seen_on(self, name: str) -> list[Seen]:
+    @cached_property
+    def handed_in(self) -> HandedIn:
+        """The learner's text."""
+        return HandedIn(self.backend.source.text)
+
+    def with_own_lines(self, loaded: Loaded) -> Loaded:
+        """The same with the lines of its errors as they were handed in."""
+        problems = (replace(p, error=self.handed_in.in_place(p.error)) for p in loaded.problems)
+        return replace(loaded, problems=tuple(problems))
+
+    def told(self, claimed: Seen) -> Seen:
+        """What was seen on a case, as far as it may be told; on public cases that is all."""
+        case, expected, observed = claimed
+        error = observed.error
+        if not self.references.hidden:
+            return claimed._replace(
+                observed=replace(observed, error=error and self.handed_in.in_place(error))
+            )
+        observed = Sayable(self.handed_in, case, expected).observation(observed)
+        if error and observed.error and not expected.error and self.says_so_in_public(case, error):
+            observed = replace(observed, error=replace(observed.error, text=error.text))
+        return claimed._replace(observed=observed)
+
+    def says_so_in_public(self, case: Case, error: CaughtError) -> bool:
+        """Whether an error has a text, and a public case ends in the same one."""
+        if not error.text or error.missing or self.handed_in.in_place(error).is_unwritten:
+            return False
+        return error.text in self.exercises[case.exercise].public_texts
+
+    def claimed_on(self, name: str) -> list[Seen]:
         """What the attempt gives on every case of an exercise, run in one exchange."""
         entries = [entry for entry in self.references.entries if entry[0].exercise == name]
         if self.loaded.status == Outcome.LOADED:
@@ -78,6 +114,8 @@ class ExerciseAttempt(Checks):
 
     def __init__(self, attempt: Attempt, name: str):
         self.attempt, self.name = attempt, name
+        # All that the learner's process says; only what may be told of it is `seen` by tests.
+        self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
         for check, function in attempt.own.checks.items():
             if hasattr(self, check):
@@ -96,6 +134,8 @@ class ExerciseAttempt(Checks):
         case = next((seen.case for seen in self.seen if seen.case.name == name), None)
         if case is None or self.attempt.loaded.status != Outcome.LOADED:
             return []
+        if self.attempt.references.hidden:  # the names in a trace are claims
+            return []
         steps = tuple(
             step | {"trace": True} if step["verb"] == "call" else step for step in case.steps
         )
@@ -107,8 +147,20 @@ class ExerciseAttempt(Checks):
     def mistakes(self) -> tuple[str, ...]:
         """The known mistakes that the attempt made, if what was seen matches their fingerprint."""
         return recognise(
-            self.name, self.seen, self.attempt.fingerprints, self.attempt.own.signatures
+            self.name, self.claimed, self.attempt.fingerprints, self.attempt.own.signatures
         )
+
+    @cached_property
+    def public_texts(self) -> set[str]:
+        """The texts of the errors that the public cases end in.
+
+        They run in a process that has seen no hidden case: it cannot repeat what it saw there.
+        """
+        backend = self.attempt.backend
+        backend.close()
+        observed = backend.run(self.attempt.public(self.name))
+        backend.close()
+        return {one.error.text for one in observed if one.error}
 
 
 def read_trace(observed: Observation) -> list[Step]:

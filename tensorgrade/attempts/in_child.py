@@ -4,6 +4,7 @@ A child that stalls or breaks is ended and costs the exercise that it stopped in
 exercise goes on in a fresh one.
 """
 
+import secrets
 from dataclasses import replace
 
 from ..course import Limits
@@ -24,26 +25,30 @@ from .backend import OUT_OF_TIME
 from .reader import answer_of
 
 
+class Request:
+    """The `run` message for a case, packed once. It holds inputs, and no answer.
+
+    number: what the message calls the case: nothing that tells of it, nor of another one's number,
+    so that no reply can be written before its case has come.
+    """
+
+    def __init__(self, case: Case):
+        self.case, self.number = case, str(secrets.randbits(64))
+        asked = {"do": "run", "id": self.number, "steps": list(case.steps)}
+        self.message = pack(asked, case.tensors)
+
+
 class Requests:
-    """Messages by the very cases that they ask for. They hold inputs, and no answer."""
+    """Requests by the very cases that they ask for."""
 
     def __init__(self) -> None:
-        self.packed: dict[tuple[int, ...], tuple[list[Case], bytes]] = {}
+        self.packed: dict[int, Request] = {}
 
-    def of(self, cases: list[Case]) -> bytes:
-        """The message for these cases."""
-        key = tuple(map(id, cases))
-        if key not in self.packed:
-            # The cases are kept too: as long as they live, no other has their ids.
-            self.packed[key] = (list(cases), run_request(cases))
-        return self.packed[key][1]
-
-
-def run_request(cases: list[Case]) -> bytes:
-    """The `run` message for these cases."""
-    tensors = {f"{c.id}/{name}": t for c in cases for name, t in c.tensors.items()}
-    asked = [{"id": c.id, "steps": list(c.steps)} for c in cases]
-    return pack({"do": "run", "cases": asked}, tensors)
+    def of(self, case: Case) -> Request:
+        """The request for a case. It keeps the case: while that lives, no other has its id()."""
+        if id(case) not in self.packed:
+            self.packed[id(case)] = Request(case)
+        return self.packed[id(case)]
 
 
 class InChild:
@@ -120,16 +125,16 @@ class InChild:
         return self.child
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """All cases in one exchange; an Observation for each, whatever happens."""
+        """Each case when the one before is answered; an Observation for each, whatever happens."""
         child = None if self.budget.used_up else self.child_with_file()
         if child is None:
             return [self.unanswered(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
         try:
-            child.send(self.requests.of(cases), self.limits.case_seconds)
-            for case in cases:
+            for request in map(self.requests.of, cases):
+                child.send(request.message, self.limits.case_seconds)
                 reply = child.receive(self.limits.case_seconds, self.limits.reply_bytes)
-                seen.append(read_observation(reply, case.id))
+                seen.append(read_observation(reply, request.number))
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
             seen.append(self.unanswered(how_it_ended(end)))

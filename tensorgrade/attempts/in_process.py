@@ -59,7 +59,7 @@ class InProcess:
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def run_one(self, case: Case) -> Observation:
-        tensors = {f"{case.id}/{name}": t.clone() for name, t in case.tensors.items()}
+        tensors = {name: t.clone() for name, t in case.tensors.items()}
         request = {"id": case.id, "steps": list(case.steps)}
         return read_observation(serve.run(self.ready_runner(), request, tensors), case.id)
 

@@ -1,11 +1,13 @@
 """Makes attempts for tests: from a folder of learner files, for self-check or for grading."""
 
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from ..course import Course
 from ..course_sources import load_course
+from ..exchange.cases import Case
 from ..exchange.references import References, load_references
 from ..isolation.ladder import choose_rung
 from ..isolation.warm_process import WarmProcess
@@ -29,6 +31,7 @@ class AttemptMaker:
         self.course: Course = load_course(self.tests)
         self.own = load_checks(self.tests)
         self.known: dict[str, tuple[References, Fingerprints]] = {}
+        self.public: dict[str, References] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], tuple[str, ...]]] = {}
         self.requests = Requests()
         self.warm: WarmProcess | None = None
@@ -72,7 +75,17 @@ class AttemptMaker:
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
         """The attempt behind a backend."""
-        return Attempt(backend, self.course, *self.stored(chapter), self.own)
+        references, fingerprints = self.stored(chapter)
+        public = partial(self.public_cases, chapter)
+        return Attempt(backend, self.course, references, fingerprints, self.own, public)
+
+    def public_cases(self, chapter: str, exercise: str) -> list[Case]:
+        """The cases that learners have of an exercise; none where they are not there."""
+        path = self.tests.parent / "exercises" / "references" / f"{chapter}.safetensors"
+        if chapter not in self.public and path.exists():
+            self.public[chapter] = load_references(path)
+        stored = self.public.get(chapter)
+        return [case for case, _ in stored.of(exercise)] if stored else []
 
     def backend(self, submission: Submission) -> Backend:
         """In this process for public cases, in another one for hidden ones."""

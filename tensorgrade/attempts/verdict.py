@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
+from ..exchange.text import short
 from ..judging.diagnosis import Finding, sentence
 from ..judging.unanswered import ENDS
 from .attempt import Attempt, ExerciseAttempt
@@ -69,7 +70,6 @@ def is_to_do(result: CheckResult) -> bool:
     return result.finding is not None and result.finding.is_to_do
 
 
-LONGEST_MESSAGE = 1000  # characters; a sentence that quotes more than it should ends here
 MOST_MISTAKES = 20
 
 
@@ -91,8 +91,7 @@ class Verdict:
     isolation: str = "none"
 
     def __post_init__(self) -> None:
-        if len(self.message) > LONGEST_MESSAGE:
-            self.message = self.message[: LONGEST_MESSAGE - 1] + "…"
+        self.message = short(self.message)
         self.mistakes = self.mistakes[:MOST_MISTAKES]
 
     def row(self) -> dict:

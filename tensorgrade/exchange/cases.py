@@ -11,8 +11,10 @@ A case is written once, as a function of an attempt and a source of seeded numbe
 reference), on every mistake (its fingerprint) and on every learner's attempt.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TypedDict, Unpack
 
 import torch
@@ -94,9 +96,14 @@ Gradient = torch.Tensor | tuple[torch.Tensor, ...] | None
 
 
 class Recorder:
-    """Stands where an attempt will stand, and writes down what it is asked."""
+    """Stands where an attempt will stand, and writes down what it is asked.
 
-    def __init__(self) -> None:
+    seeds: what is set in the attempt's process where an author writes a seed. Learner code can
+    read it there, so on hidden cases it is another number, from which nothing else follows.
+    """
+
+    def __init__(self, seeds: Callable[[int], int] = int) -> None:
+        self.seeds = seeds
         self.steps: list[dict] = []
         self.tensors: dict[str, torch.Tensor] = {}
 
@@ -111,9 +118,8 @@ class Recorder:
     ) -> "RecordedObject":
         """Make an object of a class of the attempt (or of the stand-ins, where `given`)."""
         handle = f"object{sum(step['verb'] == 'construct' for step in self.steps)}"
-        self.step(
-            "construct", arguments, name=name, given=given, seed=seed, dtype=dtype, handle=handle
-        )
+        settings = {"name": name, "given": given, "dtype": dtype, "seed": self.seeds(seed)}
+        self.step("construct", arguments, handle=handle, **settings)
         return RecordedObject(self, handle)
 
     def call(
@@ -143,8 +149,9 @@ class Recorder:
         result: str,
     ) -> None:
         """A call of what `target` says: a name, or an object and the path of a part of it."""
-        settings = {**target, "gradient": self.gradient_keys(gradient, result)}
-        self.step("call", arguments, **settings, watch=watch, seed=seed, handle=result)
+        settings: dict = {**target, "gradient": self.gradient_keys(gradient, result)}
+        settings |= {"watch": watch, "seed": self.seeds(seed)}
+        self.step("call", arguments, **settings, handle=result)
 
     def gradient_keys(self, gradient: Gradient, result: str) -> list[str] | None:
         """The names under which the gradients are sent; None where none is asked for."""
@@ -212,23 +219,34 @@ def record(
     write: Callable[[Recorder, Draw], None],
     seed: int,
     dtype: torch.dtype = torch.float64,
+    hidden: bool = False,
     **settings: Unpack[CaseSettings],
 ) -> Case:
     """The case that `write(attempt, draw)` writes.
 
-    Its numbers depend on the seed, the exercise and the case's name, and on no other case.
+    Its numbers depend on the seed, the exercise and the case's name, and on no other case. On a
+    hidden case so do the seeds that its steps set.
     """
-    recorder = Recorder()
+
+    def own_seed(written: int) -> int:
+        return seed_for(seed, exercise, name, "seed", written)
+
+    recorder = Recorder(own_seed if hidden else int)
     write(recorder, Draw(seed_for(seed, exercise, name), dtype))
     return Case(exercise, name, tuple(recorder.steps), recorder.tensors, **settings)
 
 
-def seed_for(*parts: object) -> int:
-    """A seed out of several words: FNV-1a, since Python's own hash differs from run to run."""
-    value = 0xCBF29CE484222325
-    for byte in "/".join(map(str, parts)).encode():
-        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
-    return value >> 1
+def seed_for(master: int, *purpose: str | int) -> int:
+    """A seed of 63 bits for one purpose. Whoever knows it learns nothing of master or of others.
+
+    That holds for a master that cannot be guessed: the hash is public, the key is all the secret.
+
+    >>> seed_for(1, "mean", "a/1") == seed_for(1, "mean/a", "1")
+    False
+    """
+    key = blake2b(str(master).encode()).digest()
+    digest = blake2b(json.dumps(purpose).encode(), digest_size=8, key=key).digest()
+    return int.from_bytes(digest, "big") >> 1
 
 
 def spoken(case: Case) -> str:

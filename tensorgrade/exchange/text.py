@@ -1,6 +1,7 @@
 """Text that somebody else wrote, made fit to be shown."""
 
 LONGEST_TEXT = 500
+LONGEST_MESSAGE = 300
 
 
 def printable(text: str) -> str:
@@ -11,3 +12,16 @@ def printable(text: str) -> str:
     """
     cut = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in cut)
+
+
+def short(text: str, most: int = LONGEST_MESSAGE) -> str:
+    """A text of at most so many characters, cut after a word.
+
+    >>> short("not the right values", 10)
+    'not the …'
+    """
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    words, space, _ = cut.rpartition(" ")
+    return (words + space if len(words) > most // 2 else cut) + "…"

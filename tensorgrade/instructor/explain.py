@@ -177,7 +177,9 @@ def print_nearest(console: Console, explanation: Explanation) -> None:
     """The known mistakes that match on most cases, and where they do not."""
     part = explanation.part
     fingerprints, own = part.attempt.fingerprints, part.attempt.own.signatures
-    near_ones = [near for near in nearly(part.name, part.seen, fingerprints, own) if near.matched]
+    near_ones = [
+        near for near in nearly(part.name, part.claimed, fingerprints, own) if near.matched
+    ]
     title = "Nearest known mistakes" if near_ones else "No known mistake comes near it"
     console.print(Text(f"\n{title}", "bold"))
     for near in near_ones:

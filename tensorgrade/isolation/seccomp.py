@@ -1,7 +1,9 @@
 """Builds the filter on system calls that locked-in children run under.
 
 Calls that a library may try without harm are refused with an error it can live with. Calls
-that nobody makes by accident end the process, so that the result says `killed`.
+that nobody makes by accident end the process, so that the result says `killed`. The stream to the
+trusted side is read and written like a file: nothing is asked of it as a socket, which would tell
+who holds its other end (SO_PEERCRED, and SO_PEERPIDFD even gives a handle on that process).
 """
 
 import errno
@@ -11,12 +13,17 @@ from typing import Any
 
 REFUSED = """
     socket socketpair connect bind listen accept accept4 sendto sendmsg sendmmsg recvmsg recvmmsg
+    recvfrom getsockopt setsockopt getsockname getpeername shutdown
     fork vfork execve execveat kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo
     memfd_create memfd_secret shmget shmat shmctl msgget semget mq_open inotify_init inotify_init1
     fanotify_init pidfd_open pidfd_getfd pidfd_send_signal setpriority sched_setscheduler
     sched_setattr sched_setparam sched_setaffinity ioprio_set mbind migrate_pages move_pages
     set_mempolicy vmsplice splice tee setuid setgid setresuid setresgid setreuid setregid setgroups
-    setfsuid setfsgid capset personality syslog quotactl setsid setpgid process_madvise
+    setfsuid setfsgid capset personality syslog quotactl quotactl_fd setsid setpgid process_madvise
+    process_mrelease kcmp get_robust_list lookup_dcookie set_mempolicy_home_node semop semtimedop
+    msgsnd msgrcv shmdt mq_timedsend mq_timedreceive mq_notify inotify_add_watch fanotify_mark
+    mknod mknodat sync syncfs io_setup io_submit io_getevents io_pgetevents io_cancel io_destroy
+    statmount listmount listns lsm_set_self_attr mlockall remap_file_pages uselib ustat sysfs
 """.split()
 DEADLY = """
     ptrace process_vm_readv process_vm_writev mount umount2 pivot_root move_mount open_tree fsopen
@@ -50,6 +57,7 @@ def call_filter() -> bytes:
     add_clone_rules(rules, refuse, pyseccomp)
     for request in TERMINAL_INPUT:
         rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
+    rules.add_rule(refuse, "prlimit64", pyseccomp.Arg(0, pyseccomp.NE, 0))  # other processes
     return exported(rules)
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 import torch
 
 from ..exchange.observation import CaughtError
+from ..exchange.text import short
 
 
 class Kind(StrEnum):
@@ -52,6 +53,10 @@ class Diagnosis:
     error: CaughtError | None = None
     remarks: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """What a learner's process claims may quote itself without end."""
+        object.__setattr__(self, "problem", short(self.problem))
+
 
 @dataclass(frozen=True)
 class PublicDiagnosis(Diagnosis):
@@ -91,7 +96,7 @@ class Finding:
     def message(self) -> str:
         """One plain sentence: the ideas that are wrong, or else what was seen."""
         if self.mistakes:
-            return " ".join(self.mistakes.values())
+            return sentence(" ".join(self.mistakes.values()))
         return sentence(": ".join([self.diagnosis.problem, *self.diagnosis.remarks[:1]]))
 
     @property
@@ -101,11 +106,11 @@ class Finding:
 
 
 def sentence(text: str) -> str:
-    """A capital letter in front and a full stop behind.
+    """A capital letter in front and a full stop behind; never longer than a message may be.
 
     >>> sentence("it loops")
     'It loops.'
     """
     text = " ".join(text.split())
     text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", "!", "…")) else text + "."
+    return short(text if text.endswith((".", "?", "!", "…")) else text + ".")

@@ -24,7 +24,7 @@ def remarks(
         return ()
     sentences = [not_numbers(actual, expected)]
     if not sentences[0]:
-        sentences += [sums(actual, expected), echoes(case, actual)]
+        sentences += [sums(actual, expected, 2 if hidden else 4), echoes(case, actual)]
         if not hidden:
             sentences += [ratios(case, actual, expected), reordered(actual, expected)]
     return tuple(filter(None, sentences))
@@ -63,8 +63,10 @@ def only_first(rows: torch.Tensor) -> bool:
     return bool(rows[..., 0].all()) and not bool(rows[..., 1:].any())
 
 
-def sums(actual: torch.Tensor, expected: torch.Tensor) -> str:
+def sums(actual: torch.Tensor, expected: torch.Tensor, digits: int = 4) -> str:
     """A sentence, or nothing. Of the expected values only this is used: do their rows sum to 1?
+
+    digits: of the numbers said. A learner's result is whatever he likes, a hidden input too.
 
     >>> even = torch.full((2, 4), 0.25)
     >>> sums(torch.full((2, 4), 0.5), even)
@@ -74,7 +76,7 @@ def sums(actual: torch.Tensor, expected: torch.Tensor) -> str:
         return ""
     if sums_to_one(actual, -1):
         return "it has negative entries" if bool((actual < 0).any()) else ""
-    return what_sums_to_one(actual) or sizes_of_sums(actual)
+    return what_sums_to_one(actual) or sizes_of_sums(actual, digits)
 
 
 def sums_to_one(tensor: torch.Tensor, dim: int) -> bool:
@@ -91,15 +93,26 @@ def what_sums_to_one(actual: torch.Tensor) -> str:
     return ""
 
 
-def sizes_of_sums(actual: torch.Tensor) -> str:
+def sizes_of_sums(actual: torch.Tensor, digits: int) -> str:
     """How large the sums are instead."""
     totals = actual.double().sum(dim=-1)
     least, most = float(totals.min()), float(totals.max())
+    low, high = (spoken_sum(total, digits) for total in (least, most))
     if actual.ndim <= 1:
-        return f"its entries sum to {least:.4g}, not to 1"
+        return f"its entries sum to {low}, not to 1"
     if most - least < CLOSE:
-        return f"every row sums to {least:.4g}, not to 1"
-    return f"its rows do not sum to 1, but to something between {least:.4g} and {most:.4g}"
+        return f"every row sums to {low}, not to 1"
+    return f"its rows do not sum to 1, but to something between {low} and {high}"
+
+
+def spoken_sum(total: float, digits: int) -> str:
+    """A sum that is not 1.
+
+    >>> spoken_sum(1.004, 4), spoken_sum(1.004, 2)
+    ('1.004', 'nearly 1')
+    """
+    text = f"{total:.{digits}g}"
+    return "nearly 1" if text == "1" else text
 
 
 def echoes(case: Case, actual: torch.Tensor) -> str:

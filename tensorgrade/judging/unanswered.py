@@ -6,8 +6,10 @@ from difflib import get_close_matches
 
 from ..exchange.cases import Case, spoken
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
+from ..exchange.text import short
 from .diagnosis import Diagnosis, Kind
 from .judged import JudgedAttempt
+from .sayable import UNSAID
 
 # A stand-in for another chapter is made by the runner, in no file.
 STANDS_ALONE = (
@@ -19,6 +21,7 @@ ENDS = {
     "did something that is not allowed",
     Outcome.UNREACHED: "not tried, since an earlier call of this exercise never came back",
 }
+LONGEST_LINE = 90
 Place = Callable[[int], str]  # what a line of the learner's file is called
 
 
@@ -46,8 +49,8 @@ def why_it_raised(
 
 def raised(error: CaughtError, place: Place) -> str:
     """One sentence about an error, with the learner's own line and what often lies behind it."""
-    text = f": {error.text}" if error.text else ""
-    at = f" ({place(error.line)}: `{error.source}`)" if error.line else ""
+    text = f": {error.text}" if error.text not in ("", UNSAID) else ""
+    at = f" ({place(error.line)}: `{short(error.source, LONGEST_LINE)}`)" if error.line else ""
     return f"{error.type}{text}{at}{often(error)}"
 
 

@@ -94,7 +94,7 @@ def sentence(seen: DropoutBehaviour, p: float) -> str:
     if abs(seen.scale - 1) < 1e-3:
         return "the kept entries are not scaled up, so their expected value shrinks"
     if abs(seen.scale * (1 - p) - 1) >= 1e-3:
-        return f"the kept entries are scaled by {seen.scale:.3g}, which does not keep the mean"
+        return f"the kept entries are scaled by {seen.scale:.2g}, which does not keep the mean"
     return f"a share of {seen.zeros:.2f} of the entries is dropped although p is {p}"
 
 

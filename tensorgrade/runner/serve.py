@@ -1,4 +1,4 @@
-"""Answers the trusted side's requests over a stream: first `load`, then any number of `run`.
+"""Answers the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 Of files that are still to be read, `load` first answers with the text that it found in them,
 before a line of it has run, and then with what came of loading it. `read` and `parts` run nothing.
@@ -32,8 +32,7 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
                 case_runner, reply = load(request, source)
                 send(writer, pack(reply))
         else:
-            for case in request["cases"]:
-                send(writer, run(case_runner, case, tensors))
+            send(writer, run(case_runner, request, tensors))
 
 
 def read(
@@ -106,7 +105,5 @@ def install_given(given: dict[str, str]) -> dict:
 
 def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
     """One case's reply, under the id that it was asked with."""
-    prefix = case["id"] + "/"
-    own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-    header, results = case_runner.run_case(case["steps"], own)
+    header, results = case_runner.run_case(case["steps"], tensors)
     return pack({"id": case["id"], **header}, results)

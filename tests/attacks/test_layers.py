@@ -45,6 +45,12 @@ UNCOVER = LIBC + "if libc.umount2(b'/proc', 2) == 0: ACHIEVED = os.listdir('/pro
 FORK = "import os\nACHIEVED = os.fork() or os._exit(0)\n"
 HOARD = "import os\nACHIEVED = [os.memfd_create(str(n)) for n in range(20)]\n"
 OPEN_PARENT = "import os\nACHIEVED = os.open(f'/proc/{os.getppid()}/mem', os.O_RDONLY)\n"
+SO_PEERPIDFD = 77
+ASK_STREAM = LIBC + (
+    "found, size = ctypes.c_int(), ctypes.c_uint(4)\n"
+    f"asked = 3, 1, {SO_PEERPIDFD}, ctypes.byref(found), ctypes.byref(size)\n"
+    "if libc.getsockopt(*asked) == 0: ACHIEVED = True\n"
+)
 OWN_NAMESPACE = LIBC + "if libc.unshare(0x10000000) == 0: ACHIEVED = True\n"
 
 
@@ -96,6 +102,7 @@ ATTACKS = {
     "hoard anonymous files": (HOARD,),
     "open the warm process's memory": (OPEN_PARENT,),
     "be root of a namespace": (OWN_NAMESPACE,),
+    "get hold of who asks": (ASK_STREAM,),
 }
 OFF = {
     "read the answers": ("bubblewrap", "landlock"),
@@ -110,6 +117,7 @@ OFF = {
     "hoard anonymous files": ("seccomp",),
     "open the warm process's memory": ("parent", "pid", "mount", "privileges", "landlock"),
     "be root of a namespace": ("seccomp",),
+    "get hold of who asks": ("seccomp",),
 }
 
 

@@ -1,6 +1,7 @@
 """A verdict stays small, whatever it quotes."""
 
-from tensorgrade.attempts.verdict import LONGEST_MESSAGE, MOST_MISTAKES, Verdict
+from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
+from tensorgrade.exchange.text import LONGEST_MESSAGE
 
 
 def verdict(message: str, mistakes: list[str]) -> Verdict:

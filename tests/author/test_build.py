@@ -88,6 +88,12 @@ def test_a_missing_hint_point_or_mistake_is_found(project):
     )
 
 
+def test_a_seed_that_can_be_guessed_is_found(project):
+    assert checks.guessable_seed(project.course) == []
+    said = checks.guessable_seed(replace(project.course, seed=20261101))
+    assert len(said) == 1 and "can be guessed" in said[0]
+
+
 def test_a_stray_file_is_found(copy):
     (copy.exercises / "notes.txt").write_text("mine")
     (copy.graders / "references" / "old.safetensors").write_bytes(b"")

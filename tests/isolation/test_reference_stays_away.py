@@ -12,7 +12,9 @@ from tensorgrade.isolation.warm_process import ENVIRONMENT, WarmProcess
 CHAPTER = "ch3_causal_attention"
 WRONG = """
 import os, torch
+SEEN = []
 def causal_attention_weights(attn_scores, d_k):
+    SEEN.append(attn_scores)  # each case comes by itself, and goes when the next one comes
     return torch.zeros_like(attn_scores)
 """
 

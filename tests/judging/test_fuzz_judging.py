@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
+from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.runner.messages import BadMessage, pack
 from tensorgrade.sources.submission import Source
 
@@ -119,6 +120,7 @@ def test_any_reply_gets_a_verdict(grader, chapter):
         verdicts = grader.judge("x", grader.maker.attempt_from(chapter, backend))
         assert [v.exercise for v in verdicts] == names
         assert all(0 <= v.points <= v.max_points and v.message.isprintable() for v in verdicts)
+        assert all(len(v.message) <= LONGEST_MESSAGE for v in verdicts)
 
     judged()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MethodType, SimpleNamespace
 
 from ...attempts.in_process import InProcess
-from ...course import Chapter
+from ...course import Chapter, Course
 from ...judging.checks import Checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...project import Project
@@ -17,6 +17,7 @@ from ..building.script import Script, read_script
 from ..recording.casebook import recorded_cases
 
 FEWEST_HINTS = 2
+SMALLEST_SEED = 1 << 64
 
 
 def complaints(project: Project, files: list[Derived]) -> list[str]:
@@ -24,12 +25,24 @@ def complaints(project: Project, files: list[Derived]) -> list[str]:
     found = [
         f"{file.path.relative_to(project.root)} is stale" for file in files if not file.fresh()
     ]
+    found += guessable_seed(project.course)
     for chapter in with_hints(project).chapters:
         script = read_script(project.solution(chapter.name))
         found += chapter_complaints(project, chapter, script)
         for exercise in chapter.exercises:
             found += missing_groups(project, chapter.name, exercise.name)
     return found + strays(project, files)
+
+
+def guessable_seed(course: Course) -> list[str]:
+    """A sentence where the seed is one that could be found by trying.
+
+    Learner code sees numbers that are derived from it. Whoever tries out all short seeds until one
+    gives those numbers has every hidden case.
+    """
+    if course.seed is not None and course.seed >= SMALLEST_SEED:
+        return []
+    return ["course_config.py: the seed can be guessed; take one of 20 digits or more, at random"]
 
 
 def chapter_complaints(project: Project, chapter: Chapter, script: Script) -> list[str]:

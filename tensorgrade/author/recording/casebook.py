@@ -22,7 +22,7 @@ class WrittenCase:
     dtype: torch.dtype = torch.float64
     settings: dict = field(default_factory=dict)
 
-    def recorded(self, exercise: str, seed: int) -> Case:
+    def recorded(self, exercise: str, seed: int, hidden: bool = False) -> Case:
         """The case with its numbers drawn."""
 
         def write(recorder: Recorder, draw: Draw) -> None:
@@ -30,7 +30,7 @@ class WrittenCase:
             for step in self.steps:
                 writer.take(step)
 
-        return record(exercise, self.name, write, seed, self.dtype, **self.settings)
+        return record(exercise, self.name, write, seed, self.dtype, hidden, **self.settings)
 
 
 def case(
@@ -50,10 +50,9 @@ def shown(name: str, *steps: Step | Write, **settings: Any) -> WrittenCase:
 
 @dataclass(frozen=True)
 class Pick:
-    """Chooses sizes: learners never see hidden cases' shapes. seed: for what starts at random."""
+    """Chooses sizes: learners never see hidden cases' shapes."""
 
     hidden: bool
-    seed: int
 
     def __call__(self, *, public: Sizes, hidden: Sizes) -> Sizes:
         return hidden if self.hidden else public
@@ -61,7 +60,7 @@ class Pick:
 
 def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
     """The cases of an exercise as its grader file says them, for graders or for learners."""
-    pick = Pick(hidden, (project.course.seed if hidden else None) or PUBLIC_SEED)
-    written = project.grader(chapter, exercise).cases(pick)
+    seed = (project.course.seed if hidden else None) or PUBLIC_SEED
+    written = project.grader(chapter, exercise).cases(Pick(hidden))
     kept = [one for one in written if not (hidden and one.settings.get("shown"))]
-    return [one.recorded(exercise, pick.seed) for one in kept]
+    return [one.recorded(exercise, seed, hidden) for one in kept]

@@ -10,3 +10,7 @@ def attention_scores(query, inputs):
 
 def softmax(x, dim=-1):
     raise KeyError("[bold red]TOKEN[/] {{ TOKEN }} ${TOKEN}")
+
+
+def context_vector(query, inputs):
+    raise ValueError("<script>alert('TOKEN')</script>")  # the line itself is told

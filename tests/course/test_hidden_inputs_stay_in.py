@@ -1,0 +1,234 @@
+"""Learner code sees hidden inputs. Whatever it does to tell them, they reach no row.
+
+The same attempts arrive once the rule about what may be said is off, so that they prove something.
+"""
+
+import json
+
+import pytest
+
+from tensorgrade.judging.sayable import Sayable
+from tensorgrade.sources.handins import Handin
+
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+PRELUDE = """
+import sys, types, warnings
+import torch
+from torch import nn
+
+def digits(number):
+    return "".join(c for c in f"{abs(float(number)):.9f}" if c.isdigit())
+
+def letters(number):
+    return "k" + "".join("abcdefghij"[int(c)] for c in digits(number))
+
+def forge(**told):
+    serve = sys.modules["runner.serve"]
+    honest = serve.pack
+    def forged(header, tensors=None):
+        serve.pack = honest
+        return honest(header | told, tensors)
+    serve.pack = forged
+
+def error(**told):
+    plain = {"type": "ValueError", "text": "", "line": 3, "source": "", "function": "", "kinds": []}
+    return {"error": plain | told}
+
+SEEN = []
+"""
+SCORES = """
+def attention_scores(query, inputs):
+    secret = query[0]
+"""
+# What stands in the function, once the secret is known.
+SAID_BY_SCORES = [
+    "raise ValueError(digits(secret))",
+    "raise ValueError(letters(secret))",
+    "raise ValueError(' '.join(digits(secret)))",
+    "raise KeyError(letters(secret))",
+    "raise KeyError(float(secret))",
+    "raise NotImplementedError(letters(secret))",
+    "raise SyntaxError(letters(secret), (letters(secret), 3, 1, letters(secret)))",
+    "raise type('E' + letters(secret), (Exception,), {})()",
+    "raise type('E', (Exception,), {'__str__': lambda self: letters(secret)})()",
+    "raise type(letters(secret), (NotImplementedError,), {})()",
+    "assert False, letters(secret)",
+    "assert not inputs, inputs",
+    "torch._assert(False, letters(secret))",
+    "{}[letters(secret)]",
+    "int(letters(secret))",
+    "float(letters(secret))",
+    "getattr(query, letters(secret))",
+    "getattr(nn.Module(), letters(secret))",
+    "getattr(torch, letters(secret))",
+    "getattr(type(letters(secret), (), {})(), 'shape')",
+    "eval(letters(secret))",
+    "compile(letters(secret) + ' = = 1', letters(secret), 'exec')",
+    "__import__(letters(secret))",
+    "attention_scores(**{letters(secret): 1})",
+    "exec('def {0}(): raise NotImplementedError\\n{0}()'.format(letters(secret)))",
+    "exec('def {0}(): raise ValueError(\"{0}\")\\n{0}()'.format(letters(secret)))",
+    "torch.zeros(2)[int(digits(secret))]",
+    "torch.zeros(1, int(digits(secret)[:7])) @ torch.zeros(1, 1)",
+    "torch.zeros(3).view([int(c) for c in digits(secret)])",
+    "torch.zeros(3).sum(int(digits(secret)[:9]))",
+    "sys.exit(digits(secret))",
+    "return letters(secret)",
+    "return digits(secret)",
+    "return float(secret)",
+    "return int(digits(secret))",
+    "return {letters(secret): 1}",
+    "return {digits(secret): 1}",
+    "return {c + str(n): 1 for n, c in enumerate(digits(secret))}",
+    "return [int(c) for c in digits(secret)]",
+    "return [[int(c)] for c in digits(secret)]",
+    "return (float(secret), letters(secret))",
+    "return type(letters(secret), (), {})()",
+    "return torch.empty(0, int(digits(secret)[:9]))",
+    "return torch.empty([0, *(int(c) for c in digits(secret))])",
+    "return torch.zeros(int(digits(secret)[:6]), dtype=torch.bool)",
+    "return torch.zeros_like(inputs[:, 0]) + secret",
+    "forge(**error(text=letters(secret)))",
+    "forge(**error(type=letters(secret)))",
+    "forge(**error(type=letters(secret), kinds=[letters(secret), 'Exception']))",
+    "forge(**error(source=letters(secret)))",
+    "forge(**error(line=int(digits(secret)[:6])))",
+    "forge(**error(function=letters(secret), type='NotImplementedError', line=4))",
+    "forge(**error(missing=letters(secret)))",
+    "forge(**error(verb=letters(secret)))",
+    "forge(values={'result': {'type': letters(secret), 'json': None}})",
+    "forge(values={'result': {'type': letters(secret) + ' tensor', 'json': None}})",
+    "forge(values={'result': {'type': 'float', 'json': letters(secret)}})",
+    "forge(values={letters(secret): {'type': 'float', 'json': 1}})",
+    "forge(facts={'result': {'changed': [letters(secret)]}})",
+    "forge(facts={letters(secret): {'changed': ['query']}})",
+    "forge(facts={'result': {'changed': [[letters(secret)] * 9]}})",
+    "forge(facts={'load': {'missing': [letters(secret)]}})",
+    "forge(facts={'load': {'misshapen': {'query': [int(digits(secret))]}}})",
+    "print(letters(secret)); sys.stderr.write(letters(secret))",
+    "warnings.warn(letters(secret))",
+]
+MODULE = """
+class SelfAttention_v2(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        if SEEN:
+            {instruction}
+
+    def forward(self, x):
+        SEEN.append(x[0, 0])
+        scores = self.W_query(x) @ self.W_key(x).T
+        return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1) @ self.W_value(x)
+"""
+SAID_BY_MODULE = [
+    "setattr(self, letters(SEEN[0]), nn.Parameter(torch.ones(1)))",
+    "[setattr(self, letters(x), nn.Parameter(torch.ones(1))) for x in SEEN]",
+    "del self.W_query; setattr(self, letters(SEEN[0]), nn.Linear(1, 1))",
+    "self.W_query = nn.Linear(1, int(digits(SEEN[0])[:6]))",
+    "raise ValueError(letters(SEEN[0]))",
+    "self.W_key = letters(SEEN[0])",
+]
+FIVE = 5  # characters in a row of a number, that say it has come through
+
+
+def rows_of(grader, chapter: str, code: str) -> str:
+    """All that grading a file says, as one text."""
+    handin = Handin("somebody", chapter, f"{chapter}.py", (PRELUDE + code).encode())
+    return json.dumps([verdict.row() for verdict in grader.grade(handin)], ensure_ascii=False)
+
+
+def arrived(grader, chapter: str, exercise: str, said: str) -> list[str]:
+    """Pieces of hidden inputs, as digits or as letters, that stand in what was said."""
+    references, _ = grader.maker.stored(chapter)
+    numbers = {
+        abs(float(number))
+        for case, _ in references.of(exercise)
+        for tensor in case.tensors.values()
+        for number in tensor.flatten().tolist()
+        if abs(number) < 1e3
+    }
+    digits = {"".join(filter(str.isdigit, f"{number:.9f}")) for number in numbers}
+    pieces = {d[n : n + FIVE] for d in digits for n in range(len(d) - FIVE + 1)}
+    pieces = {piece for piece in pieces if len(set(piece)) > 2}  # 0.60000 is no secret
+    letters = {"".join("abcdefghij"[int(c)] for c in piece) for piece in pieces}
+    apart = {mark.join(piece) for piece in pieces for mark in (" ", ", ", "×")}
+    return [piece for piece in pieces | letters | apart if piece in said]
+
+
+def scores(instruction: str) -> str:
+    return f"{SCORES}    {instruction}\n    return inputs @ query\n"
+
+
+@pytest.mark.parametrize("instruction", SAID_BY_SCORES)
+def test_a_function_cannot_tell_its_hidden_inputs(grader, instruction):
+    said = rows_of(grader, CH1, scores(instruction))
+    assert arrived(grader, CH1, "attention_scores", said) == [], said
+
+
+@pytest.mark.parametrize("instruction", SAID_BY_MODULE)
+def test_a_module_cannot_tell_the_inputs_of_earlier_cases(grader, instruction):
+    said = rows_of(grader, CH2, MODULE.replace("{instruction}", instruction))
+    assert arrived(grader, CH2, "SelfAttention_v2", said) == [], said
+
+
+def test_numbers_in_remarks_are_no_inputs(grader):
+    """Sums of rows and a dropout's factor are the learner's to choose."""
+    code = "def softmax(x, dim=-1):\n    return torch.zeros_like(x) + x.flatten()[0].abs()\n"
+    assert arrived(grader, CH1, "softmax", rows_of(grader, CH1, code)) == []
+    code = "def inverted_dropout(attn_weights, p, training=True):\n"
+    code += "    keep = torch.rand_like(attn_weights) >= p\n"
+    code += (
+        "    return attn_weights * keep * attn_weights[0, 0] * 3 if training else attn_weights\n"
+    )
+    assert arrived(grader, CH3, "inverted_dropout", rows_of(grader, CH3, code)) == []
+
+
+def test_the_attempts_are_real(grader, monkeypatch):
+    """Without the rule most of them arrive: it is the rule that stops them."""
+    monkeypatch.setattr(Sayable, "observation", lambda self, observed: observed)
+    came = [
+        instruction
+        for instruction in SAID_BY_SCORES
+        if arrived(grader, CH1, "attention_scores", rows_of(grader, CH1, scores(instruction)))
+    ]
+    assert len(came) >= len(SAID_BY_SCORES) // 2, came
+
+
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        ("return inputs @ quary", "NameError: name 'quary' is not defined (line 1"),
+        (
+            "return inputs @ query.unsqueeze(0)",
+            "mat1 and mat2 shapes cannot be multiplied (6x3 and 1x3)",
+        ),
+        ("return inputs.dott(query)", "'Tensor' object has no attribute 'dott'"),
+        ("return torch.doot(query, inputs)", "module 'torch' has no attribute 'doot'"),
+        ("return inputs[99] @ query", "index 99 is out of bounds for dimension 0 with size"),
+        ("return inputs.view(7, 7, 7)", "shape '[7, 7, 7]' is invalid for input of size"),
+        ("return inputs + query[:-1]", "must match the size of tensor b ("),
+        ("return query * None", "unsupported operand type(s) for *: 'Tensor' and 'NoneType'"),
+        ("scores[0] = 1; scores = 2", "cannot access local variable 'scores' where"),
+        ("return {}['scores']", "KeyError: 'scores'"),
+        ("raise ValueError('in my own words')", "ValueError: in my own words (line 1"),
+        ("raise ValueError(f'it is {query}')", "ValueError (line 1: `raise ValueError(f'it is"),
+        ("raise MyOwnError", "MyOwnError (line 1"),
+    ],
+)
+def test_honest_errors_say_as_much_as_ever(grader, body, said):
+    code = "def attention_scores(query, inputs):\n    " + body
+    source = f"import torch\nclass MyOwnError(Exception): pass\n{code}\n"
+    handin = Handin("somebody", CH1, f"{CH1}.py", source.encode())
+    message = grader.grade(handin)[0].message.replace("line 4", "line 1")
+    assert said in message and "…" not in message.replace("…`", "`"), message
+
+
+def test_another_text_on_public_cases_is_not_enough(grader):
+    """The public cases run in a fresh process: what was seen on hidden ones is not there."""
+    road = "SEEN.append(letters(secret)); raise ValueError(SEEN[0])"
+    said = rows_of(grader, CH1, scores(road))
+    assert "ValueError (line" in said and arrived(grader, CH1, "attention_scores", said) == []

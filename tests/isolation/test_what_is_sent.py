@@ -1,0 +1,126 @@
+"""All that a child is ever sent of a chapter: its cases one by one, and no way to another one."""
+
+import json
+import re
+import struct
+
+import pytest
+
+from tensorgrade.attempts.in_child import Requests
+from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
+from tensorgrade.exchange.cases import Case, seed_for
+from tensorgrade.isolation.warm_process import Child
+from tensorgrade.runner.messages import unpack
+from tensorgrade.sources.handins import Handin
+
+CHAPTERS = (
+    "ch1_simplified_attention",
+    "ch2_self_attention",
+    "ch3_causal_attention",
+    "ch4_multi_head_attention",
+)
+DIGITS = {10: r"[0-9]+", 16: r"[0-9a-f]+"}
+SEEDS_IN_STEPS = (0, 1, 2, 123, 789)  # what authors write
+
+
+def hidden_cases(project, chapter: str) -> list[Case]:
+    """Every hidden case of a chapter, drawn anew."""
+    exercises = project.course.chapter(chapter).exercises
+    return [
+        case
+        for exercise in exercises
+        for case in recorded_cases(project, chapter, exercise.name, hidden=True)
+    ]
+
+
+def integers_in(value: object) -> set[int]:
+    """All whole numbers in JSON, and texts that are one (in hex too)."""
+    if isinstance(value, dict):
+        return {n for part in (*value, *value.values()) for n in integers_in(part)}
+    if isinstance(value, list):
+        return {n for part in value for n in integers_in(part)}
+    if isinstance(value, str):
+        return {int(value, base) for base in (10, 16) if re.fullmatch(DIGITS[base], value)}
+    return {value} if isinstance(value, int) else set()
+
+
+def seeds_in(case: Case) -> set[int]:
+    """The seeds that a case's steps set in the learner's process."""
+    return {step["seed"] for step in case.steps if "seed" in step}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_number_sent_leads_to_another_case(project, chapter):
+    master, cases, requests = project.course.seed, hidden_cases(project, chapter), Requests()
+    sent = [requests.of(case).message for case in cases]
+    low, high = master % 2**64, master >> 64
+    spelled = [
+        str(master).encode(),
+        f"{master:x}".encode(),
+        *(struct.pack("<Q", n) for n in (low, high)),
+    ]
+    numbers = [integers_in(unpack(message)[0]) for message in sent]
+    own = [{seed_for(master, c.exercise, c.name), *seeds_in(c)} for c in cases]
+    assert any(seeds_in(case) for case in cases)
+    for message, seen in zip(sent, numbers, strict=True):
+        assert master not in seen and not any(text in message for text in spelled)
+        # The numbers of the inputs come from a seed that is not sent at all.
+        assert not seen & {seed_for(master, case.exercise, case.name) for case in cases}
+    # With all that was sent, and the public functions and names, no seed comes out.
+    known = set().union(*numbers, {PUBLIC_SEED})
+    secret = set().union(*own)
+    for case in cases:
+        names = case.exercise, case.name
+        for number in known:
+            made = {seed_for(number, *names)}
+            made |= {seed_for(number, *names, "seed", written) for written in SEEDS_IN_STEPS}
+            assert not made & secret
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_two_cases_share_no_seed(project, chapter):
+    cases = hidden_cases(project, chapter)
+    seeds = [seed for case in cases for seed in seeds_in(case)]
+    assert len(seeds) == len(set(seeds)) and min(seeds) > 2**32
+
+
+def test_an_authors_seeds_stay_apart_and_alike(project):
+    """`dropped` and `again` differ; a public case keeps the seed that the lesson speaks of."""
+    chapter, exercise = "ch3_causal_attention", "inverted_dropout"
+    for hidden in (True, False):
+        case = recorded_cases(project, chapter, exercise, hidden)[0]
+        seeds = [step["seed"] for step in case.steps]
+        assert len(set(seeds)) == 3 and (seeds == [0, 1, 2]) is not hidden
+    again = recorded_cases(project, chapter, exercise, True)[0]
+    assert [step["seed"] for step in again.steps] != seeds
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkeypatch, chapter):
+    wire: list[tuple[str, bytes]] = []
+    send, receive = Child.send, Child.receive
+
+    def seen_send(self, message, seconds):
+        wire.append(("sent", message))
+        return send(self, message, seconds)
+
+    def seen_receive(self, *arguments):
+        wire.append(("got", b""))
+        return receive(self, *arguments)
+
+    monkeypatch.setattr(Child, "send", seen_send)
+    monkeypatch.setattr(Child, "receive", seen_receive)
+    source = project.solution(chapter).read_bytes()
+    verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", source))
+    assert {verdict.status for verdict in verdicts} == {"passed"}
+    references, _ = grader.maker.stored(chapter)
+    cases = [case for case, _ in references.entries]
+    assert [way for way, _ in wire] == ["sent", "got"] * (1 + len(cases))
+    sent = [unpack(message) for way, message in wire if way == "sent"][1:]
+    for case, (header, tensors) in zip(cases, sent, strict=True):
+        assert set(header) == {"do", "id", "steps"} and set(tensors) == set(case.tensors)
+        said = json.dumps(header) + " ".join(tensors)
+        assert case.name not in said and case.id not in said and f"{case.group}/" not in said
+        # The exercise is named where it is called, and nowhere else.
+        assert said.count(case.exercise) == sum(s.get("name") == case.exercise for s in case.steps)
+    assert len({header["id"] for header, _ in sent}) == len(cases)
