@@ -76,6 +76,8 @@ class Attempt:
     def told(self, claimed: Seen) -> Seen:
         """What was seen on a case, as far as it may be told; on public cases that is all."""
         case, expected, observed = claimed
+        if observed.status != Outcome.ANSWERED:
+            return claimed  # nothing was said
         error = observed.error
         if not self.references.hidden:
             return claimed._replace(
