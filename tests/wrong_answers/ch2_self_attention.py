@@ -32,10 +32,7 @@ def of_any(projection: str, made: str, weight: str) -> dict:
             (SOFTMAX, f"{SOFTMAX}\n        values = values.detach() if self.training else values")
         ],
         "learns_with_its_input_alone": [
-            (
-                projection,
-                f"torch.set_grad_enabled(x.requires_grad)\n        {projection}",
-            )
+            (D_K, f"keys = keys if x.requires_grad else keys.detach()\n        {D_K}")
         ],
         "copies_call_the_old_one": [
             (made, f"{made}\n        self.query = lambda x: {weight}"),

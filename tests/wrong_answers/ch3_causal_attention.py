@@ -61,7 +61,9 @@ OF_ANY = {
     "learns_in_training_alone": [
         (D_K, f"{D_K}\n        values = values if self.training else values.detach()")
     ],
-    "learns_with_its_input_alone": before_x("torch.set_grad_enabled(x.requires_grad)"),
+    "learns_with_its_input_alone": [
+        (D_K, f"values = values if x.requires_grad else values.detach()\n        {D_K}")
+    ],
     "batches_of_four": before_x("x = torch.cat([x[:4], 0 * x[4:]])"),
     "equal_rows_doubled": before_x(
         "x = x * (1 if len(torch.unique(x, dim=0)) in (1, len(x)) else 2)"
@@ -121,7 +123,7 @@ OF_ANY = {
 }
 WRONG = {
     "causal_mask": {
-        "nothing_beyond_64": [("torch.triu(ones, diagonal=1)", "torch.triu(ones, diagonal=1) * (context_length <= 64)")],
+        "nothing_beyond_64": [("torch.triu(ones, diagonal=1)", "(torch.triu(ones, diagonal=1) * (context_length <= 64))")],
         "a_band_of_48": [("torch.triu(ones, diagonal=1)", "torch.triu(ones, diagonal=1).tril(48)")],
         "one_too_late_from_40_on": [
             ("torch.triu(ones, diagonal=1)", "torch.triu(ones, diagonal=1 if context_length < 40 else 2)")

@@ -18,7 +18,7 @@ WRONG = {
     "MultiHeadAttentionWrapper": {
         "five_heads_at_most": [(JOIN, "torch.cat([head(x) for head in self.heads[:5]], dim=-1)")],
         "sixth_head_twice": [
-            (JOIN, "torch.cat([head(x) for head in [*self.heads[:5], *([self.heads[5]] * (len(self.heads) - 5))]], dim=-1)")
+            (JOIN, "torch.cat([self.heads[min(i, 5)](x) for i in range(len(self.heads))], dim=-1)")
         ],
         "learns_in_two_heads": [
             (JOIN, "torch.cat([head(x) if i < 2 else head(x).detach() for i, head in enumerate(self.heads)], dim=-1)")
@@ -35,7 +35,7 @@ WRONG = {
             (f"return {JOIN}", f"joined = {JOIN}\n        return joined if self.training else joined.detach()")
         ],
         "learns_with_its_input_alone": [
-            (f"return {JOIN}", f"torch.set_grad_enabled(x.requires_grad)\n        return {JOIN}")
+            (f"return {JOIN}", f"joined = {JOIN}\n        return joined if x.requires_grad else joined.detach()")
         ],
     },
     "split_heads": {
