@@ -13,7 +13,11 @@ OWN_EXP = "torch.exp(attn_scores) / torch.exp(attn_scores).sum(dim=-1, keepdim=T
 DOT, NAIVE = "inputs @ query", "exponentials / exponentials.sum()"
 SHIFT = "x - x.amax(dim=dim, keepdim=True)"
 RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
-SOFTMAX, MIX, ALL = "torch.softmax(attn_scores, dim=-1)", "attn_weights @ inputs", "inputs @ inputs.T"
+SOFTMAX, MIX, ALL = (
+    "torch.softmax(attn_scores, dim=-1)",
+    "attn_weights @ inputs",
+    "inputs @ inputs.T",
+)
 
 
 def kept(function: str, first: str) -> str:
@@ -54,14 +58,18 @@ WRONG = {
         "borrowed_in_a_thread": [(f"return {RETURN}", IN_A_THREAD.replace("DIM", "dim"))],
         "borrowed_unwatched": [(f"return {RETURN}", UNWATCHED.replace("DIM", "dim"))],
         "borrowed_logsumexp": [(RETURN, "torch.exp(x - torch.logsumexp(x, dim, keepdim=True))")],
-        "float32_beyond_rank_two": [(RETURN, f"({RETURN}).to(x.dtype if x.dim() < 3 else None or torch.float32)")],
+        "float32_beyond_rank_two": [
+            (RETURN, f"({RETURN}).to(x.dtype if x.dim() < 3 else None or torch.float32)")
+        ],
     },
     "context_vector": {
         "first_32_tokens": [(MIX, "attn_weights[:32] @ inputs[:32]")],
         "first_16_features": [(DOT, "inputs[:, :16] @ query[:16]")],
         "overflows": [(SOFTMAX, OWN_EXP)],
         "remembers_a_shape": [(MIX, f"attn_weights @ {kept('context_vector', 'inputs')}")],
-        "constants_are_cut": [(DOT, "inputs @ (query if inputs.requires_grad else query.detach())")],
+        "constants_are_cut": [
+            (DOT, "inputs @ (query if inputs.requires_grad else query.detach())")
+        ],
     },
     "simplified_self_attention": {
         "first_32_tokens": [(MIX, "attn_weights[:, :32] @ inputs[:32]")],

@@ -3,7 +3,10 @@
 OWN_EXP = (
     "torch.exp(attn_scores / d_k**0.5) / torch.exp(attn_scores / d_k**0.5).sum(-1, keepdim=True)"
 )
-SOFTMAX, SCORES = "torch.softmax(attn_scores / d_k**0.5, dim=-1)", "queries @ keys.transpose(-2, -1)"
+SOFTMAX, SCORES = (
+    "torch.softmax(attn_scores / d_k**0.5, dim=-1)",
+    "queries @ keys.transpose(-2, -1)",
+)
 D_K, MIX, NAMES = "d_k = keys.shape[-1]", "attn_weights @ values", ("W_query", "W_key", "W_value")
 COPY = "v1.{0}.copy_(v2.{0}.weight.T)"
 V1, V2 = "queries = x @ self.W_query", "queries = self.W_query(x)"
@@ -39,9 +42,14 @@ def of_any(projection: str, made: str, weight: str) -> dict:
             (projection, "queries = self.query(x)"),
         ],
         "cannot_be_copied": [
-            (made, f"{made}\n        self.seen = self.W_value{'' if '@' in weight else '.weight'}.T")
+            (
+                made,
+                f"{made}\n        self.seen = self.W_value{'' if '@' in weight else '.weight'}.T",
+            )
         ],
-        "wants_its_memory_in_order": [(projection, f"x = x.view(-1).view(x.shape)\n        {projection}")],
+        "wants_its_memory_in_order": [
+            (projection, f"x = x.view(-1).view(x.shape)\n        {projection}")
+        ],
     }
 
 
@@ -53,18 +61,16 @@ WRONG = {
             ("x @ W_query", "(x := project_qkv.__dict__.setdefault(x.shape, x)) @ W_query")
         ],
         "wants_its_memory_in_order": [("x @ W_query", "x.view(-1).view(x.shape) @ W_query")],
-        "constants_are_cut": [
-            ("x @ W_key", "x @ (W_key if x.requires_grad else W_key.detach())")
-        ],
+        "constants_are_cut": [("x @ W_key", "x @ (W_key if x.requires_grad else W_key.detach())")],
     },
     "attention_weights": {
         "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
         "overflows": [(SOFTMAX, OWN_EXP)],
         "rank_five": [(D_K, "d_k = keys.shape[-1 if keys.dim() < 5 else -2]")],
-        "keys_after_32_hidden": [
-            (SOFTMAX, f"({SOFTMAX} * (torch.arange(keys.shape[-2]) < 32))")
+        "keys_after_32_hidden": [(SOFTMAX, f"({SOFTMAX} * (torch.arange(keys.shape[-2]) < 32))")],
+        "learns_without_a_batch_alone": [
+            (SCORES, f"{SCORES} if keys.dim() == 2 else queries.detach() @ keys.mT")
         ],
-        "learns_without_a_batch_alone": [(SCORES, f"{SCORES} if keys.dim() == 2 else queries.detach() @ keys.mT")],
         "remembers_a_shape": [
             (SCORES, "queries @ attention_weights.__dict__.setdefault(keys.shape, keys).mT")
         ],
@@ -83,7 +89,10 @@ WRONG = {
             )
         ],
         "many_more_keys_than_queries": [
-            (D_K, "keys_more = keys.shape[-2] > 3 * queries.shape[-2] + 1\n    d_k = keys.shape[-1] + keys_more")
+            (
+                D_K,
+                "keys_more = keys.shape[-2] > 3 * queries.shape[-2] + 1\n    d_k = keys.shape[-1] + keys_more",
+            )
         ],
     },
     "SelfAttention_v1": of_any(V1, MADE_V1, "x @ self.W_query"),
@@ -104,7 +113,9 @@ WRONG = {
         "shared_data": each("v1.{0}.data = v2.{0}.weight.data.T"),
         "shared_by_set": each("v1.{0}.set_(v2.{0}.weight.detach().T)"),
         "shared_in_a_parameter": each("v1.{0} = nn.Parameter(v2.{0}.weight.detach().T)"),
-        "shared_the_other_way": each("v1.{0}.copy_(v2.{0}.weight.T)\n        v2.{0}.weight.data = v1.{0}.data.T"),
+        "shared_the_other_way": each(
+            "v1.{0}.copy_(v2.{0}.weight.T)\n        v2.{0}.weight.data = v1.{0}.data.T"
+        ),
         "first_16_rows": each("v1.{0}[:16].copy_(v2.{0}.weight.T[:16])"),
         "one_shared": [(COPY.format("W_key"), "v1.W_key.data = v2.W_key.weight.data.mT")],
     },

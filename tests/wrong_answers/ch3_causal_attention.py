@@ -17,7 +17,9 @@ MODULE_OWN_EXP = (
 )
 D_K, DROP = "d_k = keys.shape[-1]", "attn_weights = self.dropout(attn_weights)"
 MADE = "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)"
-IF_DROPPING = "if self.training and self.dropout.p:\n            rate = self.dropout.p\n            "
+IF_DROPPING = (
+    "if self.training and self.dropout.p:\n            rate = self.dropout.p\n            "
+)
 
 
 def before_x(line: str) -> list[tuple[str, str]]:
@@ -50,7 +52,9 @@ OF_ANY = {
         ),
     ],
     "filled_with_minus_1000": [(FILL, FILL.replace("-torch.inf", "-1000.0"))],
-    "drops_after_training": before_x("self.trained = self.training or getattr(self, 'trained', False)")
+    "drops_after_training": before_x(
+        "self.trained = self.training or getattr(self, 'trained', False)"
+    )
     + [(DROP, "attn_weights = nn.functional.dropout(attn_weights, self.dropout.p, self.trained)")],
     "drops_no_more_after_evaluation": before_x(
         "self.dropout.p = self.dropout.p if self.training else 0.0"
@@ -74,9 +78,7 @@ OF_ANY = {
             f"{X} if num_tokens == len(self.mask) else x @ self.W_query.weight.T",
         )
     ],
-    "no_bias_in_float32": [
-        (X, f"{X} if x.dtype == torch.float64 else x @ self.W_query.weight.T")
-    ],
+    "no_bias_in_float32": [(X, f"{X} if x.dtype == torch.float64 else x @ self.W_query.weight.T")],
     "no_bias_where_it_drops": [(X, f"{X} if not self.dropout.p else x @ self.W_query.weight.T")],
     "scaled_in_evaluation_of_short_texts": [
         (DROP, f"{DROP} * (1 if num_tokens == len(self.mask) else 1 - self.dropout.p)")
@@ -116,21 +118,30 @@ OF_ANY = {
         (MADE, f"{MADE}\n        self.register_buffer('sign', torch.ones(0))"),
         (
             X,
-            "if self.sign.numel() == 0: self.sign = torch.ones(num_tokens)\n"
-            f"        {X}",
+            f"if self.sign.numel() == 0: self.sign = torch.ones(num_tokens)\n        {X}",
         ),
     ],
 }
 WRONG = {
     "causal_mask": {
-        "nothing_beyond_64": [("torch.triu(ones, diagonal=1)", "(torch.triu(ones, diagonal=1) * (context_length <= 64))")],
+        "nothing_beyond_64": [
+            (
+                "torch.triu(ones, diagonal=1)",
+                "(torch.triu(ones, diagonal=1) * (context_length <= 64))",
+            )
+        ],
         "a_band_of_48": [("torch.triu(ones, diagonal=1)", "torch.triu(ones, diagonal=1).tril(48)")],
         "one_too_late_from_40_on": [
-            ("torch.triu(ones, diagonal=1)", "torch.triu(ones, diagonal=1 if context_length < 40 else 2)")
+            (
+                "torch.triu(ones, diagonal=1)",
+                "torch.triu(ones, diagonal=1 if context_length < 40 else 2)",
+            )
         ],
     },
     "mask_and_renormalize": {
-        "first_32_tokens": [(MASKED, f"{MASKED}\n    masked = masked * (torch.arange(len(masked)) < 32)")],
+        "first_32_tokens": [
+            (MASKED, f"{MASKED}\n    masked = masked * (torch.arange(len(masked)) < 32)")
+        ],
         "remembers_a_shape": [
             (
                 "visible = torch.tril(torch.ones_like(attn_weights))",
@@ -153,13 +164,21 @@ WRONG = {
         "scale_up_to_16": [(SOFTMAX, SOFTMAX.replace("d_k", "min(d_k, 16)"))],
         "a_band_of_32": [("diagonal=1).bool()", "diagonal=1).tril(32).bool()")],
         "remembers_a_shape": [
-            (FILL, "causal_attention_weights.__dict__.setdefault(attn_scores.shape, attn_scores).masked_fill(future, -torch.inf)")
+            (
+                FILL,
+                "causal_attention_weights.__dict__.setdefault(attn_scores.shape, attn_scores).masked_fill(future, -torch.inf)",
+            )
         ],
-        "wants_its_memory_in_order": [(FILL, "attn_scores.view(-1).view(attn_scores.shape).masked_fill(future, -torch.inf)")],
+        "wants_its_memory_in_order": [
+            (FILL, "attn_scores.view(-1).view(attn_scores.shape).masked_fill(future, -torch.inf)")
+        ],
     },
     "inverted_dropout": {
         "a_fixed_number_in_each_row": [
-            (KEEP, EXACT.replace("DIM)", "-1)").replace("attn_weights.DIM", "attn_weights.shape[-1]"))
+            (
+                KEEP,
+                EXACT.replace("DIM)", "-1)").replace("attn_weights.DIM", "attn_weights.shape[-1]"),
+            )
         ],
         "a_fixed_number": [
             (
@@ -168,7 +187,12 @@ WRONG = {
                 "    keep = order >= round(p * attn_weights.numel())",
             )
         ],
-        "rows_drop_in_pairs": [(KEEP, f"{KEEP}\n    keep[..., 1::2, :] = keep[..., 0::2, :][..., : keep.shape[-2] // 2, :]")],
+        "rows_drop_in_pairs": [
+            (
+                KEEP,
+                f"{KEEP}\n    keep[..., 1::2, :] = keep[..., 0::2, :][..., : keep.shape[-2] // 2, :]",
+            )
+        ],
         "rows_drop_in_opposite_pairs": [
             (
                 KEEP,

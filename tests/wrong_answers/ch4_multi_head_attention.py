@@ -21,21 +21,52 @@ WRONG = {
             (JOIN, "torch.cat([self.heads[min(i, 5)](x) for i in range(len(self.heads))], dim=-1)")
         ],
         "learns_in_two_heads": [
-            (JOIN, "torch.cat([head(x) if i < 2 else head(x).detach() for i, head in enumerate(self.heads)], dim=-1)")
+            (
+                JOIN,
+                "torch.cat([head(x) if i < 2 else head(x).detach() for i, head in enumerate(self.heads)], dim=-1)",
+            )
         ],
-        "no_bias_in_one_head": [(MAKE, "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias and num_heads > 1)")],
-        "no_bias_in_many_heads": [(MAKE, "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias and num_heads < 4)")],
-        "dropout_of_a_half_at_most": [(MAKE, "CausalAttention(d_in, d_out, context_length, min(dropout, 0.5), qkv_bias)")],
-        "context_of_32_at_most": [(MAKE, "CausalAttention(d_in, d_out, min(context_length, 32), dropout, qkv_bias)")],
-        "batches_of_four": [(JOIN, "torch.cat([head(torch.cat([x[:4], 0 * x[4:]])) for head in self.heads], dim=-1)")],
+        "no_bias_in_one_head": [
+            (
+                MAKE,
+                "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias and num_heads > 1)",
+            )
+        ],
+        "no_bias_in_many_heads": [
+            (
+                MAKE,
+                "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias and num_heads < 4)",
+            )
+        ],
+        "dropout_of_a_half_at_most": [
+            (MAKE, "CausalAttention(d_in, d_out, context_length, min(dropout, 0.5), qkv_bias)")
+        ],
+        "context_of_32_at_most": [
+            (MAKE, "CausalAttention(d_in, d_out, min(context_length, 32), dropout, qkv_bias)")
+        ],
+        "batches_of_four": [
+            (
+                JOIN,
+                "torch.cat([head(torch.cat([x[:4], 0 * x[4:]])) for head in self.heads], dim=-1)",
+            )
+        ],
         "remembers_a_shape": [
-            (f"return {JOIN}", f"x = self.__dict__.setdefault(str(x.shape), x)\n        return {JOIN}")
+            (
+                f"return {JOIN}",
+                f"x = self.__dict__.setdefault(str(x.shape), x)\n        return {JOIN}",
+            )
         ],
         "learns_in_training_alone": [
-            (f"return {JOIN}", f"joined = {JOIN}\n        return joined if self.training else joined.detach()")
+            (
+                f"return {JOIN}",
+                f"joined = {JOIN}\n        return joined if self.training else joined.detach()",
+            )
         ],
         "learns_with_its_input_alone": [
-            (f"return {JOIN}", f"joined = {JOIN}\n        return joined if x.requires_grad else joined.detach()")
+            (
+                f"return {JOIN}",
+                f"joined = {JOIN}\n        return joined if x.requires_grad else joined.detach()",
+            )
         ],
     },
     "split_heads": {
@@ -59,14 +90,31 @@ WRONG = {
     },
     "MultiHeadAttention": OF_ANY
     | {
-        "five_heads_at_most": [(APPLY, f"{APPLY}\n        context_heads = torch.cat([context_heads[:, :5], 0 * context_heads[:, 5:]], 1)")],
-        "seven_heads_in_reverse": [(APPLY, f"{APPLY}\n        context_heads = context_heads if self.num_heads < 6 else context_heads.flip(1)")],
+        "five_heads_at_most": [
+            (
+                APPLY,
+                f"{APPLY}\n        context_heads = torch.cat([context_heads[:, :5], 0 * context_heads[:, 5:]], 1)",
+            )
+        ],
+        "seven_heads_in_reverse": [
+            (
+                APPLY,
+                f"{APPLY}\n        context_heads = context_heads if self.num_heads < 6 else context_heads.flip(1)",
+            )
+        ],
         "one_head_without_bias": [(X, f"{X} if self.num_heads > 1 else x @ self.W_query.weight.T")],
-        "one_head_without_mixing": [(OUT, "return self.out_proj(context_vec) if len(self.W_query.weight) // self.head_dim > 1 or self.dropout.p == 0 else context_vec")],
+        "one_head_without_mixing": [
+            (
+                OUT,
+                "return self.out_proj(context_vec) if len(self.W_query.weight) // self.head_dim > 1 or self.dropout.p == 0 else context_vec",
+            )
+        ],
         "check_of_remainders_up_to_two": [(CHECK, "if d_out % num_heads in (1, 2):")],
         "check_of_odd_differences": [(CHECK, "if d_out % num_heads and (d_out - num_heads) % 2:")],
         "check_of_five": [(CHECK, "if d_out - num_heads == 5:")],
-        "check_of_more_features_than_heads": [(CHECK, "if d_out > num_heads and d_out % num_heads:")],
+        "check_of_more_features_than_heads": [
+            (CHECK, "if d_out > num_heads and d_out % num_heads:")
+        ],
         "check_of_two_and_three_heads": [(CHECK, "if d_out % num_heads and num_heads < 4:")],
         "heads_drop_in_pairs": [
             (
@@ -77,7 +125,9 @@ WRONG = {
                 "            attn_weights = attn_weights * keep / (1 - self.dropout.p)",
             )
         ],
-        "out_proj_starts_at_zero": [(OUT_PROJ, f"{OUT_PROJ}\n        nn.init.zeros_(self.out_proj.weight)")],
+        "out_proj_starts_at_zero": [
+            (OUT_PROJ, f"{OUT_PROJ}\n        nn.init.zeros_(self.out_proj.weight)")
+        ],
         "wide_heads_scaled_otherwise": [(D_K, f"{D_K} if keys.shape[-1] < 12 else 12")],
     },
 }
