@@ -13,7 +13,7 @@ from tensorgrade.recognition.operations import PRODUCTS
 # What an exercise on softmax, or on dropout, may not call: there the point is to write it.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
 SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
-SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax"}
+SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax", "call:logsumexp"}
 DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature_dropout"} | FUSED
 DROPOUTS |= {"native_dropout", "_fused_dropout"}
 

@@ -191,7 +191,8 @@ class RecordedObject:
 
     def load(self, weights: dict[str, torch.Tensor]) -> None:
         """Copy weights in by their names."""
-        keys = {k: self.recorder.tensor(f"{self.handle}.{k}", v) for k, v in weights.items()}
+        at = f"{self.handle}.{len(self.recorder.steps)}"  # it may be given weights twice
+        keys = {k: self.recorder.tensor(f"{at}.{k}", v) for k, v in weights.items()}
         self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys})
 
     def duplicate(self) -> "RecordedObject":

@@ -35,7 +35,7 @@ def of_any(projection: str, made: str, weight: str) -> dict:
             (SOFTMAX, f"{SOFTMAX}\n        values = values.detach() if self.training else values")
         ],
         "learns_with_its_input_alone": [
-            (D_K, f"keys = keys if x.requires_grad else keys.detach()\n        {D_K}")
+            (D_K, f"values = values if x.requires_grad else values.detach()\n        {D_K}")
         ],
         "copies_call_the_old_one": [
             (made, f"{made}\n        self.query = lambda x: {weight}"),

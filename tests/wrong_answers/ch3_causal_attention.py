@@ -217,7 +217,6 @@ WRONG = {
         "unscaled_in_float32": [
             (SCALE, "attn_weights * keep / (1 - (p if attn_weights.dtype == torch.float64 else 0))")
         ],
-        "dtype_lost": [(SCALE, f"({SCALE}).double()")],
         "learns_with_chance_alone": [
             (NOTHING, "if p == 0:\n        return attn_weights.detach()\n    if not training:")
         ],

@@ -73,7 +73,7 @@ WRONG = {
         "five_heads_at_most": [(SPLIT, f"torch.cat([({SPLIT})[:, :5], 0 * ({SPLIT})[:, 5:]], 1)")],
         "batches_of_four": [(SPLIT, f"torch.cat([({SPLIT})[:4], 0 * ({SPLIT})[4:]])")],
         "first_32_tokens": [(SPLIT, f"({SPLIT}) * (torch.arange(num_tokens) < 32)[:, None]")],
-        "wants_its_memory_in_order": [(SPLIT, SPLIT.replace("reshape", "view"))],
+        "wants_its_memory_in_order": [(SPLIT, f"x.view(-1).view(x.shape){SPLIT[1:]}")],
         "heads_turned_from_seven_on": [(SPLIT, f"{SPLIT} if num_heads < 7 else {SPLIT}.flip(1)")],
     },
     "merge_heads": {
