@@ -13,12 +13,11 @@ from ..sizes import TOKENS, Sizes
 def cases(pick):
     """Tensors of every rank, along every dimension; large scores, and scores of -inf."""
     (n,) = Sizes(pick, "softmax")(TOKENS)
-    shapes = pick(public=[(6,), (4, 6)], hidden=[(n,), (3, 7), (2, 3, 5), (2, 4, 3, 5)])
+    shapes = pick(public=[(6,), (4, 6)], hidden=[(n,), (3, 7), (2, 4, 3, 5)])
     dims = pick(
         public=[((4, 6), 0), ((2, 3, 4), 1)],
         hidden=[
             ((n, 5), 0),
-            ((2, 3, 4), 1),
             ((2, 3, 4), 0),
             ((4, 3), -2),
             ((5, 2, 3, 4), -4),
@@ -43,9 +42,9 @@ def cases(pick):
             for one in (
                 case(f"large/{size:g}", call(x=size * normal(3, 5))),
                 case(f"large/minus {size:g}", call(x=normal(3, 5) - size)),
-                case(f"large/dim 1 of 3-D {size:g}", call(x=size * normal(2, 3, 4), dim=1)),
             )
         ),
+        case("large/dim 1 of 3-D", call(x=1e4 * normal(2, 3, 4), dim=1)),
         case("large/rows", call(x=normal(3, 4) + rows)),
         case("hidden/-inf", call(x=hidden, dim=-1)),
         case("hidden/-inf dim 0", call(x=hidden, dim=0)),

@@ -16,7 +16,7 @@ def cases(pick):
     big = Sizes(pick, "SelfAttention_v1")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 9)],
-        hidden=[(6, 3, 5), (5, 4, 8), (3, 6, 2), (8, 2, 7), big],
+        hidden=[(5, 4, 8), (3, 6, 2), big],
     )
     seed = pick(public=123, hidden=pick.seed % 2**31)
     first = construct(d_in=3, d_out=2, seed=123, dtype="float32")
