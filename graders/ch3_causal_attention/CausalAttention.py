@@ -90,7 +90,7 @@ def cases(pick):
     ]
 
 
-def module(b, n, d_in, d_out, context, bias=False, **settings):
+def module(b, n, d_in, d_out, context, *, bias=False, **settings):
     """Constructed, given the weights of three nn.Linear, called on b rows of n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)

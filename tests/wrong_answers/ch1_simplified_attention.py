@@ -1,4 +1,4 @@
-"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution, by exercise."""
+"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
 
 IN_A_THREAD = """import threading
     box = []
@@ -59,7 +59,7 @@ WRONG = {
         "borrowed_unwatched": [(f"return {RETURN}", UNWATCHED.replace("DIM", "dim"))],
         "borrowed_logsumexp": [(RETURN, "torch.exp(x - torch.logsumexp(x, dim, keepdim=True))")],
         "float32_beyond_rank_two": [
-            (RETURN, f"({RETURN}).to(x.dtype if x.dim() < 3 else None or torch.float32)")
+            (RETURN, f"({RETURN}).to(x.dtype if x.dim() < 3 else torch.float32)")
         ],
     },
     "context_vector": {

@@ -1,4 +1,4 @@
-"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution, by exercise."""
+"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
 
 OWN_EXP = (
     "torch.exp(attn_scores / d_k**0.5) / torch.exp(attn_scores / d_k**0.5).sum(-1, keepdim=True)"

@@ -1,4 +1,4 @@
-"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution, by exercise."""
+"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
 
 FILL = "attn_scores.masked_fill(future, -torch.inf)"
 SOFTMAX = "torch.softmax(masked_scores / d_k**0.5, dim=-1)"
@@ -52,10 +52,10 @@ OF_ANY = {
         ),
     ],
     "filled_with_minus_1000": [(FILL, FILL.replace("-torch.inf", "-1000.0"))],
-    "drops_after_training": before_x(
-        "self.trained = self.training or getattr(self, 'trained', False)"
-    )
-    + [(DROP, "attn_weights = nn.functional.dropout(attn_weights, self.dropout.p, self.trained)")],
+    "drops_after_training": [
+        *before_x("self.trained = self.training or getattr(self, 'trained', False)"),
+        (DROP, "attn_weights = nn.functional.dropout(attn_weights, self.dropout.p, self.trained)"),
+    ],
     "drops_no_more_after_evaluation": before_x(
         "self.dropout.p = self.dropout.p if self.training else 0.0"
     ),

@@ -1,4 +1,4 @@
-"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution, by exercise."""
+"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
 
 import runpy
 from pathlib import Path
