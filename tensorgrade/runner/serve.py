@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 
 from .loading import load_module
 from .messages import pack, receive, send, unpack
+from .torch_state import standard_torch
 from .verbs import CaseRunner
 
 
@@ -25,9 +26,10 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
 def load(request: dict) -> tuple[CaseRunner, dict]:
     """Load the learner's file beside the stand-ins; say which names it defines and what failed."""
     given = install_given(request["given"])
-    module, problems = load_module(
-        request["name"], request["source"], request["filename"], request["definitions_only"]
-    )
+    with standard_torch():  # what the file switches at its top is put back
+        module, problems = load_module(
+            request["name"], request["source"], request["filename"], request["definitions_only"]
+        )
     names = defined_names(module)
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
