@@ -28,7 +28,6 @@ def cases(pick):
             call(attn_weights=rows_of_weights(4), result="first"),
             call(attn_weights=rows_of_weights(4)),
         ),
-        case("values/little is left", call(attn_weights=future_heavy(6))),
         case("same/scattered", *scattered(attn_weights=rows_of_weights(6))),
         case("gradients/4", call(attn_weights=rows_of_weights(4), gradient=normal(4, 4))),
     ]
@@ -37,14 +36,6 @@ def cases(pick):
 def rows_of_weights(n: int):
     """Random rows that sum to 1 and are far from even."""
     return computed(far_from_even, normal(n, n))
-
-
-def future_heavy(n: int):
-    """Rows of which the past and the token itself have about a hundredth."""
-    return computed(
-        lambda w: torch.softmax(w.log() + 5 * torch.ones_like(w).triu(1), dim=-1),
-        rows_of_weights(n),
-    )
 
 
 def far_from_even(numbers: torch.Tensor) -> torch.Tensor:

@@ -152,9 +152,6 @@ WRONG = {
         "wants_its_memory_in_order": [
             (MASKED, "masked = attn_weights.view(-1).view(attn_weights.shape) * visible")
         ],
-        "small_sums_left_alone": [
-            ("masked.sum(dim=-1, keepdim=True)", "masked.sum(dim=-1, keepdim=True).clamp(min=0.02)")
-        ],
     },
     "causal_attention_weights": {
         "masked_after_the_softmax": [(SOFTMAX, f"{AFTER} / {AFTER}.sum(dim=-1, keepdim=True)")],
