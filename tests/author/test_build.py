@@ -15,7 +15,8 @@ from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.exchange.references import References, load_references
 from tensorgrade.project import Project
-from tensorgrade.recognition.fingerprints import Fingerprints, load_fingerprints
+from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints, load_fingerprints
+from tensorgrade.recognition.imprints import Imprint
 
 CHAPTER = "ch1_simplified_attention"
 
