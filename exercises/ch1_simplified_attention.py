@@ -136,7 +136,8 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
-    Must not call torch.softmax, torch.nn.functional.softmax or torch.nn.Softmax.
+    Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or
+    torch.logsumexp: the point is to write what they do inside.
 
     Shapes:
         x: (n,)
@@ -210,7 +211,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return the softmax of a tensor along one dimension, safe for scores of any size.
 
-    Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or any log_softmax.
+    Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
+    or torch.logsumexp: the point is to write what they do inside.
 
     Shapes:
         x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)

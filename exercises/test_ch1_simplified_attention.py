@@ -26,8 +26,9 @@ def test_attention_scores_gradients(attempt):
 
 @exercise("attention_scores", points=0.5)
 def test_attention_scores_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.attention_scores.keeps_inputs("values", "gradients")
+    attempt.attention_scores.gives_the_same("same")
 
 
 @for_learners("softmax_naive")
@@ -50,8 +51,9 @@ def test_softmax_naive_gradients(attempt):
 
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.softmax_naive.keeps_inputs("values")
+    attempt.softmax_naive.gives_the_same("same")
 
 
 @exercise("softmax_naive", points=0.25)
@@ -105,8 +107,9 @@ def test_softmax_dtype(attempt):
 
 @exercise("softmax", points=0.5)
 def test_softmax_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.softmax.keeps_inputs("last", "dim", "large")
+    attempt.softmax.gives_the_same("same")
 
 
 @exercise("softmax", points=0.5)
@@ -122,10 +125,16 @@ def test_context_vector_on_the_sentence(attempt):
     attempt.context_vector.agrees("sentence")
 
 
-@exercise("context_vector", points=3.5)
+@exercise("context_vector", points=3)
 def test_context_vector_values(attempt):
     """The sum of all rows, each times its weight."""
     attempt.context_vector.agrees("values")
+
+
+@exercise("context_vector", points=0.5)
+def test_context_vector_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.context_vector.agrees("large")
 
 
 @exercise("context_vector", points=1)
@@ -136,8 +145,9 @@ def test_context_vector_gradients(attempt):
 
 @exercise("context_vector", points=0.5)
 def test_context_vector_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.context_vector.keeps_inputs("values", "gradients")
+    attempt.context_vector.gives_the_same("same")
 
 
 @for_learners("simplified_self_attention")
@@ -152,7 +162,7 @@ def test_simplified_self_attention_weights_on_the_sentence(attempt):
     attempt.simplified_self_attention.agrees("sentence", only="result.1")
 
 
-@exercise("simplified_self_attention", points=4)
+@exercise("simplified_self_attention", points=3.5)
 def test_simplified_self_attention_context(attempt):
     """One context vector for every token."""
     attempt.simplified_self_attention.agrees("values", only="result.0")
@@ -165,6 +175,12 @@ def test_simplified_self_attention_weights(attempt):
     attempt.simplified_self_attention.gives_no_more("values")
 
 
+@exercise("simplified_self_attention", points=0.5)
+def test_simplified_self_attention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.simplified_self_attention.agrees("large")
+
+
 @exercise("simplified_self_attention", points=2)
 def test_simplified_self_attention_gradients(attempt):
     """Gradients reach the inputs, through the weights too."""
@@ -173,8 +189,9 @@ def test_simplified_self_attention_gradients(attempt):
 
 @exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.simplified_self_attention.keeps_inputs("values", "gradients")
+    attempt.simplified_self_attention.gives_the_same("same")
 
 
 @exercise("simplified_self_attention", points=0.5)

@@ -39,8 +39,9 @@ def test_project_qkv_gradients(attempt):
 
 @exercise("project_qkv", points=0.5)
 def test_project_qkv_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.project_qkv.keeps_inputs("values", "gradients")
+    attempt.project_qkv.gives_the_same("same")
 
 
 @for_learners("attention_weights")
@@ -49,10 +50,16 @@ def test_attention_weights_on_the_sentence(attempt):
     attempt.attention_weights.agrees("sentence")
 
 
-@exercise("attention_weights", points=5)
+@exercise("attention_weights", points=4)
 def test_attention_weights_values(attempt):
     """Softmax over scaled scores, for every d_k."""
     attempt.attention_weights.agrees("values")
+
+
+@exercise("attention_weights", points=1)
+def test_attention_weights_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.attention_weights.agrees("large")
 
 
 @exercise("attention_weights", points=1.5)
@@ -75,8 +82,9 @@ def test_attention_weights_gradients(attempt):
 
 @exercise("attention_weights", points=0.5)
 def test_attention_weights_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")
+    attempt.attention_weights.gives_the_same("same")
 
 
 @for_learners("scaled_dot_product_attention")
@@ -85,10 +93,16 @@ def test_scaled_dot_product_attention_on_the_sentence(attempt):
     attempt.scaled_dot_product_attention.agrees("sentence")
 
 
-@exercise("scaled_dot_product_attention", points=5)
+@exercise("scaled_dot_product_attention", points=4)
 def test_scaled_dot_product_attention_values(attempt):
     """The values, mixed by the weights of every query."""
     attempt.scaled_dot_product_attention.agrees("values")
+
+
+@exercise("scaled_dot_product_attention", points=1)
+def test_scaled_dot_product_attention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.scaled_dot_product_attention.agrees("large")
 
 
 @exercise("scaled_dot_product_attention", points=1.5)
@@ -111,8 +125,9 @@ def test_scaled_dot_product_attention_gradients(attempt):
 
 @exercise("scaled_dot_product_attention", points=0.5)
 def test_scaled_dot_product_attention_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
+    attempt.scaled_dot_product_attention.gives_the_same("same")
 
 
 @for_learners("SelfAttention_v1")
@@ -121,10 +136,16 @@ def test_SelfAttention_v1_on_the_sentence(attempt):
     attempt.SelfAttention_v1.agrees("sentence")
 
 
-@exercise("SelfAttention_v1", points=6)
+@exercise("SelfAttention_v1", points=5)
 def test_SelfAttention_v1_values(attempt):
     """Projections, weights and mixing, with the weights that are loaded."""
     attempt.SelfAttention_v1.agrees("values")
+
+
+@exercise("SelfAttention_v1", points=1)
+def test_SelfAttention_v1_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.SelfAttention_v1.agrees("large")
 
 
 @exercise("SelfAttention_v1", points=2)
@@ -147,8 +168,10 @@ def test_SelfAttention_v1_parameters(attempt):
 
 @exercise("SelfAttention_v1", points=0.5, guard=True)
 def test_SelfAttention_v1_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.SelfAttention_v1.mixes_tokens("mixed")
     attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
+    attempt.SelfAttention_v1.gives_the_same("same")
 
 
 @for_learners("SelfAttention_v2")
@@ -157,10 +180,16 @@ def test_SelfAttention_v2_runs_on_the_sentence(attempt):
     attempt.SelfAttention_v2.answered("sentence")
 
 
-@exercise("SelfAttention_v2", points=5)
+@exercise("SelfAttention_v2", points=4)
 def test_SelfAttention_v2_values(attempt):
     """Projections, weights and mixing, with the weights that are loaded."""
     attempt.SelfAttention_v2.agrees("values")
+
+
+@exercise("SelfAttention_v2", points=1)
+def test_SelfAttention_v2_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.SelfAttention_v2.agrees("large")
 
 
 @exercise("SelfAttention_v2", points=2)
@@ -179,12 +208,15 @@ def test_SelfAttention_v2_gradients(attempt):
 def test_SelfAttention_v2_parameters(attempt):
     """Exactly the weights of three nn.Linear, and their biases where asked for."""
     attempt.SelfAttention_v2.has_parameters("parameters")
+    attempt.SelfAttention_v2.starts_alive("start")
 
 
 @exercise("SelfAttention_v2", points=0.5, guard=True)
 def test_SelfAttention_v2_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.SelfAttention_v2.mixes_tokens("mixed")
     attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
+    attempt.SelfAttention_v2.gives_the_same("same")
 
 
 @exercise("copy_v2_into_v1", points=1.5)

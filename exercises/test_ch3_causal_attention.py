@@ -44,8 +44,9 @@ def test_mask_and_renormalize_gradients(attempt):
 
 @exercise("mask_and_renormalize", points=1)
 def test_mask_and_renormalize_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.mask_and_renormalize.keeps_inputs("values")
+    attempt.mask_and_renormalize.gives_the_same("same")
 
 
 @for_learners("causal_attention_weights")
@@ -54,10 +55,16 @@ def test_causal_attention_weights_on_the_sentence(attempt):
     attempt.causal_attention_weights.agrees("sentence")
 
 
-@exercise("causal_attention_weights", points=7)
+@exercise("causal_attention_weights", points=6)
 def test_causal_attention_weights_values(attempt):
     """Hidden scores drop out of the softmax; the rest is scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
+
+
+@exercise("causal_attention_weights", points=1)
+def test_causal_attention_weights_large_scores(attempt):
+    """Scores of thousands neither overflow nor, where they are hidden, leave nothing over."""
+    attempt.causal_attention_weights.agrees("large")
 
 
 @exercise("causal_attention_weights", points=2)
@@ -68,8 +75,9 @@ def test_causal_attention_weights_gradients(attempt):
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.causal_attention_weights.keeps_inputs("values")
+    attempt.causal_attention_weights.gives_the_same("same")
 
 
 @exercise("inverted_dropout", points=6)
@@ -81,30 +89,35 @@ def test_inverted_dropout_in_training(attempt):
 @exercise("inverted_dropout", points=1.5)
 def test_inverted_dropout_in_evaluation(attempt):
     """With training=False nothing changes."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("evaluation")
 
 
 @exercise("inverted_dropout", points=1)
 def test_inverted_dropout_gradients(attempt):
-    """Gradients reach the entries that were kept."""
+    """Gradients reach the entries that were kept, all of them where nothing is dropped."""
     attempt.inverted_dropout.drops_gradients("gradients", "attn_weights")
+    attempt.inverted_dropout.agrees("gradients alone", only="gradient")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_of_nothing(attempt):
     """With p = 0 nothing changes."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("nothing")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_is_your_own(attempt):
     """It is written out and calls no dropout of torch."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.avoids_dropout("own")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_inputs(attempt):
     """What is passed in stays as it was."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
 
 
@@ -114,10 +127,16 @@ def test_CausalAttention_runs_on_the_sentence(attempt):
     attempt.CausalAttention.answered("sentence")
 
 
-@exercise("CausalAttention", points=6)
+@exercise("CausalAttention", points=5)
 def test_CausalAttention_values(attempt):
     """Masked attention for every row of a batch."""
     attempt.CausalAttention.agrees("values")
+
+
+@exercise("CausalAttention", points=1)
+def test_CausalAttention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.CausalAttention.agrees("large")
 
 
 @exercise("CausalAttention", points=3)
@@ -166,9 +185,12 @@ def test_CausalAttention_mask_is_a_buffer(attempt):
 def test_CausalAttention_parameters(attempt):
     """Exactly the weights of three nn.Linear, and their biases where asked for."""
     attempt.CausalAttention.has_parameters("parameters")
+    attempt.CausalAttention.starts_alive("start")
 
 
 @exercise("CausalAttention", points=0.5, guard=True)
 def test_CausalAttention_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.CausalAttention.gives_the_same("same")

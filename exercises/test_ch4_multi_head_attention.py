@@ -38,8 +38,9 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
 
 @exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
+    attempt.MultiHeadAttentionWrapper.gives_the_same("same")
 
 
 @for_learners("split_heads")
@@ -62,8 +63,9 @@ def test_split_heads_gradients(attempt):
 
 @exercise("split_heads", points=0.5, guard=True)
 def test_split_heads_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.split_heads.keeps_inputs("values")
+    attempt.split_heads.gives_the_same("same")
 
 
 @for_learners("merge_heads")
@@ -86,8 +88,9 @@ def test_merge_heads_gradients(attempt):
 
 @exercise("merge_heads", points=0.5, guard=True)
 def test_merge_heads_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.merge_heads.keeps_inputs("values")
+    attempt.merge_heads.gives_the_same("same")
 
 
 @exercise("trace_shapes", points=1)
@@ -132,10 +135,16 @@ def test_MultiHeadAttention_one_head(attempt):
     attempt.MultiHeadAttention.agrees("one head")
 
 
-@exercise("MultiHeadAttention", points=9)
+@exercise("MultiHeadAttention", points=8)
 def test_MultiHeadAttention_values(attempt):
-    """With 2, 3 and 4 heads."""
+    """With several heads."""
     attempt.MultiHeadAttention.agrees("values")
+
+
+@exercise("MultiHeadAttention", points=1)
+def test_MultiHeadAttention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.MultiHeadAttention.agrees("large")
 
 
 @exercise("MultiHeadAttention", points=4)
@@ -172,7 +181,7 @@ def test_MultiHeadAttention_in_evaluation(attempt):
 def test_MultiHeadAttention_dropout(attempt):
     """In training single attention weights are dropped and the rest scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
-    attempt.MultiHeadAttention.drops_entries("dropout in heads")
+    attempt.MultiHeadAttention.drops_entries("dropout in heads", twice=True)
 
 
 @exercise("MultiHeadAttention", points=0.75)
@@ -188,6 +197,7 @@ def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_has_no_loop(attempt):
     """All heads at once: more heads need no more operations."""
+    attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
 
 
@@ -201,9 +211,12 @@ def test_MultiHeadAttention_mask_is_a_buffer(attempt):
 def test_MultiHeadAttention_parameters(attempt):
     """Three input projections and an output projection, and no more."""
     attempt.MultiHeadAttention.has_parameters("parameters")
+    attempt.MultiHeadAttention.starts_alive("start")
 
 
 @exercise("MultiHeadAttention", points=0.5, guard=True)
 def test_MultiHeadAttention_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.MultiHeadAttention.gives_the_same("same")

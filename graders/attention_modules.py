@@ -4,29 +4,74 @@ import torch
 
 from tensorgrade.author import call, computed, construct, load, mode, normal, weights
 
+from .modules import with_another_start
+from .sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH
+
 
 def evaluated(values: dict, d_in: int, d_out: int, context: int, dtype="float64", **arguments):
     """A module without dropout, with these weights, in evaluation."""
-    sizes = {"d_in": d_in, "d_out": d_out, "context_length": context, "dropout": 0.0}
-    made = construct(**sizes, dtype=dtype, **arguments)
+    sizes = {"d_in": d_in, "d_out": d_out, "context_length": context}
+    made = construct(**sizes, **{"dropout": 0.0, "dtype": dtype} | arguments)
     return made, load(values), mode(training=False)
 
 
-def called(values, b, n, d_in, d_out, context, gradient=False, **arguments):
-    """Called on b different rows of n tokens."""
-    asked = {"gradient": normal(b, n, d_out)} if gradient else {}
+def called(values, b, n, d_in, d_out, context, *, training=False, **arguments):
+    """Called on b rows of n tokens; from three rows on two of them are equal.
+
+    gradient: gradients are asked for. constants: names of arguments that need none.
+    """
+    asked = {"gradient": normal(b, n, d_out)} if arguments.pop("gradient", False) else {}
+    constants = arguments.pop("constants", ())
     made = evaluated(values, d_in, d_out, context, **arguments)
-    return *made, call(**asked, x=normal(b, n, d_in))
+    x = computed(with_equal_rows, normal(b, n, d_in))
+    return *made[:-1], mode(training), call(**asked, constants=constants, x=x)
+
+
+# How a module is run: never in training, since chance has no reference. (A rate of 0 has, but a
+# rate that is fixed is to cost the points of dropout, not those of the values.)
+RUNS = ((False, 0.1), (False, 0.6))
+
+
+def in_pairs(pick, draw, **more):
+    """Options of which every two meet, as (group, settings, sizes).
+
+    A row of options is in the group of the first of these that is in it: bias, short, one head.
+    sizes: b, n, d_in, context_length, width of a head, heads; one after another of them is well
+    beyond what is natural. Hidden cases only.
+    """
+    options = {"bias": (False, True), "short": (False, True), "run": RUNS}
+    options |= {"dtype": ("float64", "float32")} | more
+    for at, row in enumerate(draw.pairs(**options) if pick.hidden else []):
+        ranges = [(2, 4), (5, 10), (3, 12), (3, 12)]
+        ranges[at % 4] = (BATCH, TOKENS, FEATURES, WIDTH)[at % 4]
+        b, n, d_in, width = draw(*ranges)
+        training, dropout = row["run"]
+        heads = {1: 1, "few": 2 + at % 2, "many": draw(HEADS)[0]}.get(row.get("heads"), 1)
+        group = "bias" if row["bias"] else "short" if row["short"] else "values"
+        group = "one head" if group == "values" and row.get("heads") == 1 else group
+        settings = {"dropout": dropout, "training": training, "dtype": row["dtype"]}
+        context = n + 3 * row["short"]
+        yield group, {**settings, "bias": row["bias"]}, (b, n, d_in, context, width, heads)
+
+
+def with_equal_rows(x: torch.Tensor) -> torch.Tensor:
+    """x with its first row once more in the place of its last, where there are three or more."""
+    return torch.cat([x[:-1], x[:1]]) if len(x) > 2 else x
 
 
 def changed_future(values, n, cut, d_in, d_out, **arguments):
-    """Two calls on inputs that differ from token `cut` on: earlier outputs must stay."""
+    """Calls on inputs that differ from token `cut` on, by little or by much, and in the first one.
+
+    Earlier outputs must stay. A future that draws all weight leaves nothing to renormalise.
+    """
     x = normal(2, n, d_in)
     other = computed(with_another_end, x, normal(2, n - cut, d_in))
     return (
         *evaluated(values, d_in, d_out, n, **arguments),
         call(x=x, result="before"),
         call(x=other, result="after"),
+        call(x=computed(with_another_start, x), result="earlier"),
+        call(x=computed(with_a_huge_end, x, n - cut), result="huge"),
     )
 
 
@@ -35,14 +80,33 @@ def with_another_end(x: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
     return torch.cat([x[:, : x.shape[1] - end.shape[1]], end], dim=1)
 
 
+def with_a_huge_end(x: torch.Tensor, last: int) -> torch.Tensor:
+    """x with its last tokens a thousand times as large."""
+    return torch.cat([x[:, :-last], 1000 * x[:, -last:]], dim=1)
+
+
+def large_scores(values, b, n, d_in, d_out, **arguments):
+    """Scores of about ten thousand: their exponentials overflow."""
+    raised = {k: 100 * v if "W_query" in k or "W_key" in k else v for k, v in values.items()}
+    return called(raised, b, n, d_in, d_out, n, **arguments)
+
+
 def low_scores(values, b, n, d_in, d_out, **arguments):
-    """All scores far below -100 and nearly alike: a hidden place must be lower than any score."""
+    """All scores far below -1000 and nearly alike: a hidden place must be lower than any score.
+
+    The numbers are short, and d_k should be 4, so that a softmax in float32 is as right.
+    """
     values = values | {
-        "W_query.weight": computed(torch.abs, values["W_query.weight"]),
-        "W_key.weight": -computed(torch.abs, values["W_key.weight"]),
+        "W_query.weight": computed(shortened, values["W_query.weight"]),
+        "W_key.weight": -computed(shortened, values["W_key.weight"]),
     }
-    x = 4 + 0.05 * normal(b, n, d_in)
+    x = 12 + computed(torch.round, normal(b, n, d_in)) * (1 / 8)
     return *evaluated(values, d_in, d_out, n, **arguments), call(x=x)
+
+
+def shortened(weights: torch.Tensor) -> torch.Tensor:
+    """The sizes of weights, in quarters."""
+    return (4 * weights.abs()).round() / 4
 
 
 def zero_scores(values, b, n, d_in, d_out, **arguments):
@@ -58,11 +122,12 @@ def without_token_1(x: torch.Tensor) -> torch.Tensor:
 
 
 def short_then_long(values, d_in, d_out, **arguments):
-    """Called on two tokens and then on five: the second call owes nothing to the first."""
+    """Called on two tokens, on five, on other two: no call owes anything to one before."""
     return (
         *evaluated(values, d_in, d_out, 6, **arguments),
         call(x=normal(2, 2, d_in), result="first"),
         call(x=normal(2, 5, d_in), result="second"),
+        call(x=normal(2, 2, d_in), result="third"),
     )
 
 
@@ -81,4 +146,6 @@ def dropped_weights(b, n, p, extra: dict, heads: int = 1, **arguments):
         mode(training=True),
         call(x=x, seed=1, result="dropped"),
         call(x=x, seed=2, result="again"),
+        mode(training=False),
+        call(x=x, result="plain once more"),
     )

@@ -13,7 +13,7 @@ from tensorgrade.recognition.operations import PRODUCTS
 # What an exercise on softmax, or on dropout, may not call: there the point is to write it.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
 SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
-SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax"}
+SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax", "call:logsumexp"}
 DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature_dropout"} | FUSED
 DROPOUTS |= {"native_dropout", "_fused_dropout"}
 
@@ -23,6 +23,15 @@ def avoids_softmax(exercise, group: str) -> None:
     """A watched call made no use of torch's own softmax."""
     said = "it calls torch's own softmax; the point of the exercise is to write it"
     exercise.avoids(group, SOFTMAXES, said)
+    for case, expected, observed in exercise.answered(group):
+        result = exercise.result(case, "result", expected, observed)
+        (x,) = case.tensors.values()
+        if any(torch.equal(result, torch.softmax(x.to(d), dim=-1).to(result)) for d in FLOATS):
+            exercise.wrong("fact", said, case=case, actual=result)
+
+
+# Written out, no softmax of 300 numbers came to the very bits of torch's own.
+FLOATS = (torch.float64, torch.float32)
 
 
 @check
@@ -34,10 +43,16 @@ def avoids_dropout(exercise, group: str) -> None:
 
 @check
 def sees_no_future(exercise, group: str) -> None:
-    """Two inputs differ from some token on: results before it stay, and after it change."""
+    """Inputs differ from some token on: results before it stay, and after it change.
+
+    They stay where the later tokens are huge, too; and a change of the first token shows.
+    """
+    exercise.mixes_tokens(group)
     for case, expected, observed in exercise.answered(group):
-        before, after = (exercise.result(case, r, expected, observed) for r in ("before", "after"))
-        first, second = (t for name, t in sorted(case.tensors.items()) if name.endswith(".x"))
+        before, after, huge = (
+            exercise.result(case, r, expected, observed) for r in ("before", "after", "huge")
+        )
+        first, second, *_ = (t for name, t in sorted(case.tensors.items()) if name.endswith(".x"))
         cut = int((first != second).any(dim=-1).any(dim=0).nonzero()[0])
         earlier = before[:, :cut].double(), after[:, :cut].double()
         if not torch.allclose(*earlier, rtol=1e-4, atol=1e-6):
@@ -46,9 +61,27 @@ def sees_no_future(exercise, group: str) -> None:
                 "they see the future"
             )
             exercise.wrong("values", said, case=case, actual=after)
+        if not torch.allclose(huge[:, :cut].double(), before[:, :cut].double(), 1e-4, 1e-6):
+            said = (
+                f"tokens from {cut} on that draw all attention leave nothing to those before: "
+                "hide their scores before the softmax, not their weights after it"
+            )
+            exercise.wrong("values", said, case=case, actual=huge)
         if torch.equal(before[:, cut:], after[:, cut:]):
             said = f"changing the tokens from {cut} on changes nothing at all"
             exercise.wrong("values", said, case=case)
+
+
+@check
+def mixes_tokens(exercise, group: str) -> None:
+    """Two inputs differ in the first token: the results of others change. Else nothing attends."""
+    for case, expected, observed in exercise.answered(group):
+        before, earlier = (
+            exercise.result(case, r, expected, observed) for r in ("before", "earlier")
+        )
+        if torch.allclose(before[..., 1:, :].double(), earlier[..., 1:, :].double(), atol=1e-6):
+            said = "changing the first token changes no other token's result: nothing is attended"
+            exercise.wrong("values", said, case=case, actual=earlier)
 
 
 @check
@@ -68,7 +101,7 @@ def drops_both_halves(exercise, group: str) -> None:
                 "value with it"
             )
             exercise.wrong("fact", said, case=case, actual=dropped)
-    exercise.drops_entries(group)
+    exercise.drops_entries(group, twice=True)
 
 
 @signature("softmax used")

@@ -1,6 +1,8 @@
 """Steps of cases on modules: constructed, given weights by name, called."""
 
-from tensorgrade.author import call, construct, describe, load, normal, weights
+import torch
+
+from tensorgrade.author import call, computed, construct, describe, load, mode, normal, weights
 
 from .shared import QKV
 
@@ -16,20 +18,47 @@ def linear_layers(d_in: int, d_out: int, bias: bool = False) -> dict:
     return layers | ({f"{name}.bias": weights(d_out) for name in QKV} if bias else {})
 
 
-def called(values: dict, n: int, d_in: int, d_out: int, gradient: bool = False, **arguments):
-    """Construct, load these weights, call on (n, d_in)."""
-    asked = {"gradient": normal(n, d_out)} if gradient else {}
+def called(
+    values: dict, n: int, d_in: int, d_out: int, *, training=True, constants=(), **arguments
+):
+    """Construct, load these weights, call on (n, d_in). With `gradient`, gradients are asked."""
+    asked = {"gradient": normal(n, d_out)} if arguments.pop("gradient", False) else {}
     made = construct(d_in=d_in, d_out=d_out, **{"dtype": "float64"} | arguments)
-    return made, load(values), call(**asked, x=normal(n, d_in))
+    return made, load(values), mode(training), call(**asked, constants=constants, x=normal(n, d_in))
+
+
+def large_scores(values: dict, n: int, d_in: int, d_out: int):
+    """Scores of about ten thousand: their exponentials overflow."""
+    values = values | {k: 100 * v for k, v in values.items() if "W_value" not in k}
+    return called(values, n, d_in, d_out)
+
+
+def mixed(values: dict, n: int, d_in: int, d_out: int):
+    """Two calls on inputs that differ in the first token: the others' results must change."""
+    x = normal(n, d_in)
+    return (
+        construct(d_in=d_in, d_out=d_out, dtype="float64"),
+        load(values),
+        call(x=x, result="before"),
+        call(x=computed(with_another_start, x), result="earlier"),
+    )
+
+
+def with_another_start(x: torch.Tensor) -> torch.Tensor:
+    """x (…, n, d) with its first token turned around."""
+    x = x.clone()
+    x[..., 0, :] *= -1
+    return x
 
 
 def twice(values: dict, d_in: int, d_out: int):
-    """Called on three tokens and then on five: the second call owes nothing to the first."""
+    """Called on three tokens, on five, on other three: no call owes anything to one before."""
     return (
         construct(d_in=d_in, d_out=d_out, dtype="float64"),
         load(values),
         call(x=normal(3, d_in), result="first"),
         call(x=normal(5, d_in), result="second"),
+        call(x=normal(3, d_in), result="third"),
     )
 
 

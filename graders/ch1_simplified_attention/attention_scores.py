@@ -5,18 +5,29 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
 
+from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
+from ..sizes import FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
     """One query (d,) and inputs (n, d)."""
-    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(6, 3), (5, 8), (9, 2), (3, 3), (17, 4)])
+    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 2), (3, 3)])
+    draw = Sizes(pick, "attention_scores")
+    n, d = draw(TOKENS, FEATURES)
     return [
         shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
         *(case(f"values/{n}x{d}", call(query=normal(d), inputs=normal(n, d))) for n, d in sizes),
+        case("values/many tokens", call(query=normal(d), inputs=normal(n, d))),
+        case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
         case("values/one token", call(query=normal(4), inputs=normal(1, 4))),
         case("values/float32", call(query=normal(5), inputs=normal(7, 5)), dtype=torch.float32),
         case("gradients/5x3", call(query=normal(3), inputs=normal(5, 3), gradient=normal(5))),
+        case(
+            "gradients/of the query",
+            call(query=normal(3), inputs=normal(5, 3), constants=["inputs"], gradient=normal(5)),
+        ),
+        case("same/scattered", *scattered(query=normal(d), inputs=normal(7, d))),
     ]
 
 
@@ -40,8 +51,9 @@ def test_attention_scores_gradients(attempt):
 
 @exercise("attention_scores", points=0.5)
 def test_attention_scores_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.attention_scores.keeps_inputs("values", "gradients")
+    attempt.attention_scores.gives_the_same("same")
 
 
 DOT = "inputs @ query"

@@ -5,17 +5,29 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
 
+from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
+from ..sizes import FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
     """One query (d,) and inputs (n, d)."""
-    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(6, 3), (5, 8), (9, 2), (3, 3), (17, 4)])
+    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 2), (3, 3)])
+    draw = Sizes(pick, "context_vector")
+    n, d = draw(TOKENS, FEATURES)
     return [
         shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
         *(case(f"values/{n}x{d}", call(query=normal(d), inputs=normal(n, d))) for n, d in sizes),
+        case("values/many tokens", call(query=0.3 * normal(d), inputs=normal(n, d))),
+        case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
+        case("large/1e4", call(query=1e4 * normal(4), inputs=normal(6, 4))),
         case("values/float32", call(query=normal(5), inputs=normal(7, 5)), dtype=torch.float32),
         case("gradients/5x3", call(query=normal(3), inputs=normal(5, 3), gradient=normal(3))),
+        case(
+            "gradients/of the query",
+            call(query=normal(3), inputs=normal(5, 3), constants=["inputs"], gradient=normal(3)),
+        ),
+        case("same/scattered", *scattered(query=normal(d), inputs=normal(7, d))),
     ]
 
 
@@ -25,10 +37,16 @@ def test_context_vector_on_the_sentence(attempt):
     attempt.context_vector.agrees("sentence")
 
 
-@exercise("context_vector", points=3.5)
+@exercise("context_vector", points=3)
 def test_context_vector_values(attempt):
     """The sum of all rows, each times its weight."""
     attempt.context_vector.agrees("values")
+
+
+@exercise("context_vector", points=0.5)
+def test_context_vector_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.context_vector.agrees("large")
 
 
 @exercise("context_vector", points=1)
@@ -39,8 +57,9 @@ def test_context_vector_gradients(attempt):
 
 @exercise("context_vector", points=0.5)
 def test_context_vector_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.context_vector.keeps_inputs("values", "gradients")
+    attempt.context_vector.gives_the_same("same")
 
 
 MIX = "attn_weights @ inputs"

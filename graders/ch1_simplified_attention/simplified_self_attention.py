@@ -5,20 +5,28 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
 
+from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
+from ..sizes import FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
     """Inputs (n, d). Watched, more tokens must need no more operations."""
-    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(6, 3), (5, 8), (9, 2), (4, 4), (12, 5)])
+    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 2), (4, 4)])
+    draw = Sizes(pick, "simplified_self_attention")
+    n, d = draw(TOKENS, FEATURES)
     few = call(inputs=normal(3, 4), watch=True, result="few")
     many = call(inputs=normal(9, 4), watch=True, result="many")
     return [
         shown("sentence/all tokens", call(inputs=SENTENCE)),
         *(case(f"values/{n}x{d}", call(inputs=normal(n, d))) for n, d in sizes),
+        case("values/many tokens", call(inputs=0.4 * normal(n, d))),
+        case("values/one after another", *one_after_another(inputs=(4, 3))),
+        case("large/1e4", call(inputs=100 * normal(4, 3))),
         case("values/one token", call(inputs=normal(1, 4))),
         case("values/float32", call(inputs=normal(7, 5)), dtype=torch.float32),
         case("gradients/5x3", call(inputs=normal(5, 3), gradient=(normal(5, 3), normal(5, 5)))),
+        case("same/scattered", *scattered(inputs=normal(7, 5))),
         case("operations/growth", few, many, signature="growth"),
     ]
 
@@ -35,7 +43,7 @@ def test_simplified_self_attention_weights_on_the_sentence(attempt):
     attempt.simplified_self_attention.agrees("sentence", only="result.1")
 
 
-@exercise("simplified_self_attention", points=4)
+@exercise("simplified_self_attention", points=3.5)
 def test_simplified_self_attention_context(attempt):
     """One context vector for every token."""
     attempt.simplified_self_attention.agrees("values", only="result.0")
@@ -48,6 +56,12 @@ def test_simplified_self_attention_weights(attempt):
     attempt.simplified_self_attention.gives_no_more("values")
 
 
+@exercise("simplified_self_attention", points=0.5)
+def test_simplified_self_attention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.simplified_self_attention.agrees("large")
+
+
 @exercise("simplified_self_attention", points=2)
 def test_simplified_self_attention_gradients(attempt):
     """Gradients reach the inputs, through the weights too."""
@@ -56,8 +70,9 @@ def test_simplified_self_attention_gradients(attempt):
 
 @exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.simplified_self_attention.keeps_inputs("values", "gradients")
+    attempt.simplified_self_attention.gives_the_same("same")
 
 
 @exercise("simplified_self_attention", points=0.5)

@@ -5,15 +5,25 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
+from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
+from ..sizes import TOKENS, Sizes
 
 
 def cases(pick):
     """Tensors of every rank, along every dimension; large scores, and scores of -inf."""
-    shapes = pick(public=[(6,), (4, 6)], hidden=[(5,), (3, 7), (2, 3, 5), (2, 4, 3, 5)])
+    (n,) = Sizes(pick, "softmax")(TOKENS)
+    shapes = pick(public=[(6,), (4, 6)], hidden=[(n,), (3, 7), (2, 4, 3, 5)])
     dims = pick(
         public=[((4, 6), 0), ((2, 3, 4), 1)],
-        hidden=[((3, 5), 0), ((2, 3, 4), 1), ((2, 3, 4), 0), ((2, 5, 3, 4), -3), ((4, 3), -2)],
+        hidden=[
+            ((n, 5), 0),
+            ((2, 3, 4), 0),
+            ((4, 3), -2),
+            ((5, 2, 3, 4), -4),
+            ((2, 5, 3, 2, 4), -3),
+            ((3, 2, 2, 4, 2), 1),
+        ],
     )
     large = pick(public=[1e4], hidden=[1e3, 1e4])
     rows = torch.tensor([[1e4], [0], [-1e4]])
@@ -34,15 +44,19 @@ def cases(pick):
                 case(f"large/minus {size:g}", call(x=normal(3, 5) - size)),
             )
         ),
+        case("large/dim 1 of 3-D", call(x=1e4 * normal(2, 3, 4), dim=1)),
         case("large/rows", call(x=normal(3, 4) + rows)),
         case("hidden/-inf", call(x=hidden, dim=-1)),
         case("hidden/-inf dim 0", call(x=hidden, dim=0)),
-        case("gradients/3x4", call(x=normal(3, 4), dim=0, gradient=normal(3, 4))),
+        case("gradients/dim 0", call(x=normal(3, 4), dim=0, gradient=normal(3, 4))),
+        case("gradients/dim -1", call(x=normal(2, 3, 4), gradient=normal(2, 3, 4))),
+        case("last/one after another", *one_after_another(x=(3, 4))),
+        case("same/scattered", *scattered(x=normal(6, 5))),
         *(
-            case(f"dtype/{dtype}", call(x=normal(2, 3), dim=-1), dtype=dtype, signature="dtype")
+            case(f"dtype/{dtype}", call(x=normal(2, 3, 4), dim=1), dtype=dtype, signature="dtype")
             for dtype in (torch.float32, torch.float64)
         ),
-        case("own/3x4", call(x=normal(3, 4), dim=-1, watch=True), signature="softmax used"),
+        case("own/40x33", call(x=normal(40, 33), dim=-1, watch=True), signature="softmax used"),
     ]
 
 
@@ -97,8 +111,9 @@ def test_softmax_dtype(attempt):
 
 @exercise("softmax", points=0.5)
 def test_softmax_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.softmax.keeps_inputs("last", "dim", "large")
+    attempt.softmax.gives_the_same("same")
 
 
 @exercise("softmax", points=0.5)

@@ -5,21 +5,23 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
+from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
+from ..sizes import TOKENS, Sizes
 
 
 def cases(pick):
     """Vectors of several lengths."""
+    (n,) = Sizes(pick, "softmax_naive")(TOKENS)
     return [
         shown("sentence/token 2", call(x=SENTENCE @ SENTENCE[1])),
-        *(
-            case(f"values/{n}", call(x=normal(n)))
-            for n in pick(public=[6, 4], hidden=[6, 2, 5, 11, 30])
-        ),
+        *(case(f"values/{n}", call(x=normal(n))) for n in pick(public=[6, 4], hidden=[6, 2, 5, n])),
         case("values/float32", call(x=normal(8)), dtype=torch.float32),
+        case("values/one after another", *one_after_another(x=(4,))),
         case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),
         case("gradients/5", call(x=normal(5), gradient=normal(5))),
-        case("own/5", call(x=normal(5), watch=True), signature="softmax used"),
+        case("same/scattered", *scattered(x=normal(6))),
+        case("own/long", call(x=normal(300), watch=True), signature="softmax used"),
     ]
 
 
@@ -43,8 +45,9 @@ def test_softmax_naive_gradients(attempt):
 
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.softmax_naive.keeps_inputs("values")
+    attempt.softmax_naive.gives_the_same("same")
 
 
 @exercise("softmax_naive", points=0.25)

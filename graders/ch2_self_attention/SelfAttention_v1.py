@@ -3,19 +3,23 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, mistake, shown
+from tensorgrade.author import call, case, construct, load, mistake, normal, shown
 
-from ..modules import called, matrices, structure, twice
+from ..modules import called, large_scores, matrices, mixed, structure, twice
+from ..relations import copied
 from ..shared import SENTENCE
+from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
     """Modules of several sizes, with weights that are loaded, and as a seed makes them."""
+    big = Sizes(pick, "SelfAttention_v1")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 9)],
-        hidden=[(6, 3, 5), (5, 4, 8), (3, 6, 2), (8, 2, 7), (4, 5, 16)],
+        hidden=[(5, 4, 8), (3, 6, 2), big],
     )
     first = construct(d_in=3, d_out=2, seed=123, dtype="float32")
+    twins = [construct(d_in=3, d_out=4) for _ in range(2)]
     start = structure(state=True, d_in=3, d_out=4)
     return [
         shown("sentence/seed 123", first, call(x=SENTENCE)),
@@ -25,7 +29,14 @@ def cases(pick):
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
+        case("large/1e4", *large_scores(matrices(3, 4), 5, 3, 4)),
         case("gradients/5x3x4", *module(5, 3, 4, gradient=True)),
+        case(
+            "gradients/of weights in evaluation",
+            *module(5, 3, 4, gradient=True, training=False, constants=["x"]),
+        ),
+        case("same/copies", *copied(twins, load(matrices(3, 4)), normal(5, 3))),
+        case("mixed/first token", *mixed(matrices(3, 4), 5, 3, 4)),
         case("parameters/3x4", *start, signature="structure"),
     ]
 
@@ -41,10 +52,16 @@ def test_SelfAttention_v1_on_the_sentence(attempt):
     attempt.SelfAttention_v1.agrees("sentence")
 
 
-@exercise("SelfAttention_v1", points=6)
+@exercise("SelfAttention_v1", points=5)
 def test_SelfAttention_v1_values(attempt):
     """Projections, weights and mixing, with the weights that are loaded."""
     attempt.SelfAttention_v1.agrees("values")
+
+
+@exercise("SelfAttention_v1", points=1)
+def test_SelfAttention_v1_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.SelfAttention_v1.agrees("large")
 
 
 @exercise("SelfAttention_v1", points=2)
@@ -67,8 +84,10 @@ def test_SelfAttention_v1_parameters(attempt):
 
 @exercise("SelfAttention_v1", points=0.5, guard=True)
 def test_SelfAttention_v1_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.SelfAttention_v1.mixes_tokens("mixed")
     attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
+    attempt.SelfAttention_v1.gives_the_same("same")
 
 
 QKV = ("W_query", "W_key", "W_value")

@@ -3,18 +3,22 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, shown
+from tensorgrade.author import call, case, construct, load, normal, shown
 
-from ..modules import called, linear_layers, structure, twice
+from ..modules import called, large_scores, linear_layers, mixed, structure, twice
+from ..relations import copied
 from ..shared import SENTENCE
+from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
     """Modules of several sizes, with and without biases."""
+    big = Sizes(pick, "SelfAttention_v2")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 9)],
-        hidden=[(6, 3, 5), (5, 4, 8), (3, 6, 2), (8, 2, 7), (4, 5, 16)],
+        hidden=[(5, 4, 8), (3, 6, 2), big],
     )
+    twins = [construct(d_in=3, d_out=4, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, seed=789, dtype="float32")
     return [
         shown("sentence/seed 789", first, call(x=SENTENCE), signature="ignored"),
@@ -24,7 +28,23 @@ def cases(pick):
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
         case("bias/5x3x4", *module(5, 3, 4, bias=True)),
+        case(
+            "bias/float32, in evaluation",
+            *module(6, 4, 5, bias=True, dtype="float32", training=False),
+            dtype=torch.float32,
+        ),
+        case("large/1e4", *large_scores(linear_layers(3, 4), 5, 3, 4)),
         case("gradients/5x3x4", *module(5, 3, 4, bias=True, gradient=True)),
+        case(
+            "gradients/of weights in evaluation",
+            *module(5, 3, 4, gradient=True, training=False, constants=["x"]),
+        ),
+        case(
+            "same/copies",
+            *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3)),
+        ),
+        case("mixed/first token", *mixed(linear_layers(3, 4), 5, 3, 4)),
+        case("start/3x4", *structure(state=True, d_in=3, d_out=4), signature="ignored"),
         *(
             case(
                 f"parameters/bias {bias}",
@@ -48,10 +68,16 @@ def test_SelfAttention_v2_runs_on_the_sentence(attempt):
     attempt.SelfAttention_v2.answered("sentence")
 
 
-@exercise("SelfAttention_v2", points=5)
+@exercise("SelfAttention_v2", points=4)
 def test_SelfAttention_v2_values(attempt):
     """Projections, weights and mixing, with the weights that are loaded."""
     attempt.SelfAttention_v2.agrees("values")
+
+
+@exercise("SelfAttention_v2", points=1)
+def test_SelfAttention_v2_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.SelfAttention_v2.agrees("large")
 
 
 @exercise("SelfAttention_v2", points=2)
@@ -70,9 +96,12 @@ def test_SelfAttention_v2_gradients(attempt):
 def test_SelfAttention_v2_parameters(attempt):
     """Exactly the weights of three nn.Linear, and their biases where asked for."""
     attempt.SelfAttention_v2.has_parameters("parameters")
+    attempt.SelfAttention_v2.starts_alive("start")
 
 
 @exercise("SelfAttention_v2", points=0.5, guard=True)
 def test_SelfAttention_v2_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.SelfAttention_v2.mixes_tokens("mixed")
     attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
+    attempt.SelfAttention_v2.gives_the_same("same")

@@ -5,23 +5,31 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, normal, shown
 
+from ..relations import one_after_another, scattered
 from ..shared import SENTENCE, example_weights
+from ..sizes import TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
     """Queries (…, n, d_k) and keys (…, m, d_k)."""
     weights = example_weights()
     queries, keys = SENTENCE @ weights["W_query"], SENTENCE @ weights["W_key"]
-    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (3, 8), (7, 2), (5, 16)])
-    cross = pick(public=[(3, 5)], hidden=[(2, 7), (6, 4)])
-    leading = pick(public=[(2,)], hidden=[(3,), (2, 3)])
+    draw = Sizes(pick, "attention_weights")
+    n, m, d_k = draw(TOKENS, TOKENS, WIDTH)
+    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (7, 2), (n, d_k)])
+    cross = pick(public=[(3, 5)], hidden=[(2, m)])
+    leading = pick(public=[(2,)], hidden=[(3,), (2, 1, 3)])
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys)),
         *(case(f"values/{n} tokens, d_k {d_k}", compared(n, n, d_k)) for n, d_k in sizes),
         case("values/float32", compared(5, 5, 7), dtype=torch.float32),
         *(case(f"cross/{n} queries, {m} keys", compared(n, m, 3)) for n, m in cross),
         *(case(f"leading/{lead}", compared(4, 5, 6, lead)) for lead in leading),
+        case("large/1e4", call(queries=1e4 * normal(4, 3), keys=normal(5, 3))),
+        case("values/one after another", *one_after_another(queries=(4, 3), keys=(4, 3))),
         case("gradients/4x3x5", compared(4, 3, 5, gradient=normal(4, 3))),
+        case("gradients/batch", compared(4, 3, 5, (2,), gradient=normal(2, 4, 3))),
+        case("same/scattered", *scattered(queries=normal(2, 4, 3), keys=normal(2, 5, 3))),
     ]
 
 
@@ -36,10 +44,16 @@ def test_attention_weights_on_the_sentence(attempt):
     attempt.attention_weights.agrees("sentence")
 
 
-@exercise("attention_weights", points=5)
+@exercise("attention_weights", points=4)
 def test_attention_weights_values(attempt):
     """Softmax over scaled scores, for every d_k."""
     attempt.attention_weights.agrees("values")
+
+
+@exercise("attention_weights", points=1)
+def test_attention_weights_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.attention_weights.agrees("large")
 
 
 @exercise("attention_weights", points=1.5)
@@ -62,5 +76,6 @@ def test_attention_weights_gradients(attempt):
 
 @exercise("attention_weights", points=0.5)
 def test_attention_weights_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")
+    attempt.attention_weights.gives_the_same("same")

@@ -4,16 +4,21 @@ from tensorgrade import exercise
 from tensorgrade.author import call, case, construct, describe, load, mistake
 
 from ..modules import linear_layers
+from ..sizes import FEATURES, WIDTH, Sizes
 
 
 def cases(pick):
     """Containers that the course makes, so that no learner's class is needed."""
-    sizes = pick(public=[(3, 2), (4, 4)], hidden=[(3, 2), (2, 5), (4, 4), (6, 3), (1, 3), (5, 7)])
+    big = tuple(Sizes(pick, "copy_v2_into_v1")(FEATURES, WIDTH))
+    sizes = pick(public=[(3, 2), (4, 4)], hidden=[(3, 2), (2, 5), (4, 4), (6, 3), (1, 3), big])
     return [case(f"values/{size}", *copied(*size), signature="structure") for size in sizes]
 
 
 def copied(d_in, d_out):
-    """Made, filled and handed over; afterwards both are described."""
+    """Made, filled and handed over; afterwards both are described.
+
+    Then v2 learns on: what v1 got must stay.
+    """
     v2 = construct("LinearProjections", given=True, d_in=d_in, d_out=d_out)
     v1 = construct("MatrixProjections", given=True, d_in=d_in, d_out=d_out)
     return (
@@ -23,6 +28,8 @@ def copied(d_in, d_out):
         call("copy_v2_into_v1", v2=v2, v1=v1, result="returned"),
         describe("v1", on=v1, state=True),
         describe("v2", on=v2, state=True),
+        load(linear_layers(d_in, d_out), on=v2),
+        describe("later", on=v1, state=True),
     )
 
 
@@ -125,6 +132,12 @@ MISTAKES = [
         "The weights are added to the old ones instead of taking their place, or halved on the "
         "way.",
         *each(COPY, "v1.{0}.copy_(v2.{0}.weight.T / 2)"),
+    ),
+    mistake(
+        "memory_shared",
+        "Both modules look at the same numbers in memory: when `v2` goes on learning, `v1` changes "
+        "with it. Copy the numbers.",
+        *each(COPY, "v1.{0}.data = v2.{0}.weight.data.T"),
     ),
     mistake(
         "copy_returned",

@@ -6,22 +6,32 @@ from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
 
 from ..modules import matrices
+from ..relations import one_after_another, scattered
 from ..shared import QKV, SENTENCE, example_weights
+from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
     """Inputs (n, d_in) and three matrices (d_in, d_out)."""
+    big = Sizes(pick, "project_qkv")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 6)],
-        hidden=[(6, 3, 2), (5, 4, 7), (3, 8, 8), (9, 2, 3), (1, 5, 4)],
+        hidden=[(5, 4, 7), (3, 8, 8), (1, 5, 4)],
     )
     gradient = tuple(normal(4, 2) for _ in QKV)
     return [
         shown("sentence/seed 123", call(x=SENTENCE, **example_weights())),
         *(case(f"values/{size}", projected(*size)) for size in sizes),
+        case("values/many tokens", projected(*big)),
+        case(
+            "values/one after another",
+            *one_after_another(x=(4, 3), W_query=(3, 2), W_key=(3, 2), W_value=(3, 2)),
+        ),
         case("values/square", projected(3, 3, 3)),
         case("values/float32", projected(7, 5, 4), dtype=torch.float32),
         case("gradients/4x3x2", projected(4, 3, 2, gradient=gradient)),
+        case("gradients/of matrices", projected(4, 3, 2, gradient=gradient, constants=["x"])),
+        case("same/scattered", *scattered(x=normal(4, 3), **matrices(3, 5))),
     ]
 
 
@@ -63,8 +73,9 @@ def test_project_qkv_gradients(attempt):
 
 @exercise("project_qkv", points=0.5)
 def test_project_qkv_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.project_qkv.keeps_inputs("values", "gradients")
+    attempt.project_qkv.gives_the_same("same")
 
 
 MISTAKES = [

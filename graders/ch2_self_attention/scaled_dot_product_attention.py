@@ -5,23 +5,41 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, normal, shown
 
+from ..relations import one_after_another, scattered
 from ..shared import SENTENCE, example_weights
+from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
     """Queries (…, n, d_k), keys (…, m, d_k) and values (…, m, d_v)."""
     queries, keys, values = (SENTENCE @ matrix for matrix in example_weights().values())
-    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (3, 8), (7, 2), (5, 16)])
-    cross = pick(public=[(3, 5)], hidden=[(2, 7), (6, 4)])
-    leading = pick(public=[(2,)], hidden=[(3,), (2, 3)])
+    draw = Sizes(pick, "scaled_dot_product_attention")
+    n, m, d_k, d_v = draw(TOKENS, TOKENS, WIDTH, FEATURES)
+    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (7, 2)])
+    cross = pick(public=[(3, 5)], hidden=[(2, m)])
+    leading = pick(public=[(2,)], hidden=[(3,), (2, 1, 3)])
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys, values=values)),
         *(case(f"values/{n} tokens, d_k {d_k}", mixed(n, n, d_k, d_k)) for n, d_k in sizes),
         case("values/d_v of its own", mixed(5, 5, 4, 7)),
+        case("values/many tokens", mixed(n, n, d_k, d_v)),
         case("values/float32", mixed(5, 5, 7, 7), dtype=torch.float32),
         *(case(f"cross/{n} queries, {m} keys", mixed(n, m, 3, 3)) for n, m in cross),
         *(case(f"leading/{lead}", mixed(4, 5, 6, 3, lead)) for lead in leading),
+        case(
+            "large/1e4",
+            call(queries=1e4 * normal(4, 3), keys=normal(5, 3), values=normal(5, 2)),
+        ),
+        case(
+            "values/one after another",
+            *one_after_another(queries=(4, 3), keys=(4, 3), values=(4, 3)),
+        ),
         case("gradients/4x3x5", mixed(4, 3, 5, 6, gradient=normal(4, 6))),
+        case("gradients/batch", mixed(4, 3, 5, 6, (2,), gradient=normal(2, 4, 6))),
+        case(
+            "same/scattered",
+            *scattered(queries=normal(2, 4, 3), keys=normal(2, 5, 3), values=normal(2, 5, 6)),
+        ),
     ]
 
 
@@ -41,10 +59,16 @@ def test_scaled_dot_product_attention_on_the_sentence(attempt):
     attempt.scaled_dot_product_attention.agrees("sentence")
 
 
-@exercise("scaled_dot_product_attention", points=5)
+@exercise("scaled_dot_product_attention", points=4)
 def test_scaled_dot_product_attention_values(attempt):
     """The values, mixed by the weights of every query."""
     attempt.scaled_dot_product_attention.agrees("values")
+
+
+@exercise("scaled_dot_product_attention", points=1)
+def test_scaled_dot_product_attention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.scaled_dot_product_attention.agrees("large")
 
 
 @exercise("scaled_dot_product_attention", points=1.5)
@@ -67,5 +91,6 @@ def test_scaled_dot_product_attention_gradients(attempt):
 
 @exercise("scaled_dot_product_attention", points=0.5)
 def test_scaled_dot_product_attention_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
+    attempt.scaled_dot_product_attention.gives_the_same("same")

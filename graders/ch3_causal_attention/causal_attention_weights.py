@@ -5,12 +5,15 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, normal, shown
 
+from ..relations import scattered
 from ..shared import SENTENCE
+from ..sizes import TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
     """Scores of n tokens, and a width of the keys."""
-    sizes = pick(public=[(6, 3), (4, 9)], hidden=[(2, 5), (3, 8), (5, 2), (8, 16), (12, 7)])
+    n, d_k = Sizes(pick, "causal_attention_weights")(TOKENS, WIDTH)
+    sizes = pick(public=[(6, 3), (4, 9)], hidden=[(2, 5), (3, 8), (5, 2), (8, 16), (n, d_k)])
     zeros = computed(some_zero, normal(5, 5), normal(5, 5))
     return [
         shown("sentence/scores", call(attn_scores=SENTENCE @ SENTENCE.T, d_k=3)),
@@ -20,11 +23,30 @@ def cases(pick):
         ),
         case("values/float32", call(attn_scores=3 * normal(7, 7), d_k=5), dtype=torch.float32),
         # Scores so low that whatever stands in the hidden places must be lower still.
-        case("values/low scores", call(attn_scores=3 * normal(5, 5) - 400, d_k=3)),
+        case("values/low scores", call(attn_scores=eighths(5) - 3000, d_k=4)),
         # A score of 0 is a score like any other, not a sign that it is hidden.
         case("values/zero scores", call(attn_scores=zeros, d_k=3)),
+        case(
+            "values/one after another",
+            call(attn_scores=normal(4, 4), d_k=3, result="first"),
+            call(attn_scores=normal(4, 4), d_k=3),
+        ),
+        case("large/1e4", call(attn_scores=1e4 * normal(5, 5), d_k=3)),
+        # Scores of the future that draw all weight: they have to go before the softmax.
+        case("large/future", call(attn_scores=computed(raised, normal(6, 6)), d_k=3)),
+        case("same/scattered", *scattered(attn_scores=normal(6, 6), d_k=5)),
         case("gradients/4", call(attn_scores=3 * normal(4, 4), d_k=3, gradient=normal(4, 4))),
     ]
+
+
+def eighths(n: int):
+    """Scores in eighths: even a softmax in float32 sees them exactly."""
+    return computed(torch.round, 24 * normal(n, n)) * 0.125
+
+
+def raised(scores: torch.Tensor) -> torch.Tensor:
+    """Scores that are higher by thousands above the diagonal."""
+    return scores + 5e3 * torch.ones_like(scores).triu(1)
 
 
 def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
@@ -38,10 +60,16 @@ def test_causal_attention_weights_on_the_sentence(attempt):
     attempt.causal_attention_weights.agrees("sentence")
 
 
-@exercise("causal_attention_weights", points=7)
+@exercise("causal_attention_weights", points=6)
 def test_causal_attention_weights_values(attempt):
     """Hidden scores drop out of the softmax; the rest is scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
+
+
+@exercise("causal_attention_weights", points=1)
+def test_causal_attention_weights_large_scores(attempt):
+    """Scores of thousands neither overflow nor, where they are hidden, leave nothing over."""
+    attempt.causal_attention_weights.agrees("large")
 
 
 @exercise("causal_attention_weights", points=2)
@@ -52,5 +80,6 @@ def test_causal_attention_weights_gradients(attempt):
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.causal_attention_weights.keeps_inputs("values")
+    attempt.causal_attention_weights.gives_the_same("same")

@@ -3,10 +3,13 @@
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
 
+from ..sizes import TOKENS, Sizes
+
 
 def cases(pick):
     """Masks of several lengths."""
-    lengths = pick(public=[6, 3], hidden=[1, 2, 4, 7, 12, 33])
+    (many,) = Sizes(pick, "causal_mask")(TOKENS)
+    lengths = pick(public=[6, 3], hidden=[1, 2, 4, 7, 33, many])
     return [
         shown("sentence/6 tokens", call(context_length=6)),
         *(case(f"values/{n}", call(context_length=n)) for n in lengths),

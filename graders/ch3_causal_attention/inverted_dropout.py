@@ -10,7 +10,13 @@ def cases(pick):
     """Weights that are dropped twice, and weights that are not."""
     dropped = pick(
         public=[((60, 60), 0.5), ((60, 60), 0.2)],
-        hidden=[((60, 60), 0.5), ((60, 60), 0.1), ((40, 70), 0.3), ((5, 20, 30), 0.8)],
+        hidden=[
+            ((60, 60), 0.5),
+            ((60, 60), 0.1),
+            ((40, 70), 0.3),
+            ((3, 4, 12, 20), 0.8),
+            ((3000,), 0.03),
+        ],
     )
     ones = torch.ones(30, 40, dtype=torch.float64)
     in_training = {"p": 0.5, "training": True}
@@ -19,6 +25,15 @@ def cases(pick):
             case(f"dropout/p {p}", *three_times(shape, p), signature="dropped weights", rate="p")
             for shape, p in dropped
         ),
+        case(
+            "dropout/float32",
+            *three_times((50, 40), 0.4),
+            dtype=torch.float32,
+            signature="dropped weights",
+            rate="p",
+        ),
+        case("gradients alone/evaluation", *unchanged(p=0.5, training=False)),
+        case("gradients alone/p 0", *unchanged(p=0.0, training=True)),
         case(
             "gradients/p 0.4",
             *three_times((30, 40), 0.4, gradient=ones),
@@ -36,6 +51,11 @@ def cases(pick):
             signature="dropout used",
         ),
     ]
+
+
+def unchanged(**settings):
+    """Weights that come back as they are, and let gradients pass."""
+    return (call(attn_weights=normal(4, 5), **settings, gradient=normal(4, 5)),)
 
 
 def three_times(shape, p, gradient=None):
@@ -57,30 +77,35 @@ def test_inverted_dropout_in_training(attempt):
 @exercise("inverted_dropout", points=1.5)
 def test_inverted_dropout_in_evaluation(attempt):
     """With training=False nothing changes."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("evaluation")
 
 
 @exercise("inverted_dropout", points=1)
 def test_inverted_dropout_gradients(attempt):
-    """Gradients reach the entries that were kept."""
+    """Gradients reach the entries that were kept, all of them where nothing is dropped."""
     attempt.inverted_dropout.drops_gradients("gradients", "attn_weights")
+    attempt.inverted_dropout.agrees("gradients alone", only="gradient")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_of_nothing(attempt):
     """With p = 0 nothing changes."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("nothing")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_is_your_own(attempt):
     """It is written out and calls no dropout of torch."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.avoids_dropout("own")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_inputs(attempt):
     """What is passed in stays as it was."""
+    attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
 
 

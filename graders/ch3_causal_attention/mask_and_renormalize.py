@@ -7,19 +7,28 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
+from ..relations import scattered
 from ..shared import SENTENCE
+from ..sizes import TOKENS, Sizes
 
 
 def cases(pick):
     """Weights of n tokens."""
+    (many,) = Sizes(pick, "mask_and_renormalize")(TOKENS)
     sentence = torch.softmax(SENTENCE @ SENTENCE.T, dim=-1)
     return [
         shown("sentence/weights", call(attn_weights=sentence)),
         *(
             case(f"values/{n}", call(attn_weights=rows_of_weights(n)))
-            for n in pick(public=[6, 4], hidden=[2, 3, 5, 8, 13])
+            for n in pick(public=[6, 4], hidden=[2, 3, 5, 8, many])
         ),
         case("values/float32", call(attn_weights=rows_of_weights(7)), dtype=torch.float32),
+        case(
+            "values/one after another",
+            call(attn_weights=rows_of_weights(4), result="first"),
+            call(attn_weights=rows_of_weights(4)),
+        ),
+        case("same/scattered", *scattered(attn_weights=rows_of_weights(6))),
         case("gradients/4", call(attn_weights=rows_of_weights(4), gradient=normal(4, 4))),
     ]
 
@@ -59,8 +68,9 @@ def test_mask_and_renormalize_gradients(attempt):
 
 @exercise("mask_and_renormalize", points=1)
 def test_mask_and_renormalize_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.mask_and_renormalize.keeps_inputs("values")
+    attempt.mask_and_renormalize.gives_the_same("same")
 
 
 MISTAKES = [

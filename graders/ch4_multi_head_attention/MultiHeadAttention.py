@@ -3,38 +3,41 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, mistake, normal, shown, weights
+from tensorgrade.author import call, case, construct, load, mistake, normal, shown, weights
 
 from ..attention_modules import (
     called,
     changed_future,
     dropped_weights,
+    in_pairs,
+    large_scores,
     low_scores,
     short_then_long,
     zero_scores,
 )
 from ..modules import linear_layers, structure
+from ..relations import copied
 from ..shared import SENTENCE
+from ..sizes import Sizes
 
 
 def cases(pick):
     """Several numbers of heads, and head_dim unlike every other size."""
-    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(1, 5, 3, 4), (3, 4, 6, 7)])
+    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(1, 5, 3, 4)])
     sizes = pick(
         public=[(2, 6, 3, 4, 2), (1, 5, 4, 9, 3)],
         hidden=[
-            (1, 5, 3, 6, 2),
             (3, 4, 6, 12, 4),
-            (2, 7, 2, 10, 2),
-            (3, 3, 5, 8, 4),
-            (2, 6, 4, 15, 3),
         ],
     )
     short = pick(
         public=[(2, 3, 4, 6, 2, 7)],
-        hidden=[(3, 4, 5, 6, 3, 9), (1, 1, 3, 4, 2, 5), (2, 5, 3, 8, 4, 30)],
+        hidden=[(1, 1, 3, 4, 2, 5)],
     )
     made: dict = {"d_in": 3, "d_out": 2, "context_length": 6, "dropout": 0.0, "num_heads": 2}
+    draw = Sizes(pick, "MultiHeadAttention")
+    pairs = in_pairs(pick, draw, heads=(1, "few", "many"))
+    twins = [construct(**made | {"d_out": 4}, qkv_bias=True) for _ in range(2)]
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
     return [
         shown(
@@ -48,15 +51,36 @@ def cases(pick):
             case(f"values/{heads} heads {tuple(size)}", *module(*size, heads, size[1]))
             for *size, heads in sizes
         ),
+        *(
+            case(
+                f"{group}/{number}",
+                *module(b, n, d_in, heads * width, heads, context, **settings),
+                dtype=getattr(torch, settings["dtype"]),
+            )
+            for number, (group, settings, (b, n, d_in, context, width, heads)) in enumerate(pairs)
+        ),
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(2, 2, 4, 4, 2, 2)),
         case("values/float32", *module(2, 5, 4, 6, 2, 5, dtype="float32"), dtype=torch.float32),
-        case("values/low scores", *low_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
+        case("values/low scores", *low_scores(layers(3, 8), 2, 4, 3, 8, num_heads=2)),
         case("values/zero scores", *zero_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
         case("short/2 tokens, then 5", *short_then_long(layers(3, 6), 3, 6, num_heads=2)),
         *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
-        case("bias/3x6", *module(2, 4, 3, 6, 2, 5, bias=True)),
-        case("gradients/4", *module(2, 4, 3, 6, 2, 5, bias=True, gradient=True)),
+        *(
+            case(f"bias/{size}", *module(*size, bias=True))
+            for size in pick(public=[(2, 4, 3, 6, 2, 5)], hidden=[])
+        ),
+        case("large/1e4", *large_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
+        case(
+            "gradients/in training",
+            *module(2, 4, 3, 6, 2, 5, bias=True, gradient=True, training=True),
+        ),
+        case(
+            "gradients/of weights in evaluation",
+            *module(2, 3, 5, 6, 3, 3, gradient=True, constants=["x"]),
+        ),
+        case("same/copies", *copied(twins, load(layers(3, 4, True)), normal(2, 5, 3))),
+        case("start/3x6", *structure(state=True, **made | {"d_out": 6}), signature="ignored"),
         case("future/cut 3", *changed_future(layers(3, 6), 6, 3, 3, 6, num_heads=2)),
         *(
             case(
@@ -91,7 +115,7 @@ def cases(pick):
                 *structure(**made | {"d_out": d_out, "context_length": 5, "num_heads": heads}),
                 signature="error",
             )
-            for d_out, heads in pick(public=[(7, 2)], hidden=[(7, 2), (8, 3)])
+            for d_out, heads in pick(public=[(7, 2)], hidden=draw.uneven(5))
         ),
         case("operations/growth", *watched("few", 1), *watched("many", 4), signature="growth"),
     ]
@@ -143,10 +167,16 @@ def test_MultiHeadAttention_one_head(attempt):
     attempt.MultiHeadAttention.agrees("one head")
 
 
-@exercise("MultiHeadAttention", points=9)
+@exercise("MultiHeadAttention", points=8)
 def test_MultiHeadAttention_values(attempt):
-    """With 2, 3 and 4 heads."""
+    """With several heads."""
     attempt.MultiHeadAttention.agrees("values")
+
+
+@exercise("MultiHeadAttention", points=1)
+def test_MultiHeadAttention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.MultiHeadAttention.agrees("large")
 
 
 @exercise("MultiHeadAttention", points=4)
@@ -183,7 +213,7 @@ def test_MultiHeadAttention_in_evaluation(attempt):
 def test_MultiHeadAttention_dropout(attempt):
     """In training single attention weights are dropped and the rest scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
-    attempt.MultiHeadAttention.drops_entries("dropout in heads")
+    attempt.MultiHeadAttention.drops_entries("dropout in heads", twice=True)
 
 
 @exercise("MultiHeadAttention", points=0.75)
@@ -199,6 +229,7 @@ def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_has_no_loop(attempt):
     """All heads at once: more heads need no more operations."""
+    attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
 
 
@@ -212,12 +243,15 @@ def test_MultiHeadAttention_mask_is_a_buffer(attempt):
 def test_MultiHeadAttention_parameters(attempt):
     """Three input projections and an output projection, and no more."""
     attempt.MultiHeadAttention.has_parameters("parameters")
+    attempt.MultiHeadAttention.starts_alive("start")
 
 
 @exercise("MultiHeadAttention", points=0.5, guard=True)
 def test_MultiHeadAttention_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.MultiHeadAttention.gives_the_same("same")
 
 
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"

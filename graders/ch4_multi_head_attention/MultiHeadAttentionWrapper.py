@@ -3,9 +3,11 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, load, mistake, normal, weights
+from tensorgrade.author import call, case, construct, load, mistake, mode, normal, weights
 
 from ..modules import structure
+from ..relations import copied
+from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
@@ -14,22 +16,38 @@ def cases(pick):
         public=[(2, 6, 3, 2, 2), (1, 4, 5, 3, 3)],
         hidden=[
             (1, 5, 3, 4, 1),
-            (3, 4, 6, 2, 2),
-            (2, 7, 2, 5, 4),
-            (3, 3, 4, 6, 3),
-            (2, 2, 5, 3, 2),
+            (3, 3, 4, 6, 2),
         ],
     )
+    draw = Sizes(pick, "MultiHeadAttentionWrapper")
+    (many,) = draw(HEADS)
+    b, n, d_in, d_out = draw(BATCH, TOKENS, FEATURES, WIDTH)
+    twins = [
+        construct(d_in=3, d_out=4, context_length=9, dropout=0.0, num_heads=2, qkv_bias=True)
+        for _ in range(2)
+    ]
     made: dict = {"d_in": 3, "d_out": 4, "context_length": 5, "dropout": 0.1}
     return [
         *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/float32", *module(2, 5, 4, 3, 2, dtype="float32"), dtype=torch.float32),
-        case(
-            "arguments/dropout and context",
-            *module(2, 4, 3, 4, 2, context_length=11, dropout=0.3),
+        case("values/many heads", *module(b, n, d_in, d_out, many, training=False)),
+        case("values/float32", *called_twice(2, 5, 4, 3, 2), dtype=torch.float32),
+        *(
+            case(
+                f"arguments/dropout {dropout}, context {context}",
+                *module(2, 4, 3, 4, 2, context_length=context, dropout=dropout),
+            )
+            for dropout, context in pick(public=[(0.3, 11)], hidden=[(0.8, 90)])
         ),
-        case("bias/3x4", *module(2, 4, 3, 4, 2, bias=True)),
+        case(
+            "bias/one head", *module(2, 3, 5, 4, 1, bias=True, dtype="float32"), dtype=torch.float32
+        ),
+        case("bias/many heads", *module(1, 3, 5, 2, many, bias=True, dropout=0.5)),
         case("gradients/4", *module(2, 4, 3, 4, 2, gradient=normal(2, 4, 8))),
+        case(
+            "gradients/of weights in evaluation",
+            *module(2, 3, 4, 2, 4, gradient=normal(2, 3, 8), training=False, constants=["x"]),
+        ),
+        case("same/copies", *copied(twins, load(head_weights(3, 4, 2, True)), normal(2, 5, 3))),
         *(
             case(
                 f"parameters/{heads} heads",
@@ -41,15 +59,24 @@ def cases(pick):
     ]
 
 
-def module(b, n, d_in, d_out, heads, bias=False, gradient=None, **settings):
+def module(
+    b, n, d_in, d_out, heads, *, bias=False, gradient=None, training=True, constants=(), **settings
+):
     """Constructed, given its heads' weights, called on b rows of n tokens."""
     settings = {"context_length": 9, "dropout": 0.0} | settings | {"num_heads": heads}
     settings |= {"qkv_bias": True} if bias else {}
     return (
         construct(d_in=d_in, d_out=d_out, **{"dtype": "float64"} | settings),
         load(head_weights(d_in, d_out, heads, bias)),
-        call(gradient=gradient, x=normal(b, n, d_in)),
+        mode(training),
+        call(gradient=gradient, constants=constants, x=normal(b, n, d_in)),
     )
+
+
+def called_twice(b, n, d_in, d_out, heads):
+    """Two calls on other numbers, in float32: the second owes nothing to the first."""
+    *made, first = module(b, n, d_in, d_out, heads, dtype="float32")
+    return *made, first, call(x=normal(b, n, d_in), result="second")
 
 
 def head_weights(d_in, d_out, heads, bias):
@@ -94,8 +121,9 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
 
 @exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
+    attempt.MultiHeadAttentionWrapper.gives_the_same("same")
 
 
 LIST = "self.heads = nn.ModuleList("

@@ -3,18 +3,30 @@
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
 
+from ..relations import scattered
 from ..shared import counted
+from ..sizes import BATCH, HEADS, TOKENS, Sizes
 
 
 def cases(pick):
     """(b, heads, n, head_dim)."""
+    b, n, heads, many = Sizes(pick, "merge_heads")(BATCH, TOKENS, HEADS, (10, 13))
     shapes = pick(
         public=[(2, 2, 3, 4), (1, 3, 5, 2)],
-        hidden=[(1, 1, 4, 3), (3, 2, 4, 5), (2, 4, 3, 6), (2, 3, 3, 3), (4, 2, 2, 2), (1, 5, 7, 2)],
+        hidden=[
+            (1, 1, 4, 3),
+            (3, 2, 4, 5),
+            (2, 4, 3, 6),
+            (2, 3, 3, 3),
+            (4, 2, 2, 2),
+            (b, heads, 2, 3),
+            (2, many, n, 2),
+        ],
     )
     return [
         shown("sentence/2 heads", call(x=counted(1, 2, 3, 2))),
         *(case(f"values/{shape}", call(x=normal(*shape))) for shape in shapes),
+        case("same/scattered", *scattered(x=normal(2, 2, 3, 4))),
         case("gradients/3", call(x=normal(2, 2, 3, 4), gradient=normal(2, 3, 8))),
     ]
 
@@ -39,8 +51,9 @@ def test_merge_heads_gradients(attempt):
 
 @exercise("merge_heads", points=0.5, guard=True)
 def test_merge_heads_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.merge_heads.keeps_inputs("values")
+    attempt.merge_heads.gives_the_same("same")
 
 
 MERGE_FUNCTION = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)"

@@ -3,11 +3,15 @@
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
 
+from ..relations import scattered
 from ..shared import counted
+from ..sizes import BATCH, HEADS, TOKENS, Sizes
 
 
 def cases(pick):
     """(b, n, d_out) and a number of heads."""
+    draw = Sizes(pick, "split_heads")
+    b, n, heads, many = draw(BATCH, TOKENS, HEADS, (10, 13))
     sizes = pick(
         public=[(2, 3, 4, 2), (1, 5, 6, 3)],
         hidden=[
@@ -16,7 +20,8 @@ def cases(pick):
             (2, 5, 12, 4),
             (2, 3, 3, 3),
             (4, 4, 4, 2),
-            (1, 7, 10, 5),
+            (b, 3, 3 * heads, heads),
+            (2, n, 2 * many, many),
         ],
     )
     return [
@@ -25,6 +30,7 @@ def cases(pick):
             case(f"values/{(*shape, heads)}", call(x=normal(*shape), num_heads=heads))
             for *shape, heads in sizes
         ),
+        case("same/scattered", *scattered(x=normal(2, 3, 6), num_heads=2)),
         case("gradients/3", call(x=normal(2, 3, 6), num_heads=2, gradient=normal(2, 2, 3, 3))),
     ]
 
@@ -49,8 +55,9 @@ def test_split_heads_gradients(attempt):
 
 @exercise("split_heads", points=0.5, guard=True)
 def test_split_heads_inputs(attempt):
-    """What is passed in stays as it was."""
+    """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.split_heads.keeps_inputs("values")
+    attempt.split_heads.gives_the_same("same")
 
 
 SPLIT_FUNCTION = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"

@@ -3,10 +3,13 @@
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake
 
+from ..sizes import FEATURES, Sizes
+
 
 def cases(pick):
     """Five sizes that say everything about the shapes."""
     names = ("b", "num_tokens", "d_in", "d_out", "num_heads")
+    b, n, d_in, heads = Sizes(pick, "trace_shapes")((20, 90), (1100, 3000), FEATURES, (13, 40))
     sizes = pick(
         public=[(2, 6, 3, 4, 2), (1, 5, 8, 12, 3)],
         hidden=[
@@ -16,6 +19,7 @@ def cases(pick):
             (5, 9, 4, 6, 6),
             (4, 4, 4, 4, 2),
             (8, 1024, 768, 768, 12),
+            (b, n, d_in, 16 * heads, heads),
         ],
     )
     return [case(f"values/{size}", call(**dict(zip(names, size, strict=False)))) for size in sizes]

@@ -125,6 +125,30 @@ MISTAKES = [
         on("mask_and_renormalize", ("masked / masked.sum(dim=-1, keepdim=True)", "masked")),
     ),
     mistake(
+        "masked_after_the_softmax",
+        "The future is zeroed after the softmax, and what is left brought back to a sum of 1. "
+        "Where the future draws all attention nothing is left, and 0 divided by 0 is not a number. "
+        "Hide the scores before the softmax.",
+        on(
+            MODULES,
+            (ASSIGN, "pass"),
+            (
+                SOFTMAX,
+                f"{SOFTMAX}.masked_fill(future, 0.0)\n        "
+                "attn_weights = attn_weights / attn_weights.sum(dim=-1, keepdim=True)",
+            ),
+        ),
+        on(
+            "causal_attention_weights",
+            (FILL, "attn_scores"),
+            (
+                f"return {SOFTMAX_FUNCTION}",
+                f"weights = {SOFTMAX_FUNCTION}.masked_fill(future, 0.0)\n    "
+                "return weights / weights.sum(dim=-1, keepdim=True)",
+            ),
+        ),
+    ),
+    mistake(
         "minus_inf_after_softmax",
         "The -inf is filled in after the softmax. It has to meet the exponential, which turns it "
         "into 0.",

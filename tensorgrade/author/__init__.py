@@ -3,7 +3,7 @@
 from .recording.casebook import case, shown
 from .recording.drawings import computed, normal, weights
 from .recording.mistakes import mistake, on
-from .recording.steps import call, construct, describe, load, mode
+from .recording.steps import call, construct, describe, duplicate, load, mode, restore
 
 __all__ = [
     "call",
@@ -11,11 +11,13 @@ __all__ = [
     "computed",
     "construct",
     "describe",
+    "duplicate",
     "load",
     "mistake",
     "mode",
     "normal",
     "on",
+    "restore",
     "shown",
     "weights",
 ]

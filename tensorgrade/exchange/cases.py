@@ -117,10 +117,14 @@ class Recorder:
         **arguments: object,
     ) -> "RecordedObject":
         """Make an object of a class of the attempt (or of the stand-ins, where `given`)."""
-        handle = f"object{sum(step['verb'] == 'construct' for step in self.steps)}"
+        handle = self.new_handle()
         settings = {"name": name, "given": given, "dtype": dtype, "seed": self.seeds(seed)}
         self.step("construct", arguments, handle=handle, **settings)
         return RecordedObject(self, handle)
+
+    def new_handle(self) -> str:
+        """A name for one more object."""
+        return f"object{sum(step['verb'] in ('construct', 'duplicate') for step in self.steps)}"
 
     def call(
         self,
@@ -130,14 +134,19 @@ class Recorder:
         watch: bool = False,
         seed: int = 0,
         result: str = "result",
+        scattered: bool = False,
+        constants: Sequence[str] = (),
         **arguments: object,
     ) -> None:
         """Call a function of the attempt.
 
         gradient: asks for gradients, one tensor for each result that is a part of a tuple.
-        watch: counts operations.
+        watch: counts operations. scattered: tensors do not lie contiguously in memory.
+        constants: arguments that need no gradient.
         """
-        self.record_call({"name": name}, arguments, gradient, watch, seed, result)
+        self.record_call(
+            {"name": name}, arguments, gradient, watch, seed, result, scattered, constants
+        )
 
     def record_call(
         self,
@@ -147,10 +156,14 @@ class Recorder:
         watch: bool,
         seed: int,
         result: str,
+        scattered: bool,
+        constants: Sequence[str],
     ) -> None:
         """A call of what `target` says: a name, or an object and the path of a part of it."""
         settings: dict = {**target, "gradient": self.gradient_keys(gradient, result)}
         settings |= {"watch": watch, "seed": self.seeds(seed)}
+        settings |= {"scattered": True} if scattered else {}
+        settings |= {"constants": list(constants)} if constants else {}
         self.step("call", arguments, **settings, handle=result)
 
     def gradient_keys(self, gradient: Gradient, result: str) -> list[str] | None:
@@ -185,8 +198,19 @@ class RecordedObject:
 
     def load(self, weights: dict[str, torch.Tensor]) -> None:
         """Copy weights in by their names."""
-        keys = {k: self.recorder.tensor(f"{self.handle}.{k}", v) for k, v in weights.items()}
+        at = f"{self.handle}.{len(self.recorder.steps)}"  # it may be given weights twice
+        keys = {k: self.recorder.tensor(f"{at}.{k}", v) for k, v in weights.items()}
         self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys})
+
+    def duplicate(self) -> "RecordedObject":
+        """A deep copy of it."""
+        handle = self.recorder.new_handle()
+        self.recorder.steps.append({"verb": "duplicate", "on": self.handle, "as": handle})
+        return RecordedObject(self.recorder, handle)
+
+    def restore(self, source: "RecordedObject") -> None:
+        """Load the state that another object saves."""
+        self.recorder.steps.append({"verb": "restore", "on": self.handle, "source": source.handle})
 
     def mode(self, training: bool) -> None:
         """Switch between training and evaluation."""
@@ -206,11 +230,15 @@ class RecordedObject:
         seed: int = 0,
         result: str = "result",
         path: str = "",
+        scattered: bool = False,
+        constants: Sequence[str] = (),
         **arguments: object,
     ) -> None:
         """Call the object, or the part of it at a dotted `path`."""
         target = {"on": self.handle, "path": path}
-        self.recorder.record_call(target, arguments, gradient, watch, seed, result)
+        self.recorder.record_call(
+            target, arguments, gradient, watch, seed, result, scattered, constants
+        )
 
 
 def record(

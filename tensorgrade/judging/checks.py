@@ -13,6 +13,7 @@ from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..recognition import dropout
+from ..recognition.imprints import echoed
 from ..recognition.operations import arithmetic, grows
 from .agreement import disagreement, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
@@ -107,9 +108,40 @@ class Checks:
 
     def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Doing nothing changes no input either, and earns nothing. Raises Wrong."""
-        results = [name for name in expected.tensors if not name.startswith("gradient.")]
-        if not any(name in observed.tensors for name in results):
-            self.wrong("absent", absent(results[0], observed), case=case)
+        for name in expected.tensors:
+            if name.startswith("gradient."):
+                continue
+            result = self.result(case, name, expected, observed)
+            if echoed(case, result) and not echoed(case, expected.tensors[name]):
+                said = f"{spoken_result(name)} is what was passed in"
+                self.wrong("values", said, case=case, actual=result)
+
+    def gives_the_same(self, group: str) -> None:
+        """In every case of the group the results that have names of their own equal `result`.
+
+        However inputs lie in memory, through a copy of a module or with what another one saved:
+        the numbers are the same. Whether they are right is for other checks.
+        """
+        for case, expected, observed in self.answered(group):
+            self.something_came_back(case, expected, observed)
+            for name in expected.tensors:
+                other = self.result(case, name, expected, observed)
+                partner = ".".join(["result", *name.split(".")[1:]])
+                first = self.result(case, partner, expected, observed)
+                if gap := disagreement(other, first, self.attempt.tolerances):
+                    said = f"{spoken_result(name)} is not what it was before, nothing else changed"
+                    self.wrong(gap.kind, said, case=case, actual=other)
+
+    def starts_alive(self, group: str, module: str = "module") -> None:
+        """New weights are numbers that differ from one another. Biases may start at zero."""
+        for case, expected, observed in self.answered(group):
+            for name in expected.tensors:
+                start = self.result(case, name, expected, observed)
+                if name.endswith(".bias") or start.numel() < 2:
+                    continue
+                if not start.isfinite().all() or (start == start.flatten()[0]).all():
+                    said = f"`{name.removeprefix(module + '.')}` starts with one number everywhere"
+                    self.wrong("values", f"{said}, so it cannot learn", case=case)
 
     def keeps_dtype(self, group: str) -> None:
         """Results have the dtype of the reference."""
@@ -165,7 +197,14 @@ class Checks:
                 self.wrong("fact", problem, case=case)
 
     def refuses(self, group: str, problem: str) -> None:
-        """Construction fails with a message of the learner's own (ValueError or AssertionError)."""
+        """Construction fails with a message of the learner's own (ValueError or AssertionError).
+
+        What can never be made at all refuses everything, and earns nothing for it.
+        """
+        asked = {case.name for case, _, _ in self.group(group)}
+        others = [seen for seen in self.seen if seen.case.name not in asked]
+        if others and all(is_refused(seen.observed) for seen in others):
+            self.wrong("fact", "it cannot be made at all", case=others[0].case)
         for case, _, observed in self.group(group):
             self.came_back(case, observed)
             error = observed.error
@@ -176,37 +215,60 @@ class Checks:
             if error is None or not error.is_refusal:
                 self.wrong("fact", problem, case=case)
 
-    def drops_entries(self, group: str) -> None:
+    def drops_entries(self, group: str, twice: bool = False) -> None:
         """The runs `dropped` and `again` came out of `plain` by inverted dropout of single entries.
 
-        Each run and each row (of each part, where the case has parts) must have lost entries of its
-        own. The case names the argument that is the rate.
+        Entries are counted on the reference. Each is dropped on its own: nothing that another one,
+        another row, part, slice or run did may show in it. The case names the argument that is the
+        rate. twice: the halves (of each part, where the case has parts) hold the same entries.
         """
+        totals: list[float] = []
         for case, expected, observed in self.answered(group):
-            plain, dropped, again = (
+            plain, *runs = (
                 self.result(case, r, expected, observed) for r in ("plain", "dropped", "again")
             )
-            p, entries = dropout.rate(case), int((plain.abs() > 1e-12).sum())
-            behaviours = [(run, dropout.behaviour(plain, run)) for run in (dropped, again)]
-            problem = REPEATED.get(dropout.repeats(case, plain, dropped, again))
+            p, halves = dropout.rate(case), 2 if twice else 1
+            filled = (expected.tensors["plain"].abs() > 1e-12) & (plain.abs() > 1e-12)
+            if 2 * filled.sum() < (expected.tensors["plain"].abs() > 1e-12).sum():
+                self.wrong("values", NOT_THERE, case=case, actual=plain)
+            behaviours = [(run, dropout.behaviour(plain, run)) for run in runs]
+            problem = REPEATED.get(dropout.repeats(case, plain, *runs))
             if problem and all(0 < behaviour.zeros < 1 for _, behaviour in behaviours):
-                self.wrong("fact", problem, case=case, actual=dropped)
+                self.wrong("fact", problem, case=case, actual=runs[0])
             for run, behaviour in behaviours:
-                if not dropout.looks_like(behaviour, p, entries):
+                if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
                     self.wrong("fact", dropout.sentence(behaviour, p), case=case, actual=run)
+            entries = dropout.once(case, filled, halves)
+            drawn = dropout.chances(
+                torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
+            )
+            if (dim := dropout.dependence(drawn, entries, p)) is not None:
+                which = "other calls" if dim == 0 else "its neighbours"
+                self.wrong("fact", TOGETHER.format(which), case=case, actual=runs[0])
+            totals += dropout.deviations(drawn, entries, p)
+        if not dropout.counts_by_chance(totals):
+            self.wrong("fact", COUNTED, case=case)
+
+    def drops_something(self, group: str) -> None:
+        """In training something is dropped: who does nothing earns nothing for it. Raises Wrong."""
+        for case, expected, observed in self.answered(group):
+            plain, dropped = (
+                self.result(case, r, expected, observed) for r in ("plain", "dropped")
+            )
+            if not ((plain != 0) & (dropped == 0)).any():
+                said = "in training nothing is dropped at all"
+                self.wrong("fact", said, case=case, actual=dropped)
 
     def drops_gradients(self, group: str, name: str) -> None:
         """Gradients of `dropped` pass where an entry was kept, scaled like it, and nowhere else.
 
         name: the argument whose entries are dropped.
         """
+        self.drops_something(group)
         for case, expected, observed in self.answered(group):
             plain, dropped = (
                 self.result(case, r, expected, observed) for r in ("plain", "dropped")
             )
-            if not (dropped == 0).any():
-                problem = "in training nothing is dropped at all"
-                self.wrong("fact", problem, case=case, actual=dropped)
             gradient = self.result(case, f"gradient.{name}", expected, observed)
             passed = gradient.double() * plain
             if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
@@ -269,6 +331,19 @@ class Checks:
         raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs))
 
 
+def is_refused(observed: Observation) -> bool:
+    """Whether a case ended where an object was to be made."""
+    return observed.error is not None and observed.error.verb == "construct"
+
+
+NOT_THERE = "without dropout most of the entries are missing that could be dropped"
+TOGETHER = (
+    "what happens to an entry depends on {}; each entry of each call is dropped by a chance of "
+    "its own"
+)
+COUNTED = (
+    "always the same number of entries is dropped; by chance it is sometimes more, sometimes less"
+)
 CHANGED = "it changes its input `{}` in place; whoever called it still needs it"
 REFUSED_OTHERWISE = "it is refused with {}; a ValueError, or an assert, is asked for"
 REPEATED = {

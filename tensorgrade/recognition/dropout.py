@@ -58,6 +58,84 @@ def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
     )
 
 
+UNLIKELY = 1e-10  # the chance with which a right answer may fail one comparison
+FAR = 7.0  # the same for a sum that is nearly normal, in its standard deviations
+
+
+def chances(kept: torch.Tensor, entries: torch.Tensor, p: float) -> torch.Tensor:
+    """Which entries were kept (bool), each with mean 0 and variance 1; 0 where there is no entry.
+
+    entries: a bool mask that `kept` broadcasts with; several runs may stand in front.
+    """
+    return torch.where(entries, (kept.double() - (1 - p)) / (p * (1 - p)) ** 0.5, 0.0)
+
+
+def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | None:
+    """The first dimension along which entries were not dropped each on its own; None for none.
+
+    drawn: `chances` of entries. Neighbours must not go together, nor against one another, and
+    what is dropped along a dimension must vary as much as chance makes it, no more and no less.
+    """
+    if entries.sum() * min(p, 1 - p) ** 2 < 30:
+        return None  # too few to tell
+    entries = entries.expand_as(drawn)
+    for dim in range(drawn.dim()):
+        if drawn.shape[dim] > 1 and (
+            abs(neighbours(drawn, entries, dim)) > FAR or not varies(drawn, entries, dim, p)
+        ):
+            return dim
+    return None
+
+
+def neighbours(drawn: torch.Tensor, entries: torch.Tensor, dim: int) -> float:
+    """How far neighbours along a dimension go together, in standard deviations from 0."""
+    size = drawn.shape[dim] - 1
+    first, second = (drawn.narrow(dim, at, size) for at in (0, 1))
+    pairs = (entries.narrow(dim, 0, size) & entries.narrow(dim, 1, size)).sum()
+    return float((first * second).sum() / pairs.clamp(min=1) ** 0.5)
+
+
+def varies(drawn: torch.Tensor, entries: torch.Tensor, dim: int, p: float) -> bool:
+    """Whether sums along a dimension vary as those of independent entries do.
+
+    Their squares add up to a chi-square, but for the fourth moment of a single entry, which
+    scales it (Satterthwaite 1946).
+    """
+    counts = entries.sum(dim=dim)
+    counts, sums = counts[counts > 1].double(), drawn.sum(dim=dim)[counts > 1]
+    if not len(counts):
+        return True
+    fourth = 1 / (p * (1 - p)) - 6  # excess over the normal distribution's
+    scale = 1 + float((fourth / counts).mean()) / 2
+    total = (sums**2 / counts).sum() / (2 * scale)
+    degrees = torch.tensor(len(counts) / (2 * scale), dtype=torch.float64)
+    lower, upper = torch.special.gammainc(degrees, total), torch.special.gammaincc(degrees, total)
+    return min(float(lower), float(upper)) > UNLIKELY
+
+
+def counts_by_chance(totals: list[float]) -> bool:
+    """Whether the numbers dropped in several runs vary at all.
+
+    totals: by how many standard deviations each run lies off its mean, at least half an entry.
+    """
+    squares = torch.tensor(totals, dtype=torch.float64).square().sum() / 2
+    half = torch.tensor(len(totals) / 2, dtype=torch.float64)
+    return len(totals) < 4 or float(torch.special.gammainc(half, squares)) > UNLIKELY
+
+
+def once(case: Case, tensor: torch.Tensor, halves: int) -> torch.Tensor:
+    """A tensor in the parts that its case says; of each part only the first of equal halves."""
+    parts = in_parts(tensor, number_of_parts(case))
+    return parts[..., : parts.shape[-1] // halves]
+
+
+def deviations(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> list[float]:
+    """By how many standard deviations each run's number of entries lies off, and half an entry."""
+    size = float(entries.sum())
+    off = drawn.flatten(1).sum(dim=1).abs() / size**0.5 + 0.5 / (size * p * (1 - p)) ** 0.5
+    return off.tolist()
+
+
 def in_parts(tensor: torch.Tensor, parts: int) -> torch.Tensor:
     """(…, parts * m) with parts side by side as (…, parts, m); as it is where they do not fit."""
     return tensor if parts == 1 or tensor.shape[-1] % parts else tensor.unflatten(-1, (parts, -1))

@@ -17,6 +17,7 @@ from .loading import load_module
 from .messages import pack, receive, send, unpack
 from .reading import parts, source_in, source_that_counts
 from .source import Source, Unreadable
+from .torch_state import standard_torch
 from .verbs import CaseRunner
 
 
@@ -63,9 +64,10 @@ def read(
 def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
     """Load the learner's text beside the stand-ins; say which names it defines and what failed."""
     given = install_given(request["given"])
-    module, problems = load_module(
-        request["name"], source.text, source.filename, request["definitions_only"]
-    )
+    with standard_torch():  # what the file switches at its top is put back
+        module, problems = load_module(
+            request["name"], source.text, source.filename, request["definitions_only"]
+        )
     names = defined_names(module)
     for name in request["rebind"]:
         put_in_place(module, name, given[name])

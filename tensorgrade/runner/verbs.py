@@ -1,9 +1,10 @@
-"""The verbs of the wire: construct, load, mode, call, describe.
+"""The verbs of the wire: construct, duplicate, load, restore, mode, call, describe.
 
 A case is a list of steps. Each step is one verb on an object that stays on this side and is
 known outside by a handle. What a step returns is collected under the names the step asks for.
 """
 
+import copy
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 
 from .errors import OutOfTime, describe_error
+from .torch_state import standard_torch
 from .watching import OperationCounter, ShapeTrace, describe_module
 
 # A header as JSON, and tensors by name.
@@ -38,15 +40,22 @@ class CaseRunner:
     def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
 
-        Code that makes float32 buffers of its own cannot be mixed with float64 inputs, and is
-        right all the same: where that is the error, the case is run again in float32.
+        Code that makes float32 buffers of its own cannot be mixed with float64 inputs, and a
+        mask of the least float64 overflows in them; both are right all the same. So what fails
+        in float64 is asked again in float32.
         """
+        with standard_torch():
+            return self.fair_reply(steps, tensors)
+
+    def fair_reply(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
+        """What a case gives; where float64 itself is what fails, what it gives in float32."""
         reply = self.try_case(steps, tensors)
-        if is_dtype_mix(reply[0]["error"]):
-            steps = [step | {"dtype": "float32"} if "dtype" in step else step for step in steps]
-            tensors = {k: t.float() if t.dtype == torch.float64 else t for k, t in tensors.items()}
-            reply = self.try_case(steps, tensors)
-        return reply
+        if not (in_float64(steps, tensors) and fails(reply)):
+            return reply
+        steps = [step | {"dtype": "float32"} if "dtype" in step else step for step in steps]
+        tensors = {k: t.float() if t.dtype == torch.float64 else t for k, t in tensors.items()}
+        again = self.try_case(steps, tensors)
+        return reply if fails(again) and not is_dtype_mix(reply[0]["error"]) else again
 
     def try_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """One run through the steps."""
@@ -72,6 +81,15 @@ class CaseRunner:
         if isinstance(made, nn.Module):
             made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
         self.objects[step["as"]] = made
+
+    def do_duplicate(self, step: dict) -> None:
+        """Make a deep copy of an object."""
+        self.objects[step["as"]] = copy.deepcopy(self.objects[step["on"]])
+
+    def do_restore(self, step: dict) -> None:
+        """Load into an object the state that another one saves."""
+        state = copy.deepcopy(self.objects[step["source"]].state_dict())
+        self.objects[step["on"]].load_state_dict(state)
 
     def do_load(self, step: dict) -> None:
         """Copy weights in by name; note the names that are missing, extra or of another shape."""
@@ -183,7 +201,11 @@ class CaseRunner:
         Learner code gets a clone of the leaf: changing it in place is then unkind but no error.
         """
         arguments, leaves = self.arguments(step), {}
+        if step.get("scattered"):
+            arguments = {k: scattered(v) if is_tensor(v) else v for k, v in arguments.items()}
         for name, value in arguments.items():
+            if name in step.get("constants", ()):
+                continue
             if step.get("gradient") and is_tensor(value) and value.is_floating_point():
                 leaves[name] = value.requires_grad_()
                 arguments[name] = value.clone()
@@ -232,6 +254,32 @@ def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
     for part in name.split("."):
         owner = getattr(owner, part, None)
     return owner if is_tensor(owner) else None
+
+
+def in_float64(steps: list[dict], tensors: dict[str, torch.Tensor]) -> bool:
+    """Whether anything of a case is float64."""
+    return any(step.get("dtype") == "float64" for step in steps) or any(
+        tensor.dtype == torch.float64 for tensor in tensors.values()
+    )
+
+
+def fails(reply: Reply) -> bool:
+    """Whether a case ended in an error of what the file defines, or in NaN."""
+    header, results = reply
+    if header["error"] is not None:
+        return not header["error"]["missing"]
+    return any(bool(t.isnan().any()) for t in results.values() if t.is_floating_point())
+
+
+def scattered(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers, laid out in memory by columns; those of a vector with gaps.
+
+    >>> scattered(torch.ones(2, 3)).stride(), scattered(torch.ones(3)).stride()
+    ((1, 2), (2,))
+    """
+    if tensor.dim() < 2:
+        return torch.stack((tensor, tensor), dim=-1)[..., 0]
+    return tensor.mT.contiguous().mT
 
 
 def is_dtype_mix(error: dict | None) -> bool:

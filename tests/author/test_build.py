@@ -15,7 +15,8 @@ from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.exchange.references import References, load_references
 from tensorgrade.project import Project
-from tensorgrade.recognition.fingerprints import Fingerprints, load_fingerprints
+from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints, load_fingerprints
+from tensorgrade.recognition.imprints import Imprint
 
 CHAPTER = "ch1_simplified_attention"
 
@@ -140,3 +141,12 @@ def test_the_sample_class_has_trouble_in_it(project, tmp_path):
     for sign in signs:
         assert any(sign in text for text in texts), sign
     assert all(b"made-up learner" in text for text in texts)
+
+
+def test_fingerprints_on_other_cases_are_others():
+    """A case that was given another name ends no build: what is stored is made anew."""
+    stored, built = (
+        Fingerprints({"f": [Fingerprint(("wrong",), {case: Imprint("x")})]})
+        for case in ("a/1", "a/2")
+    )
+    assert same_fingerprints(stored, stored) and not same_fingerprints(stored, built)

@@ -1,13 +1,33 @@
 """Unusual but right answers get full points and no mistake's name: fair before strict."""
 
 import ast
+import runpy
 from pathlib import Path
 
 import pytest
 
+from tensorgrade.author.recording.mistakes import make, mistake
 from tensorgrade.sources.handins import Handin
 
 FILES = sorted(Path(__file__).parents[1].glob("right_answers/*/*.py"))
+
+EDITED = [
+    (path.stem, exercise, name, edits)
+    for path in sorted(Path(__file__).parents[1].glob("right_edits/*.py"))
+    for exercise, programs in runpy.run_path(str(path))["RIGHT"].items()
+    for name, edits in programs.items()
+]
+
+
+@pytest.mark.parametrize(
+    "chapter, exercise, name, edits", EDITED, ids=lambda value: value if type(value) is str else ""
+)
+def test_right_edit_gets_full_points(project, grader, chapter, exercise, name, edits):
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    right = make(source, exercise, [mistake(name, "", {exercise: tuple(edits)})])
+    verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", right.encode()))
+    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
+    assert (verdict.status, verdict.mistakes) == ("passed", []), verdict
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -76,9 +76,9 @@ def same_fingerprints(stored: Fingerprints, built: Fingerprints) -> bool:
     return all(
         [p.mistakes for p in stored.by_exercise[name]] == [p.mistakes for p in prints]
         and all(
-            a.imprints[case].matches(b.imprints[case])
+            a.imprints.keys() == b.imprints.keys()
+            and all(a.imprints[case].matches(b.imprints[case]) for case in b.imprints)
             for a, b in zip(stored.by_exercise[name], prints, strict=True)
-            for case in b.imprints
         )
         for name, prints in built.by_exercise.items()
     )

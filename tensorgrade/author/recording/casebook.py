@@ -1,11 +1,12 @@
 """Cases of an exercise: written once as data, drawn twice, for learners and for graders."""
 
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, TypeVar
 
 import torch
 
-from ...exchange.cases import Case, Draw, Recorder, record
+from ...exchange.cases import Case, Draw, Recorder, record, seed_for
 from ...project import Project
 from .steps import Step, Write, Writer
 
@@ -50,17 +51,25 @@ def shown(name: str, *steps: Step | Write, **settings: Any) -> WrittenCase:
 
 @dataclass(frozen=True)
 class Pick:
-    """Chooses sizes: learners never see hidden cases' shapes."""
+    """Chooses sizes: learners never see hidden cases' shapes.
+
+    master: what all is drawn from; a course's seed, where cases are hidden.
+    """
 
     hidden: bool
+    master: int = field(repr=False, default=PUBLIC_SEED)
 
     def __call__(self, *, public: Sizes, hidden: Sizes) -> Sizes:
         return hidden if self.hidden else public
+
+    def chance(self, *purpose: str) -> Random:
+        """Draws sizes and options for one purpose; from one nobody learns of another's."""
+        return Random(seed_for(self.master, "sizes", *purpose))
 
 
 def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
     """The cases of an exercise as its grader file says them, for graders or for learners."""
     seed = (project.course.seed if hidden else None) or PUBLIC_SEED
-    written = project.grader(chapter, exercise).cases(Pick(hidden))
+    written = project.grader(chapter, exercise).cases(Pick(hidden, seed))
     kept = [one for one in written if not (hidden and one.settings.get("shown"))]
     return [one.recorded(exercise, seed, hidden) for one in kept]

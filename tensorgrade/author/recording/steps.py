@@ -37,7 +37,8 @@ def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
     """Call a function or an object: the object made last, or the exercise where there is none.
 
     gradient: asks for gradients. watch: counts operations. result: a name for what comes back.
-    seed: set before. path: of a part of the object. The rest are arguments of the call.
+    seed: set before. path: of a part of the object. scattered: tensors do not lie contiguously.
+    constants: names of arguments that need no gradient. The rest are arguments of the call.
     """
     return Step("call", target, arguments)
 
@@ -45,6 +46,16 @@ def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
 def load(values: dict, on: Step | None = None) -> Step:
     """Copy weights in by their names; `on` says into which object, if not the one made last."""
     return Step("load", on, {"weights": values})
+
+
+def duplicate(of: Step | None = None) -> Step:
+    """Make a deep copy of an object, of the one made last if none is named."""
+    return Step("duplicate", of)
+
+
+def restore(source: Step) -> Step:
+    """Load into the object made last the state that another one saves."""
+    return Step("restore", None, {"source": source})
 
 
 def mode(training: bool, on: Step | None = None) -> Step:
@@ -74,6 +85,8 @@ class Writer:
         name = step.target if isinstance(step.target, str) else self.exercise
         if step.verb == "construct":
             self.objects[step] = self.recorder.construct(name, **arguments)
+        elif step.verb == "duplicate":
+            self.objects[step] = self.target(step).duplicate()
         elif isinstance(step.target, str) or not self.objects:
             self.recorder.call(name, **arguments)
         else:

@@ -1,0 +1,59 @@
+"""Sizes that nobody can foresee, and options in pairs: both drawn from the course's seed."""
+
+from itertools import combinations, product
+
+# What is well beyond natural: (from, up to).
+TOKENS, FEATURES, HEADS, BATCH, WIDTH = (65, 80), (17, 29), (6, 9), (5, 7), (18, 27)
+SMALL = (2, 7)  # for learners, who are to follow their own cases by eye
+
+
+class Sizes:
+    """Draws sizes for one exercise. pick: what its grader file is given."""
+
+    def __init__(self, pick, exercise: str):
+        self.hidden, self.chance = pick.hidden, pick.chance(exercise)
+
+    def __call__(self, *ranges: tuple[int, int]) -> list[int]:
+        """A size from each range, all different."""
+        while True:
+            sizes = [self.chance.randint(*(r if self.hidden else SMALL)) for r in ranges]
+            if len(set(sizes)) == len(sizes):
+                return sizes
+
+    def pairs(self, **options: tuple) -> list[dict]:
+        """Rows of options in which every two values of two different options meet in some row."""
+        rows, open_pairs = [], all_pairs(options)
+        while open_pairs:
+            tried = [{k: self.chance.choice(v) for k, v in options.items()} for _ in range(60)]
+            best = max(tried, key=lambda row: len(open_pairs & pairs_of(row)))
+            if open_pairs & pairs_of(best):
+                rows.append(best)
+                open_pairs -= pairs_of(best)
+        return rows
+
+    def uneven(self, count: int) -> list[tuple[int, int]]:
+        """Pairs (d_out, num_heads) that do not divide; their differences and remainders differ."""
+        found: list[tuple[int, int]] = [(4, 6)]  # fewer features than heads
+        while len(found) < count:
+            heads = self.chance.randint(2, 9)
+            d_out = self.chance.randint(heads + 1, 24)
+            unlike = all(
+                d_out - heads != d - h and d_out % heads != d % h and heads != h for d, h in found
+            )
+            if d_out % heads and unlike:
+                found.append((d_out, heads))
+        return found
+
+
+def all_pairs(options: dict) -> set:
+    """Every two values of two different options."""
+    return {
+        ((one, a), (other, b))
+        for one, other in combinations(sorted(options), 2)
+        for a, b in product(options[one], options[other])
+    }
+
+
+def pairs_of(row: dict) -> set:
+    """The pairs of values that meet in a row."""
+    return set(combinations(sorted(row.items()), 2))

@@ -1,0 +1,87 @@
+"""Who does no attention at all earns nothing from properties that hold by themselves."""
+
+import pytest
+
+from tensorgrade.sources.handins import Handin
+
+IMPORTS = "import torch\nfrom torch import nn\n"
+MODULE = """
+class NAME(nn.Module):
+    def __init__(self, SIZES, qkv_bias=False):
+        super().__init__()
+        MADE
+        for name in ("W_query", "W_key", "W_value"):
+            self.add_module(name, nn.Linear(d_in, d_out, bias=qkv_bias))
+        self.out_proj = nn.Linear(d_out, d_out) if "num_heads" in locals() else nn.Identity()
+        if "context_length" in locals():
+            future = torch.ones(context_length, context_length).triu(1)
+            self.register_buffer("mask", future.bool())
+
+    def forward(self, x):
+        return RETURNED
+"""
+SIZES = {
+    "SelfAttention_v2": "d_in, d_out",
+    "CausalAttention": "d_in, d_out, context_length, dropout",
+    "MultiHeadAttention": "d_in, d_out, context_length, dropout, num_heads",
+}
+CHAPTERS = {
+    "SelfAttention_v2": "ch2_self_attention",
+    "CausalAttention": "ch3_causal_attention",
+    "MultiHeadAttention": "ch4_multi_head_attention",
+}
+# What a module that does not attend has right all the same: its parameters, its mask.
+OWN_WORK = {"SelfAttention_v2": 0.5, "CausalAttention": 1.5, "MultiHeadAttention": 1.0}
+
+
+def judged(grader, chapter: str, exercise: str, code: str):
+    """The verdict on one exercise."""
+    verdicts = grader.grade(Handin("somebody", chapter, "a.py", (IMPORTS + code).encode()))
+    return next(verdict for verdict in verdicts if verdict.exercise == exercise)
+
+
+@pytest.mark.parametrize("returned", ["self.out_proj(self.W_value(x))", "x", "self.W_value(x) * 0"])
+@pytest.mark.parametrize("name", SIZES)
+def test_a_module_that_does_not_attend(grader, name, returned):
+    code = MODULE.replace("NAME", name).replace("SIZES", SIZES[name])
+    code = code.replace("MADE", "pass").replace("RETURNED", returned)
+    verdict = judged(grader, CHAPTERS[name], name, code)
+    assert (verdict.points, verdict.mistakes) == (OWN_WORK[name], [])
+
+
+def test_a_module_that_cannot_be_made_earns_nothing_for_refusing(grader):
+    name = "MultiHeadAttention"
+    code = MODULE.replace("NAME", name).replace("SIZES", SIZES[name])
+    code = code.replace("MADE", "raise ValueError('no')").replace("RETURNED", "x")
+    assert judged(grader, CHAPTERS[name], name, code).points == 0
+
+
+IDENTITIES = {
+    "ch1_simplified_attention": {
+        "attention_scores": "query, inputs: query",
+        "softmax_naive": "x: x",
+        "softmax": "x, dim=-1: x",
+        "context_vector": "query, inputs: query",
+        "simplified_self_attention": "inputs: (inputs, inputs)",
+    },
+    "ch2_self_attention": {
+        "attention_weights": "queries, keys: queries",
+        "scaled_dot_product_attention": "queries, keys, values: values",
+        "project_qkv": "x, W_query, W_key, W_value: (x, x, x)",
+    },
+    "ch3_causal_attention": {
+        "mask_and_renormalize": "attn_weights: attn_weights",
+        "causal_attention_weights": "attn_scores, d_k: attn_scores",
+        "inverted_dropout": "attn_weights, p, training=True: attn_weights",
+    },
+    "ch4_multi_head_attention": {"split_heads": "x, num_heads: x", "merge_heads": "x: x"},
+}
+
+
+@pytest.mark.parametrize("chapter", IDENTITIES)
+def test_what_was_passed_in_handed_back(grader, chapter):
+    for exercise, code in IDENTITIES[chapter].items():
+        verdict = judged(grader, chapter, exercise, f"{exercise} = lambda {code}\n")
+        # softmax: that the dtype is kept is one of the asked-for things.
+        assert verdict.points <= (0.5 if exercise == "softmax" else 0), verdict
+        assert len(verdict.mistakes) <= 1, verdict

@@ -1,0 +1,82 @@
+"""Dropout is told from what only looks like it, and chance alone is next to never blamed."""
+
+import pytest
+import torch
+
+from tensorgrade.recognition.dropout import chances, counts_by_chance, dependence, deviations
+
+P = 0.3
+SHAPE = (2, 4, 20, 30)  # calls, batch, rows, columns
+EVERYWHERE = torch.ones(SHAPE[1:], dtype=torch.bool)
+BELOW = EVERYWHERE.tril()  # as many as causal weights have
+
+
+def drawn(seed: int, p: float = P, entries=EVERYWHERE) -> torch.Tensor:
+    """What right dropout keeps, as chances."""
+    generator = torch.Generator().manual_seed(seed)
+    kept = torch.rand(2, *entries.shape, generator=generator) >= p
+    return chances(kept, entries, p)
+
+
+def in_pairs(kept, dim):
+    """Every second slice along a dimension is the one before."""
+    first = kept.unflatten(dim, (-1, 2)).select(dim + 1, 0)
+    return first.repeat_interleave(2, dim=dim)
+
+
+def counted(chance):
+    """The same number of entries in each row."""
+    return chance.argsort(-1).argsort(-1) >= P * chance.shape[-1]
+
+
+def opposite(chance):
+    """Every second row turns the one before around."""
+    first = chance[..., 0::2, :]
+    return torch.stack((first, 1 - first), dim=-2).flatten(-3, -2) >= P
+
+
+KINDS = {
+    "calls in pairs": (0, lambda chance: in_pairs(chance >= P, 0)),
+    "batch rows in pairs": (1, lambda chance: in_pairs(chance >= P, 1)),
+    "rows in pairs": (2, lambda chance: in_pairs(chance >= P, 2)),
+    "columns in pairs": (3, lambda chance: in_pairs(chance >= P, 3)),
+    "opposite rows": (2, opposite),
+    "a fixed number in each row": (3, counted),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dependent_entries_are_told_with_their_dimension(kind):
+    dim, keep = KINDS[kind]
+    chance = torch.rand(SHAPE, generator=torch.Generator().manual_seed(1))
+    assert dependence(chances(keep(chance), EVERYWHERE, P), EVERYWHERE, P) == dim
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("entries", [EVERYWHERE, BELOW], ids=["everywhere", "below the diagonal"])
+def test_chance_alone_is_not_blamed(p, entries):
+    assert all(dependence(drawn(seed, p, entries), entries, p) is None for seed in range(150))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("p", [0.1, 0.2, 0.5, 0.8])
+def test_the_rate_of_false_alarms_is_below_one_in_a_million(p, monkeypatch):
+    """At weaker bounds, where alarms can be counted, they are as rare as the bounds say.
+
+    Twelve comparisons with a chance of 1e-10 each, and as many of seven standard deviations, make
+    less than 1e-8: a factor of a hundred is left for how well far tails are known.
+    """
+    monkeypatch.setattr("tensorgrade.recognition.dropout.UNLIKELY", 1e-4)
+    monkeypatch.setattr("tensorgrade.recognition.dropout.FAR", 4.0)  # 6e-5, both sides
+    runs = 3000
+    alarms = sum(dependence(drawn(seed, p, BELOW), BELOW, p) is not None for seed in range(runs))
+    comparisons = 4 * (2 * 1e-4 + 6e-5)
+    assert alarms <= 4 * comparisons * runs + 2, alarms
+
+
+def test_a_number_that_never_varies_is_told():
+    assert counts_by_chance([0.9, 0.3, 1.4, 0.2, 0.8, 1.1])
+    assert not counts_by_chance([0.02] * 8)
+    assert counts_by_chance([0.0] * 3)  # too few to tell
+    totals = [t for seed in range(4) for t in deviations(drawn(seed), EVERYWHERE, P)]
+    assert counts_by_chance(totals)

@@ -1,0 +1,106 @@
+"""What learner code switches in torch does not follow into a case, nor out of one."""
+
+import torch
+
+from tensorgrade.runner.loading import load_module
+from tensorgrade.runner.torch_state import standard_torch
+from tensorgrade.runner.verbs import CaseRunner
+
+
+def run(source: str, steps: list[dict], **tensors):
+    """What a source gives on steps: the header, and the tensors."""
+    module, problems = load_module("f", f"import torch\nfrom torch import nn\n{source}", "f.py")
+    assert problems == []
+    return CaseRunner(module, {}, "cpu").run_case(steps, tensors)
+
+
+def calls(**settings) -> list[dict]:
+    """One call of `f` on `x`."""
+    step = {"verb": "call", "name": "f", "as": "result", "arguments": {"x": {"tensor": "x"}}}
+    return [step | settings]
+
+
+def test_gradients_switched_off_at_the_top_of_a_file_are_on_in_a_case():
+    source = "torch.set_grad_enabled(False)\ntorch.set_default_dtype(torch.float64)\n"
+    source += "def f(x): return x * torch.ones(2).double()\n"
+    try:
+        steps = calls(gradient=["seed"])
+        header, tensors = run(source, steps, x=torch.ones(2).double(), seed=torch.ones(2))
+        assert header["error"] is None and tensors["gradient.x"].tolist() == [1, 1]
+        assert not torch.is_grad_enabled()  # a notebook's settings are its owner's
+    finally:
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(torch.float32)
+
+
+def test_settings_come_back_after_an_error():
+    torch.set_default_dtype(torch.float64)
+    try:
+        with standard_torch():
+            assert torch.get_default_dtype() == torch.float32
+            raise KeyError
+    except KeyError:
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_what_fails_in_float64_alone_is_asked_again_in_float32():
+    least = "def f(x): return x + torch.full((2,), torch.finfo(x.dtype).min)\n"
+    header, tensors = run(least, calls(), x=torch.ones(2).double())
+    assert header["error"] is None and tensors["result"].dtype == torch.float32
+    nan = "def f(x): return x.masked_fill(torch.tensor(x.dtype == torch.float64), torch.nan)\n"
+    assert run(nan, calls(), x=torch.ones(2).double())[1]["result"].tolist() == [1, 1]
+
+
+def test_what_fails_in_both_is_told_as_it_was_in_float64():
+    _, tensors = run("def f(x): return x * torch.nan\n", calls(), x=torch.ones(2).double())
+    assert tensors["result"].dtype == torch.float64
+    header, _ = run("def f(x): return x / y\n", calls(), x=torch.ones(2).double())
+    assert header["error"]["type"] == "NameError"
+
+
+LAYER = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+        self.call = lambda x: x * self.weight
+    def forward(self, x):
+        return FORWARD
+"""
+MADE = {"verb": "construct", "name": "Layer", "as": "object0", "arguments": {}}
+COPIED = {"verb": "duplicate", "on": "object0", "as": "object1"}
+LOADED = {"verb": "load", "on": "object1", "weights": {"weight": "w"}}
+CALLED = {"verb": "call", "on": "object1", "as": "result", "arguments": {"x": {"tensor": "x"}}}
+RESTORED = {"verb": "restore", "on": "object0", "source": "object1"}
+
+
+def test_a_copy_has_weights_of_its_own():
+    for forward, expected in (("x * self.weight", [3, 3]), ("self.call(x)", [1, 1])):
+        source = LAYER.replace("FORWARD", forward)
+        steps = [MADE, COPIED, LOADED, CALLED]
+        _, tensors = run(source, steps, x=torch.ones(2), w=torch.full((2,), 3.0))
+        assert tensors["result"].tolist() == expected
+
+
+def test_a_state_is_loaded_and_not_shared():
+    source = LAYER.replace("FORWARD", "x * self.weight")
+    steps = [MADE, COPIED, LOADED, RESTORED, LOADED | {"weights": {"weight": "x"}}]
+    steps.append(CALLED | {"on": "object0"})
+    _, tensors = run(source, steps, x=torch.ones(2), w=torch.full((2,), 3.0))
+    assert tensors["result"].tolist() == [3, 3]
+
+
+def test_scattered_tensors_cannot_be_viewed_flat():
+    header, _ = run("def f(x): return x.view(-1)\n", calls(scattered=True), x=torch.ones(2, 3))
+    assert "view size" in header["error"]["text"]
+    header, tensors = run("def f(x): return x + 0\n", calls(scattered=True), x=torch.ones(3))
+    assert header["error"] is None and tensors["result"].tolist() == [1, 1, 1]
+
+
+def test_constants_get_no_gradient():
+    source = "def f(x):\n    assert not x.requires_grad\n    return x\n"
+    steps = calls(gradient=["x"], constants=["x"])
+    header, tensors = run(source, steps, x=torch.ones(2))
+    assert header["error"] is None and "gradient.x" not in tensors

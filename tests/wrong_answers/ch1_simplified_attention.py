@@ -1,0 +1,83 @@
+"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
+
+IN_A_THREAD = """import threading
+    box = []
+    one = threading.Thread(target=lambda: box.append(torch.softmax(x, DIM)))
+    one.start()
+    one.join()
+    return box[0]"""
+UNWATCHED = """from torch.utils._python_dispatch import _disable_current_modes
+    with _disable_current_modes():
+        return torch.softmax(x, DIM)"""
+OWN_EXP = "torch.exp(attn_scores) / torch.exp(attn_scores).sum(dim=-1, keepdim=True)"
+DOT, NAIVE = "inputs @ query", "exponentials / exponentials.sum()"
+SHIFT = "x - x.amax(dim=dim, keepdim=True)"
+RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
+SOFTMAX, MIX, ALL = (
+    "torch.softmax(attn_scores, dim=-1)",
+    "attn_weights @ inputs",
+    "inputs @ inputs.T",
+)
+
+
+def kept(function: str, first: str) -> str:
+    """The first tensor of a shape is remembered, and serves all later calls."""
+    return f"{function}.__dict__.setdefault({first}.shape, {first})"
+
+
+WRONG = {
+    "attention_scores": {
+        "first_32_tokens": [(DOT, "torch.cat([inputs[:32] @ query, 0 * inputs[32:, 0]])")],
+        "first_16_features": [(DOT, "inputs[:, :16] @ query[:16]")],
+        "zeros_beyond_64": [(DOT, f"({DOT}) * (torch.arange(len(inputs)) < 64)")],
+        "remembers_a_shape": [(DOT, f"{kept('attention_scores', 'inputs')} @ query")],
+        "wants_its_memory_in_order": [(DOT, "inputs.view(-1).view(len(inputs), -1) @ query")],
+        "constants_are_cut": [
+            (DOT, "inputs @ (query if inputs.requires_grad else query.detach())")
+        ],
+    },
+    "softmax_naive": {
+        "sum_of_32": [(NAIVE, "exponentials / exponentials[:32].sum()")],
+        "remembers_a_length": [("torch.exp(x)", f"torch.exp({kept('softmax_naive', 'x')})")],
+        "borrowed_in_a_thread": [(f"return {NAIVE}", IN_A_THREAD.replace("DIM", "0"))],
+        "borrowed_unwatched": [(f"return {NAIVE}", UNWATCHED.replace("DIM", "0"))],
+        "borrowed_logsumexp": [(NAIVE, "torch.exp(x - torch.logsumexp(x, dim=0))")],
+    },
+    "softmax": {
+        "rank_five_by_the_last": [(SHIFT, f"{SHIFT}\n    dim = dim if x.dim() < 5 else -1")],
+        "dim_minus_four": [(SHIFT, f"{SHIFT}\n    dim = max(dim, -3)")],
+        "no_shift_from_rank_three": [(SHIFT, f"{SHIFT} if x.dim() < 3 else x")],
+        "no_shift_along_others": [(SHIFT, f"{SHIFT} if dim == -1 else x")],
+        "sum_of_32": [
+            (RETURN, RETURN.replace(".sum", ".narrow(dim, 0, min(32, x.shape[dim])).sum"))
+        ],
+        "learns_along_dim_0_alone": [(RETURN, f"({RETURN}) if dim == 0 else ({RETURN}).detach()")],
+        "remembers_a_shape": [
+            (SHIFT, f"(x := {kept('softmax', 'x')}) - x.amax(dim=dim, keepdim=True)")
+        ],
+        "borrowed_in_a_thread": [(f"return {RETURN}", IN_A_THREAD.replace("DIM", "dim"))],
+        "borrowed_unwatched": [(f"return {RETURN}", UNWATCHED.replace("DIM", "dim"))],
+        "borrowed_logsumexp": [(RETURN, "torch.exp(x - torch.logsumexp(x, dim, keepdim=True))")],
+        "float32_beyond_rank_two": [
+            (RETURN, f"({RETURN}).to(x.dtype if x.dim() < 3 else torch.float32)")
+        ],
+    },
+    "context_vector": {
+        "first_32_tokens": [(MIX, "attn_weights[:32] @ inputs[:32]")],
+        "first_16_features": [(DOT, "inputs[:, :16] @ query[:16]")],
+        "overflows": [(SOFTMAX, OWN_EXP)],
+        "remembers_a_shape": [(MIX, f"attn_weights @ {kept('context_vector', 'inputs')}")],
+        "constants_are_cut": [
+            (DOT, "inputs @ (query if inputs.requires_grad else query.detach())")
+        ],
+    },
+    "simplified_self_attention": {
+        "first_32_tokens": [(MIX, "attn_weights[:, :32] @ inputs[:32]")],
+        "first_16_features": [(ALL, "inputs[:, :16] @ inputs[:, :16].T")],
+        "overflows": [(SOFTMAX, OWN_EXP)],
+        "remembers_a_shape": [
+            (ALL, f"(inputs := {kept('simplified_self_attention', 'inputs')}) @ inputs.T")
+        ],
+        "wants_its_memory_in_order": [(ALL, "inputs.view(-1).view(inputs.shape) @ inputs.T")],
+    },
+}

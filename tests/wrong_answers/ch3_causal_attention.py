@@ -1,0 +1,223 @@
+"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
+
+FILL = "attn_scores.masked_fill(future, -torch.inf)"
+SOFTMAX = "torch.softmax(masked_scores / d_k**0.5, dim=-1)"
+OWN_EXP = "torch.exp(masked_scores / d_k**0.5) / torch.exp(masked_scores / d_k**0.5).sum(-1, keepdim=True)"
+AFTER = "torch.softmax(attn_scores / d_k**0.5, dim=-1).tril()"
+KEEP = "keep = torch.rand_like(attn_weights) >= p"
+SCALE = "attn_weights * keep / (1 - p)"
+NOTHING = "if not training:"
+MASKED = "masked = attn_weights * visible"
+EXACT = "keep = torch.rand_like(attn_weights).argsort(DIM).argsort(DIM) >= p * attn_weights.DIM"
+
+X, MIX = "queries = self.W_query(x)", "return attn_weights @ values"
+MODULE_SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+MODULE_OWN_EXP = (
+    "torch.exp(attn_scores / d_k**0.5) / torch.exp(attn_scores / d_k**0.5).sum(-1, keepdim=True)"
+)
+D_K, DROP = "d_k = keys.shape[-1]", "attn_weights = self.dropout(attn_weights)"
+MADE = "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)"
+IF_DROPPING = (
+    "if self.training and self.dropout.p:\n            rate = self.dropout.p\n            "
+)
+
+
+def before_x(line: str) -> list[tuple[str, str]]:
+    """A line before the projections."""
+    return [(X, f"{line}\n        {X}")]
+
+
+def dropped_by(lines: str) -> list[tuple[str, str]]:
+    """Another way to drop, in training."""
+    rest = "attn_weights = attn_weights * keep / (1 - rate)"
+    return [(DROP, f"{IF_DROPPING}{lines}\n            {rest}")]
+
+
+# Of a head of causal attention, alone or among many: what both modules may get wrong.
+OF_ANY = {
+    "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
+    "overflows": [(MODULE_SOFTMAX, MODULE_OWN_EXP)],
+    "zeros_beyond_64": [
+        (
+            DROP,
+            f"{DROP}\n        attn_weights = attn_weights * (torch.arange(num_tokens) < 64)[:, None]",
+        )
+    ],
+    "masked_after_the_softmax": [
+        (f"attn_scores = {FILL}", "pass"),
+        (
+            MODULE_SOFTMAX,
+            f"{MODULE_SOFTMAX}.masked_fill(future, 0.0)\n"
+            "        attn_weights = attn_weights / attn_weights.sum(-1, keepdim=True)",
+        ),
+    ],
+    "filled_with_minus_1000": [(FILL, FILL.replace("-torch.inf", "-1000.0"))],
+    "drops_after_training": [
+        *before_x("self.trained = self.training or getattr(self, 'trained', False)"),
+        (DROP, "attn_weights = nn.functional.dropout(attn_weights, self.dropout.p, self.trained)"),
+    ],
+    "drops_no_more_after_evaluation": before_x(
+        "self.dropout.p = self.dropout.p if self.training else 0.0"
+    ),
+    "learns_in_evaluation_alone": [
+        (D_K, f"{D_K}\n        values = values.detach() if self.training else values")
+    ],
+    "learns_in_training_alone": [
+        (D_K, f"{D_K}\n        values = values if self.training else values.detach()")
+    ],
+    "learns_with_its_input_alone": [
+        (D_K, f"values = values if x.requires_grad else values.detach()\n        {D_K}")
+    ],
+    "batches_of_four": before_x("x = torch.cat([x[:4], 0 * x[4:]])"),
+    "equal_rows_doubled": before_x(
+        "x = x * (1 if len(torch.unique(x, dim=0)) in (1, len(x)) else 2)"
+    ),
+    "no_bias_in_short_texts": [
+        (
+            X,
+            f"{X} if num_tokens == len(self.mask) else x @ self.W_query.weight.T",
+        )
+    ],
+    "no_bias_in_float32": [(X, f"{X} if x.dtype == torch.float64 else x @ self.W_query.weight.T")],
+    "no_bias_where_it_drops": [(X, f"{X} if not self.dropout.p else x @ self.W_query.weight.T")],
+    "scaled_in_evaluation_of_short_texts": [
+        (DROP, f"{DROP} * (1 if num_tokens == len(self.mask) else 1 - self.dropout.p)")
+    ],
+    "starts_at_zero": [(MADE, f"{MADE}\n        nn.init.zeros_(self.W_value.weight)")],
+    "copies_call_the_old_one": [
+        (MADE, f"{MADE}\n        self.value = lambda x: self.W_value(x)"),
+        ("values = self.W_value(x)", "values = self.value(x)"),
+    ],
+    "cannot_be_copied": [(MADE, f"{MADE}\n        self.seen = self.W_value.weight.T")],
+    "remembers_a_shape": before_x("x = self.__dict__.setdefault(str(x.shape), x)"),
+    "wants_its_memory_in_order": before_x("x = x.view(-1).view(x.shape)"),
+    "drops_a_fixed_number_in_each_row": dropped_by(
+        "size = attn_weights.shape[-1]\n            "
+        "seen = ~future.expand_as(attn_weights)\n            "
+        "order = torch.rand_like(attn_weights).masked_fill(~seen, 2).argsort(-1).argsort(-1)\n            "
+        "keep = order >= (rate * seen.sum(-1, keepdim=True)).round()"
+    ),
+    "rows_drop_in_pairs": dropped_by(
+        "keep = torch.rand_like(attn_weights) >= rate\n            "
+        "keep[..., 1::2, :] = keep[..., 0::2, :][..., : num_tokens // 2, :]"
+    ),
+    "batch_rows_drop_in_pairs": dropped_by(
+        "keep = torch.rand_like(attn_weights) >= rate\n            "
+        "keep[1::2] = keep[0::2][: b // 2]"
+    ),
+    "batch_rows_drop_in_opposite_pairs": dropped_by(
+        "chance = torch.rand_like(attn_weights)\n            "
+        "chance[1::2] = 1 - chance[0::2][: b // 2]\n            keep = chance >= rate"
+    ),
+    "half_of_the_calls_drop_alike": dropped_by(
+        "chance = torch.rand_like(attn_weights)\n            "
+        "old = self.__dict__.setdefault('old', chance)\n            "
+        "keep = torch.where(torch.rand_like(chance) < 0.5, chance, old) >= rate"
+    ),
+    "a_buffer_that_grows": [
+        (MADE, f"{MADE}\n        self.register_buffer('sign', torch.ones(0))"),
+        (
+            X,
+            f"if self.sign.numel() == 0: self.sign = torch.ones(num_tokens)\n        {X}",
+        ),
+    ],
+}
+WRONG = {
+    "causal_mask": {
+        "nothing_beyond_64": [
+            (
+                "torch.triu(ones, diagonal=1)",
+                "(torch.triu(ones, diagonal=1) * (context_length <= 64))",
+            )
+        ],
+        "a_band_of_48": [("torch.triu(ones, diagonal=1)", "torch.triu(ones, diagonal=1).tril(48)")],
+        "one_too_late_from_40_on": [
+            (
+                "torch.triu(ones, diagonal=1)",
+                "torch.triu(ones, diagonal=1 if context_length < 40 else 2)",
+            )
+        ],
+    },
+    "mask_and_renormalize": {
+        "first_32_tokens": [
+            (MASKED, f"{MASKED}\n    masked = masked * (torch.arange(len(masked)) < 32)")
+        ],
+        "remembers_a_shape": [
+            (
+                "visible = torch.tril(torch.ones_like(attn_weights))",
+                "attn_weights = mask_and_renormalize.__dict__.setdefault(attn_weights.shape, attn_weights)\n"
+                "    visible = torch.tril(torch.ones_like(attn_weights))",
+            )
+        ],
+        "wants_its_memory_in_order": [
+            (MASKED, "masked = attn_weights.view(-1).view(attn_weights.shape) * visible")
+        ],
+    },
+    "causal_attention_weights": {
+        "masked_after_the_softmax": [(SOFTMAX, f"{AFTER} / {AFTER}.sum(dim=-1, keepdim=True)")],
+        "filled_with_minus_1000": [(FILL, FILL.replace("-torch.inf", "-1000.0"))],
+        "filled_with_minus_500": [(FILL, FILL.replace("-torch.inf", "-500.0"))],
+        "overflows": [(SOFTMAX, OWN_EXP)],
+        "scale_up_to_16": [(SOFTMAX, SOFTMAX.replace("d_k", "min(d_k, 16)"))],
+        "a_band_of_32": [("diagonal=1).bool()", "diagonal=1).tril(32).bool()")],
+        "remembers_a_shape": [
+            (
+                FILL,
+                "causal_attention_weights.__dict__.setdefault(attn_scores.shape, attn_scores).masked_fill(future, -torch.inf)",
+            )
+        ],
+        "wants_its_memory_in_order": [
+            (FILL, "attn_scores.view(-1).view(attn_scores.shape).masked_fill(future, -torch.inf)")
+        ],
+    },
+    "inverted_dropout": {
+        "a_fixed_number_in_each_row": [
+            (
+                KEEP,
+                EXACT.replace("DIM)", "-1)").replace("attn_weights.DIM", "attn_weights.shape[-1]"),
+            )
+        ],
+        "a_fixed_number": [
+            (
+                KEEP,
+                "order = torch.randperm(attn_weights.numel()).view(attn_weights.shape)\n"
+                "    keep = order >= round(p * attn_weights.numel())",
+            )
+        ],
+        "rows_drop_in_pairs": [
+            (
+                KEEP,
+                f"{KEEP}\n    keep[..., 1::2, :] = keep[..., 0::2, :][..., : keep.shape[-2] // 2, :]",
+            )
+        ],
+        "rows_drop_in_opposite_pairs": [
+            (
+                KEEP,
+                "chance = torch.rand_like(attn_weights)\n    chance[..., 1::2, :] = "
+                "1 - chance[..., 0::2, :][..., : chance.shape[-2] // 2, :]\n    keep = chance >= p",
+            )
+        ],
+        "half_of_the_calls_drop_alike": [
+            (
+                KEEP,
+                "chance = torch.rand_like(attn_weights)\n"
+                "    old = inverted_dropout.__dict__.setdefault(chance.shape, chance)\n"
+                "    keep = torch.where(torch.rand_like(chance) < 0.5, chance, old) >= p",
+            )
+        ],
+        "nothing_below_a_twentieth": [(NOTHING, "if not training or p < 0.05:")],
+        "not_beyond_rank_three": [(NOTHING, "if not training or attn_weights.dim() > 3:")],
+        "slices_alike_beyond_rank_three": [
+            (KEEP, f"{KEEP}\n    keep = keep if keep.dim() < 4 else keep[:1].expand_as(keep)")
+        ],
+        "not_in_vectors": [(NOTHING, "if not training or attn_weights.dim() < 2:")],
+        "unscaled_in_float32": [
+            (SCALE, "attn_weights * keep / (1 - (p if attn_weights.dtype == torch.float64 else 0))")
+        ],
+        "learns_with_chance_alone": [
+            (NOTHING, "if p == 0:\n        return attn_weights.detach()\n    if not training:")
+        ],
+        "learns_in_training_alone": [("return attn_weights\n", "return attn_weights.detach()\n")],
+    },
+    "CausalAttention": OF_ANY,
+}
