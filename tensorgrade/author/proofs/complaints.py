@@ -8,6 +8,7 @@ from types import MethodType, SimpleNamespace
 
 from ...attempts.in_process import InProcess
 from ...course import Chapter, Course
+from ...exchange.references import Seen
 from ...judging.checks import Checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...project import Project
@@ -70,6 +71,7 @@ class Asked(Checks):
     def __init__(self, name: str, own: CourseChecks):
         self.name = name
         self.groups: list[str] = []
+        self.seen: list[Seen] = []
         for check, function in own.checks.items():
             setattr(self, check, MethodType(function, self))
 
