@@ -1,12 +1,14 @@
 """A class of generated submissions, some of them attacks on the grader: writes it, or judges a run.
 
-    python benchmarks/hostile_class.py write FOLDER [--submissions 2000] [--hostile 0.05]
+    python benchmarks/hostile_class.py write FOLDER [--submissions 2000] [--hostile 0.1]
     tensorgrade grade FOLDER --out OUT
     python benchmarks/hostile_class.py judge FOLDER OUT
 
-The attacks are those of tests/attacks/files. `judge` wants a row for every exercise of every
-submission, no attack with more points than its wrong answers earn without it, and the generated
-learners graded as if no attacker were there: no `killed` and no `timeout` among them.
+The attacks are those of tests/attacks/files, every other one in a notebook, beside a cell whose
+text is an attack by itself (tests/attempts/test_reader.py). `judge`
+wants a row for every exercise of every submission, no attack with more points than its wrong
+answers earn without it, and the generated learners graded as if no attacker were there: no
+`killed` and no `timeout` among them.
 """
 
 import argparse
@@ -19,6 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from tensorgrade.instructor.ledger import read_lines  # noqa: E402
 from tests.attacks.conftest import CHAPTER, WRONG, attack_file, attacks  # noqa: E402
+from tests.attempts.test_reader import HOSTILE, notebook  # noqa: E402
 
 PLACES = {"COURSE_FOLDER": str(ROOT), "LISTENER_PORT": "9", "TOKEN": "zq7attack"}
 MOST_OF_WRONG = 4.5  # what the attackers' wrong answers earn together, for leaving inputs alone
@@ -32,15 +35,16 @@ def write(folder: Path, count: int, share: float) -> None:
     names, every = attacks(), round(1 / share)
     for number, source in enumerate(throughput.sources(count)):
         kind = names[number // every % len(names)] if number % every == 0 else "learner"
+        place = folder / f"{number:05}_{kind}" / CHAPTER
+        place.mkdir(parents=True)
         if kind != "learner":
-            source = (
-                WRONG
-                + filled(attack_file(kind).read_text(encoding="utf-8"), folder)
-                + f"\n# {number}\n"
-            )
-        path = folder / f"{number:05}_{kind}" / CHAPTER / f"{CHAPTER}.py"
-        path.parent.mkdir(parents=True)
-        path.write_text(source, encoding="utf-8")
+            attack = filled(attack_file(kind).read_text(encoding="utf-8"), folder)
+            source = f"{WRONG}{attack}\n# {number}\n"
+        if kind != "learner" and number // every % 2:
+            text = list(HOSTILE.values())[number // every // 2 % len(HOSTILE)]
+            (place / f"{CHAPTER}.ipynb").write_bytes(notebook(text, WRONG, attack, f"# {number}"))
+        else:
+            (place / f"{CHAPTER}.py").write_text(source, encoding="utf-8")
 
 
 def filled(text: str, folder: Path) -> str:
@@ -77,7 +81,7 @@ def main() -> None:
     parser.add_argument("what", choices=("write", "judge"))
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--submissions", type=int, default=2000)
-    parser.add_argument("--hostile", type=float, default=0.05)
+    parser.add_argument("--hostile", type=float, default=0.1)
     options = parser.parse_args()
     if options.what == "write":
         return write(options.folders[0], options.submissions, options.hostile)
