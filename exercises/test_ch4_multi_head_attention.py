@@ -61,7 +61,7 @@ def test_split_heads_gradients(attempt):
     attempt.split_heads.agrees("gradients", only="gradient")
 
 
-@exercise("split_heads", points=0.5, guard=True)
+@exercise("split_heads", points=0.5)
 def test_split_heads_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.split_heads.keeps_inputs("values")
@@ -86,7 +86,7 @@ def test_merge_heads_gradients(attempt):
     attempt.merge_heads.agrees("gradients", only="gradient")
 
 
-@exercise("merge_heads", points=0.5, guard=True)
+@exercise("merge_heads", points=0.5)
 def test_merge_heads_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.merge_heads.keeps_inputs("values")
@@ -159,12 +159,6 @@ def test_MultiHeadAttention_bias(attempt):
     attempt.MultiHeadAttention.agrees("bias")
 
 
-@exercise("MultiHeadAttention", points=3)
-def test_MultiHeadAttention_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.MultiHeadAttention.agrees("gradients", only="gradient")
-
-
 @exercise("MultiHeadAttention", points=2)
 def test_MultiHeadAttention_sees_no_future(attempt):
     """A later token changes nothing before it."""
@@ -182,6 +176,12 @@ def test_MultiHeadAttention_dropout(attempt):
     """In training single attention weights are dropped and the rest scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
     attempt.MultiHeadAttention.drops_entries("dropout in heads", twice=True)
+
+
+@exercise("MultiHeadAttention", points=3)
+def test_MultiHeadAttention_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.MultiHeadAttention.agrees("gradients", only="gradient")
 
 
 @exercise("MultiHeadAttention", points=0.75)
@@ -214,7 +214,7 @@ def test_MultiHeadAttention_parameters(attempt):
     attempt.MultiHeadAttention.starts_alive("start")
 
 
-@exercise("MultiHeadAttention", points=0.5, guard=True)
+@exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.MultiHeadAttention.mixes_tokens("future")

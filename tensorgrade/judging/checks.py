@@ -201,10 +201,6 @@ class Checks:
 
         What can never be made at all refuses everything, and earns nothing for it.
         """
-        asked = {case.name for case, _, _ in self.group(group)}
-        others = [seen for seen in self.seen if seen.case.name not in asked]
-        if others and all(is_refused(seen.observed) for seen in others):
-            self.wrong("fact", "it cannot be made at all", case=others[0].case)
         for case, _, observed in self.group(group):
             self.came_back(case, observed)
             error = observed.error
@@ -214,6 +210,10 @@ class Checks:
                 self.wrong("fact", REFUSED_OTHERWISE.format(error.type), case=case)
             if error is None or not error.is_refusal:
                 self.wrong("fact", problem, case=case)
+        asked = {case.name for case, _, _ in self.group(group)}
+        others = [seen for seen in self.seen if seen.case.name not in asked]
+        if others and all(is_refused(seen.observed) for seen in others):
+            self.wrong("fact", "it cannot be made at all", case=others[0].case)
 
     def drops_entries(self, group: str, twice: bool = False) -> None:
         """The runs `dropped` and `again` came out of `plain` by inverted dropout of single entries.

@@ -96,7 +96,7 @@ class Finding:
     def message(self) -> str:
         """One plain sentence: the ideas that are wrong, or else what was seen."""
         if self.mistakes:
-            return sentence(" ".join(self.mistakes.values()))
+            return short(" ".join(self.mistakes.values()))
         return sentence(": ".join([self.diagnosis.problem, *self.diagnosis.remarks[:1]]))
 
     @property

@@ -256,7 +256,7 @@ class Sayable:
         told = [step.get("arguments") for step in self.case.steps]
         own = {size for tensor in tensors for size in (*tensor.shape, tensor.numel())}
         own |= {n for part in (*told, self.expected.facts) for n in numbers_in(part)}
-        pairs = product(own, own)
+        pairs = product(own, {*own, 1})  # one off is what people are most often
         made = {c for a, b in pairs for c in (a + b, a * b, a - b, a // max(1, b))}
         return {*range(5), *own, *made}
 

@@ -156,6 +156,12 @@ def arrived(grader, chapter: str, exercise: str, said: str) -> list[str]:
     pieces = {piece for piece in pieces if len(set(piece)) > 2}  # 0.60000 is no secret
     letters = {"".join("abcdefghij"[int(c)] for c in piece) for piece in pieces}
     apart = {mark.join(piece) for piece in pieces for mark in (" ", ", ", "×")}
+    own = [
+        grader.maker.course.chapter(chapter).name,
+        exercise,
+    ]  # five letters of a name are no leak
+    for name in own:
+        said = said.replace(name, "")
     return [piece for piece in pieces | letters | apart if piece in said]
 
 
@@ -204,7 +210,7 @@ def test_the_attempts_are_real(grader, monkeypatch):
         ("return inputs @ quary", "NameError: name 'quary' is not defined (line 1"),
         (
             "return inputs @ query.unsqueeze(0)",
-            "mat1 and mat2 shapes cannot be multiplied (6x3 and 1x3)",
+            "mat1 and mat2 shapes cannot be multiplied (",
         ),
         ("return inputs.dott(query)", "'Tensor' object has no attribute 'dott'"),
         ("return torch.doot(query, inputs)", "module 'torch' has no attribute 'doot'"),

@@ -13,7 +13,8 @@ class SelfAttention_v1(nn.Module):
 
     def forward(self, x):
         queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_value
-        powers = torch.exp(queries @ (keys.T * keys.shape[-1] ** -0.5))
+        attn_scores = queries @ (keys.T * keys.shape[-1] ** -0.5)
+        powers = torch.exp(attn_scores - attn_scores.amax(dim=1, keepdim=True))
         return powers @ values / powers.sum(dim=1, keepdim=True)
 
 
@@ -26,5 +27,6 @@ class SelfAttention_v2(nn.Module):
 
     def forward(self, x):
         queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
-        powers = torch.exp(queries @ (keys.T * keys.shape[-1] ** -0.5))
+        attn_scores = queries @ (keys.T * keys.shape[-1] ** -0.5)
+        powers = torch.exp(attn_scores - attn_scores.amax(dim=1, keepdim=True))
         return powers @ values / powers.sum(dim=1, keepdim=True)
