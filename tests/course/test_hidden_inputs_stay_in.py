@@ -156,13 +156,8 @@ def arrived(grader, chapter: str, exercise: str, said: str) -> list[str]:
     pieces = {piece for piece in pieces if len(set(piece)) > 2}  # 0.60000 is no secret
     letters = {"".join("abcdefghij"[int(c)] for c in piece) for piece in pieces}
     apart = {mark.join(piece) for piece in pieces for mark in (" ", ", ", "×")}
-    own = [
-        grader.maker.course.chapter(chapter).name,
-        exercise,
-    ]  # five letters of a name are no leak
-    for name in own:
-        said = said.replace(name, "")
-    return [piece for piece in pieces | letters | apart if piece in said]
+    known = grader.maker.course.public_json()  # five letters of an exercise's name are no leak
+    return [piece for piece in pieces | letters | apart if piece in said and piece not in known]
 
 
 def scores(instruction: str) -> str:
