@@ -54,26 +54,36 @@ def hint(
 
 @app.command(rich_help_panel=AUTHORS)
 def build(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Chapters or exercises; everything where none is named."),
+    ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; fail if a file is stale.")
+        bool, typer.Option("--check", help="Make all anew, write nothing; fail if a file is stale.")
+    ] = False,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Make pairs of mistakes too, as a release needs them.")
     ] = False,
 ) -> None:
     """Derive stubs, references, fingerprints and notebooks from the solutions."""
-    from .author.building.derive import derive
-    from .author.proofs.complaints import complaints, failing_solutions
+    from .author.building.made_parts import Wish
+    from .author.building.rebuild import check as check_all
+    from .author.building.rebuild import exercises_of, rebuild
+    from .author.terminal import BuildProgress
     from .project import find_project
 
     project = find_project()
-    with interruptible("Whatever is missing or stale now, the same command makes."):
-        files = derive(project, anew=check)
-        if not check:
-            for file in files:
-                if not file.fresh():
-                    file.write()
-                    typer.echo(f"wrote {file.path.relative_to(project.root)}")
-        wrong = complaints(project, files) + (failing_solutions(project) if check else [])
-    complain(wrong)
-    typer.echo(f"{len(files)} derived files are fresh; every exercise is proved.")
+    again = "What was made is kept; the same command makes the rest."
+    with BuildProgress() as progress, interruptible(again):
+        if check:
+            built = check_all(project, progress.tell)
+        else:
+            wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
+            built = rebuild(
+                project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
+            )
+    complain(list(built.wrong))
+    typer.echo(built.said)
 
 
 def complain(complaints: list[str]) -> None:

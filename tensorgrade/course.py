@@ -6,12 +6,34 @@ without the seed.
 """
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
+from typing import TypeVar
 
 
 class CourseError(Exception):
     """The course's own files are missing or contradict each other."""
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """What a function gives for all items. Raises one CourseError with a line for each that fails.
+
+    Whoever writes a course is told of everything that is wrong at once.
+    """
+    results, wrong = [], []
+    for item in items:
+        try:
+            results.append(function(item))
+        except CourseError as error:
+            wrong += str(error).splitlines()
+    if wrong:
+        raise CourseError("\n".join(dict.fromkeys(wrong)))
+    return results
 
 
 @dataclass(frozen=True)

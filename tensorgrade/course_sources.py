@@ -3,9 +3,11 @@ exercises from the lessons, points from the tests."""
 
 import re
 import runpy
+from math import isfinite
 from pathlib import Path
+from traceback import extract_tb
 
-from .course import Chapter, Course, CourseError, Exercise, Settings
+from .course import Chapter, Course, CourseError, Exercise, Settings, each
 from .grader_files import grader_path, points_in
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
@@ -24,13 +26,23 @@ def load_course(folder: Path) -> Course:
 
 def load_config(path: Path) -> Course:
     """The course that a `course_config.py` names. Raises CourseError where its files do not fit."""
-    settings = runpy.run_path(str(path), run_name=path.stem)["COURSE"]
-    return resolve(settings, path.parent)
+    try:
+        named = runpy.run_path(str(path), run_name=path.stem)
+    except SyntaxError as error:
+        raise CourseError(f"{path}:{error.lineno}: {error.msg}") from None
+    except Exception as error:
+        lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == str(path)]
+        raise CourseError(f"{path}:{lines[-1]}: {type(error).__name__}: {error}") from None
+    if not isinstance(named.get("COURSE"), Settings):
+        raise CourseError(f"{path} has no COURSE = Settings(…)")
+    return resolve(named["COURSE"], path.parent)
 
 
 def resolve(settings: Settings, root: Path) -> Course:
     """The settings with everything that the files below the root say."""
-    chapters = tuple(read_chapter(root, name, settings.points) for name in settings.chapters)
+    chapters = tuple(
+        each(lambda name: read_chapter(root, name, settings.points), settings.chapters)
+    )
     names = {exercise.name for chapter in chapters for exercise in chapter.exercises}
     if strange := sorted(settings.points.keys() - names):
         raise CourseError(f"course_config.py gives points to {strange[0]}, which is no exercise")
@@ -57,11 +69,8 @@ def read_chapter(root: Path, name: str, points: dict[str, float]) -> Chapter:
     for path in sorted((graders / name).glob("*.py")):
         if path.stem not in exercises:
             raise CourseError(f"{path} judges an exercise that {lesson} does not have")
-    return Chapter(
-        name,
-        title[1],
-        tuple(read_exercise(graders, name, exercise, points) for exercise in exercises),
-    )
+    read = each(lambda exercise: read_exercise(graders, name, exercise, points), exercises)
+    return Chapter(name, title[1], tuple(read))
 
 
 def read_exercise(graders: Path, chapter: str, name: str, points: dict[str, float]) -> Exercise:
@@ -71,6 +80,8 @@ def read_exercise(graders: Path, chapter: str, name: str, points: dict[str, floa
         raise CourseError(f"{path} is missing: it judges the exercise {name} of {chapter}")
     shares = points_in(path, name)
     wanted = points.get(name, shares)
+    if not isinstance(wanted, int | float) or not isfinite(wanted):
+        raise CourseError(f"course_config.py gives {wanted!r} points to {name}; give it a number")
     if wanted <= 0:
         raise CourseError(f"course_config.py gives {wanted:g} points to {name}; give it some")
     return Exercise(name, plain(wanted), shares=plain(shares))

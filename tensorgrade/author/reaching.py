@@ -1,9 +1,13 @@
-"""What a definition of a module depends on: other top-level statements, found by their names."""
+"""What a definition depends on: other top-level statements, found by their names.
+
+In one module, or from one of the engine's modules to the next.
+"""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def reached(module: ast.Module, roots: Iterable[str]) -> list[ast.stmt]:
@@ -35,3 +39,69 @@ def bound_by(statement: ast.stmt) -> set[str]:
 def used_by(statement: ast.stmt) -> set[str]:
     """All names that stand anywhere in a statement."""
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def reached_in_files(
+    files: Mapping[str, ast.Module], roots: Mapping[str, Iterable[str]]
+) -> dict[str, list[ast.stmt]]:
+    """What names of some files reach in these files, by the path of each file that is reached.
+
+    files: modules by their path, such as `exchange/cases.py`; imports between them are relative,
+    and are followed. A file that is reached at all is reached with its statements that bind no
+    name, since they run when it is imported.
+
+    >>> files = {"a/b.py": ast.parse("from ..c import f\\ng = f"), "c.py": ast.parse("f = h = 1")}
+    >>> [ast.unparse(s) for s in reached_in_files(files, {"a/b.py": ["g"]})["c.py"]]
+    ['f = h = 1']
+    """
+    wanted = {path: set(names) | idle(files[path]) for path, names in roots.items()}
+    found: dict[str, list[ast.stmt]] = {}
+    waiting = list(wanted)
+    while waiting:
+        path = waiting.pop()
+        body = [s for s in files[path].body if not bound_by(s) and not is_text(s)]
+        found[path] = [*reached(files[path], wanted[path]), *body]
+        for other, names in imported_by(path, found[path], files):
+            new = names | idle(files[other])
+            if not new <= wanted.setdefault(other, set()):
+                wanted[other] |= new
+                waiting.append(other)
+    return found
+
+
+def idle(module: ast.Module) -> set[str]:
+    """What a module's statements that bind no name use when it is imported."""
+    return set().union(*(used_by(s) for s in module.body if not bound_by(s)))
+
+
+def is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def imported_by(
+    path: str, statements: list[ast.stmt], files: Mapping[str, ast.Module]
+) -> list[tuple[str, set[str]]]:
+    """(file, names in it) that some statements of a file import from others of these files."""
+    nodes = [node for statement in statements for node in ast.walk(statement)]
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    found = []
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            folder = path.split("/")[: -node.level]
+            origin = "/".join([*folder, *(node.module or "").split(".")]).strip("/")
+            for alias in node.names:
+                if (name := alias.asname or alias.name) not in used:
+                    continue
+                whole, part = f"{origin}/{alias.name}.py".lstrip("/"), f"{origin}.py"
+                if whole in files:  # a module, of which attributes are used
+                    found.append((whole, attributes(nodes, name)))
+                elif part in files:
+                    found.append((part, {alias.name}))
+    return found
+
+
+def attributes(nodes: list[ast.AST], name: str) -> set[str]:
+    """The attributes of a name that are used in some nodes."""
+    found = (node for node in nodes if isinstance(node, ast.Attribute))
+    return {n.attr for n in found if isinstance(n.value, ast.Name) and n.value.id == name}

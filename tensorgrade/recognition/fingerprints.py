@@ -47,8 +47,19 @@ def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
 
 def number_of(table: dict[str, int], one: Imprint) -> int:
     """The imprint's place in the table of those seen so far."""
-    numbers = ",".join(f"{n:.6g}" for n in one.numbers)
+    numbers = ",".join(map(shortened, one.numbers))
     return table.setdefault(f"{numbers}|{one.words}", len(table))
+
+
+def shortened(number: float) -> str:
+    """A number of an imprint as it is stored."""
+    return f"{number:.6g}"
+
+
+def as_stored(one: Imprint) -> Imprint:
+    """An imprint as it is read again: what is compared before and after storing is the same."""
+    first, second = (float(shortened(number)) for number in one.numbers)
+    return Imprint(one.words, (first, second))
 
 
 def load_fingerprints(path: Path) -> Fingerprints:

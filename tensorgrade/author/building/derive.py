@@ -2,40 +2,46 @@
 
 import zipfile
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 from ...course import Chapter, Course
+from ...folders import digest_of_files
 from ...judging.course_checks import FILE
 from ...project import Project
+from ..kept import Kept
 from .derived import Derived, text_file
 from .learner_checks import learner_checks
+from .made_parts import Tell, Wish
 from .notebooks import notebook_text, release_text
 from .reference_files import all_reference_files
 from .script import Script, read_script, stub_text
 
 
-def derive(project: Project, anew: bool = False) -> list[Derived]:
-    """All derived files of a course, with their contents already made (all of it, if `anew`)."""
+def silent(what: str, done: int, total: int) -> None:
+    """Tell nobody how far it is."""
+
+
+def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[Derived]:  # noqa: B008
+    """All derived files of a course, with their contents already made.
+
+    wish: what is to be made of references and fingerprints. tell: is told how far that is.
+    """
     course = with_hints(project)
     files = [text_file(project.exercises / "course.json", course.public_json())]
     if (own := project.graders / FILE).exists():
         files.append(text_file(project.exercises / FILE, own.read_text(encoding="utf-8")))
-    for chapter in course.chapters:
-        script = read_script(project.solution(chapter.name))
+    scripts = {chapter: read_script(project.solution(chapter.name)) for chapter in course.chapters}
+    for chapter, script in scripts.items():
         files.append(text_file(project.exercises / f"{chapter.name}.py", stub_text(script)))
         checks = learner_checks(project, project.course.chapter(chapter.name))
         files.append(text_file(project.exercises / f"test_{chapter.name}.py", checks))
-    return files + all_reference_files(project, anew) + notebook_files(project, course)
-
-
-def notebook_files(project: Project, course: Course) -> list[Derived]:
-    """Notebooks of all chapters for instructors and learners, and the checks beside them."""
-
-    scripts = {chapter: read_script(project.solution(chapter.name)) for chapter in course.chapters}
-    return [
+    files += all_reference_files(project, wish, tell)
+    kept = Kept(project.root)
+    return files + [
         file
         for chapter, script in scripts.items()
-        for file in handout_files(project, chapter, script)
+        for file in handout_files(project, chapter, script, kept if not wish.anew else None)
     ]
 
 
@@ -55,20 +61,38 @@ CHECKS = "checks.zip"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def handout_files(project: Project, chapter: Chapter, script: Script) -> list[Derived]:
+def handout_files(
+    project: Project, chapter: Chapter, script: Script, kept: Kept | None
+) -> list[Derived]:
     """The instructor's notebook, the released one, and the public checks beside each of them.
+
+    kept: where a release may be that was made of the same notebook.
 
     nbgrader hands out whatever stands beside a notebook, so a fetched chapter can check itself
     wherever it lies.
     """
     notebook = notebook_text(script, chapter)
-    released = release_text(project.root, chapter.name, notebook)
+    released = kept_release(project, chapter.name, notebook, kept)
     files = []
     for folder, text in (("source", notebook), ("release", released)):
         place = project.root / folder / chapter.name
         files.append(text_file(place / f"{chapter.name}.ipynb", text))
         files.append(checks_file(place / CHECKS, project.exercises, chapter.name))
     return files
+
+
+def kept_release(project: Project, chapter: str, notebook: str, kept: Kept | None) -> str:
+    """The released notebook, which nbgrader takes seconds to make."""
+    if kept is None:
+        return release_text(project.root, chapter, notebook)
+    settings = sorted(project.root.glob("*_config.py"))
+    texts = [notebook, version("nbgrader"), *(path.read_text("utf-8") for path in settings)]
+    name, key = f"{chapter}/release.ipynb", digest_of_files({}, *texts)
+    said, _, text = kept.text(name).partition("\n")
+    if said != key:
+        text = release_text(project.root, chapter, notebook)
+        kept.keep_text(name, f"{key}\n{text}")
+    return text
 
 
 def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:

@@ -1,67 +1,52 @@
 """References and fingerprints of all chapters, exercise by exercise.
 
-What nothing has changed for is taken from the stored files; only the rest is made. A small text
-file says what each exercise's part was made from.
+What nothing has changed for is taken from the stored files; only the rest is made
+(made_parts.py). A small text file says what each exercise's part was made from.
 """
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from ...course import Chapter, CourseError
 from ...exchange.references import References, load_references, save_references
-from ...processes import side_by_side
 from ...project import Project
-from ...recognition.fingerprints import (
-    Fingerprint,
-    Fingerprints,
-    load_fingerprints,
-    save_fingerprints,
-)
-from ..recording.origin import known, origin
-from ..recording.references import build_exercise
+from ...recognition.fingerprints import Fingerprints, load_fingerprints, save_fingerprints
+from ..recording.origin import known
+from ..recording.references import Recording
 from .derived import Derived, text_file
+from .made_parts import Made, Part, Tell, Wish, make_parts
 from .same import same_fingerprints, same_references
 
 
-@dataclass(frozen=True)
-class Part:
-    """One exercise's part of a chapter's files, for graders (hidden) or for learners."""
-
-    chapter: str
-    exercise: str
-    hidden: bool
-
-    @property
-    def key(self) -> str:
-        """How the part is called where it is said what it was made from."""
-        return f"{self.chapter}/{self.exercise}/{'hidden' if self.hidden else 'public'}"
-
-
-Made = dict[Part, tuple[References, list[Fingerprint]]]
-
-
-def all_reference_files(project: Project, anew: bool) -> list[Derived]:
+def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
     """References and fingerprints of all chapters, and what they were made from.
 
-    anew: make everything, whether something has changed or not.
+    Raises CourseError, with a line for everything that is wrong, where something cannot be made.
     """
-    origins = {
-        part: origin(project, part.chapter, part.exercise, part.hidden)
-        for part in all_parts(project)
-    }
-    made: Made = {} if anew else dict(current_parts(project, origins))
-    made |= build_parts(project, [part for part in origins if part not in made])
+    stored = Stored(project)
+    recordings = {part: part.recording(project) for part in all_parts(project)}
+    todo = {p: r for p, r in recordings.items() if is_due(r, stored.parts.get(p), wish)}
+    made = stored.parts | make_parts(project, todo, stored.parts, wish, tell)
+    made = {part: made[part] for part in recordings if part in made}
     files = [
         file
         for chapter in project.course.chapters
         for hidden in (True, False)
-        for file in chapter_files(project, chapter, hidden, made)
+        for file in chapter_files(project, stored, chapter, hidden, made)
     ]
-    said = {part.key: digest for part, digest in origins.items()}
+    said = {part.key: {"from": one.origin, "pairs": one.pairs} for part, one in made.items()}
     text = json.dumps(dict(sorted(said.items())), indent=1) + "\n"
     return [*files, text_file(made_from(project), text)]
+
+
+def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
+    """Whether a part is to be made: it is asked for, and what is stored is not what would be."""
+    if wish.exercises and recording.exercise not in wish.exercises:
+        return False
+    if wish.anew or stored is None or stored.origin != recording.origin:
+        return True
+    return wish.pairs and not stored.pairs
 
 
 def all_parts(project: Project) -> list[Part]:
@@ -74,9 +59,23 @@ def all_parts(project: Project) -> list[Part]:
     ]
 
 
+def without_pairs(project: Project) -> list[str]:
+    """The exercises of which pairs of mistakes are still to be made, as far as is stored."""
+    said = what_is_said(project)
+    parts = {part.exercise: said.get(part.key, {}).get("pairs") for part in all_parts(project)}
+    return [exercise for exercise, pairs in parts.items() if not pairs]
+
+
 def made_from(project: Project) -> Path:
-    """Where it is said what each part was made from. Graders only: the hidden seed is in it."""
+    """Where it is said what each part was made from. Graders only: hidden cases are in it."""
     return project.graders / "references" / "made_from.json"
+
+
+def what_is_said(project: Project) -> dict[str, dict]:
+    """What the stored parts were made from; nothing where that was said in an older form."""
+    path = made_from(project)
+    said = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {key: told for key, told in said.items() if isinstance(told, dict)}
 
 
 def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path, Path]:
@@ -85,57 +84,76 @@ def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path,
     return folder / f"{chapter}.safetensors", folder / f"{chapter}.fingerprints.json"
 
 
-def current_parts(project: Project, origins: dict[Part, str]) -> Iterator[tuple[Part, tuple]]:
-    """The stored parts that would be made from the same things today."""
-    path = made_from(project)
-    said = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for chapter in project.course.chapters:
-        for hidden in (True, False):
-            stored, prints = reference_paths(project, chapter.name, hidden)
-            try:
-                references, fingerprints = load_references(stored), load_fingerprints(prints)
-            except CourseError:
-                continue
-            for exercise in chapter.exercises:
-                part = Part(chapter.name, exercise.name, hidden)
-                if said.get(part.key) == origins[part] and references.of(exercise.name):
-                    own = References(chapter.name, hidden, tuple(references.of(exercise.name)))
-                    yield part, (own, fingerprints.by_exercise[exercise.name])
+class Stored:
+    """What the stored files of a course hold, in parts, whatever it was made from.
+
+    chapters: the files themselves, by chapter and whether they are hidden.
+    """
+
+    def __init__(self, project: Project):
+        self.parts: dict[Part, Made] = {}
+        self.chapters: dict[tuple[str, bool], tuple[References, Fingerprints]] = {}
+        said = what_is_said(project)
+        for chapter in project.course.chapters:
+            for hidden in (True, False):
+                stored, prints = reference_paths(project, chapter.name, hidden)
+                try:
+                    pair = load_references(stored), load_fingerprints(prints)
+                except CourseError:
+                    continue
+                self.chapters[chapter.name, hidden] = pair
+                self.take(chapter, hidden, *pair, said)
+
+    def take(
+        self,
+        chapter: Chapter,
+        hidden: bool,
+        references: References,
+        fingerprints: Fingerprints,
+        said: dict[str, dict],
+    ) -> None:
+        """A chapter's files in parts."""
+        for exercise in chapter.exercises:
+            part = Part(chapter.name, exercise.name, hidden)
+            told, entries = said.get(part.key), tuple(references.of(exercise.name))
+            if told and entries and exercise.name in fingerprints.by_exercise:
+                own = References(chapter.name, hidden, entries)
+                prints = fingerprints.by_exercise[exercise.name]
+                self.parts[part] = Made(own, prints, told.get("from", ""), told.get("pairs", ""))
 
 
-def build_parts(project: Project, parts: list[Part]) -> Made:
-    """Make parts, side by side on all cores."""
-    if not parts:
-        return {}
-    with side_by_side() as pool:
-        jobs = {
-            part: pool.submit(
-                build_exercise, str(project.root), part.chapter, part.exercise, part.hidden
-            )
-            for part in parts
-        }
-        return {part: job.result() for part, job in jobs.items()}
-
-
-def chapter_files(project: Project, chapter: Chapter, hidden: bool, made: Made) -> list[Derived]:
+def chapter_files(
+    project: Project, stored: Stored, chapter: Chapter, hidden: bool, made: dict[Part, Made]
+) -> list[Derived]:
     """A chapter's references and fingerprints as two derived files, put together from its parts."""
-    stored, prints = reference_paths(project, chapter.name, hidden)
-    names = [exercise.name for exercise in chapter.exercises]
-    parts = {name: made[Part(chapter.name, name, hidden)] for name in names}
-    entries = tuple(entry for references, _ in parts.values() for entry in references.entries)
+    paths = reference_paths(project, chapter.name, hidden)
+    parts = {part.exercise: one for part, one in made.items() if part.is_of(chapter.name, hidden)}
+    names = [exercise.name for exercise in chapter.exercises if exercise.name in parts]
+    entries = tuple(entry for name in names for entry in parts[name].references.entries)
     references = References(chapter.name, hidden, entries)
     messages = {m.name: m.message for name in names for m in known(project, name)}
-    fingerprints = Fingerprints({name: found for name, (_, found) in parts.items()}, messages)
+    fingerprints = Fingerprints({name: parts[name].prints for name in names}, messages)
+    there = stored.chapters.get((chapter.name, hidden))
+    # Parts that come out of the stored files need no comparison with these.
+    taken = there is not None and all(parts[name].stored for name in names)
     return [
         Derived(
-            stored,
-            lambda: save_references(stored, references),
-            lambda: is_stored(lambda: same_references(load_references(stored), references)),
+            paths[0],
+            lambda: save_references(paths[0], references),
+            lambda: (
+                is_stored(lambda: same_references(load_references(paths[0]), references))
+                if not (taken and there and len(there[0].entries) == len(entries))
+                else True
+            ),
         ),
         Derived(
-            prints,
-            lambda: save_fingerprints(prints, fingerprints),
-            lambda: is_stored(lambda: same_fingerprints(load_fingerprints(prints), fingerprints)),
+            paths[1],
+            lambda: save_fingerprints(paths[1], fingerprints),
+            lambda: (
+                is_stored(lambda: same_fingerprints(load_fingerprints(paths[1]), fingerprints))
+                if not (taken and there and there[1] == fingerprints)
+                else True
+            ),
         ),
     ]
 

@@ -7,6 +7,7 @@ can be made together, which is how two mistakes at once come about.
 import ast
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 REGION = re.compile(r"(### BEGIN SOLUTION.*?### END SOLUTION)", re.DOTALL)
 
@@ -79,6 +80,7 @@ def replace_once(parts: list[str], old: str, new: str, what: str) -> None:
         parts[i] = parts[i].replace(old, new)
 
 
+@lru_cache(maxsize=64)  # thousands of wrong versions are made of one text
 def place_of(source: str, name: str) -> tuple[int, int]:
     """(first line, line after the last) of a top-level definition, counted from 0."""
     lines = source.splitlines()

@@ -1,60 +1,94 @@
-"""What an exercise's references and fingerprints are made from, as a digest."""
+"""What an exercise's references and fingerprints are made from, as digests of its content.
+
+Where a file lies, what it is called and what else stands in it does not count: of the engine and
+of the lesson only the code that is reached does, of a grader file the cases that it makes.
+"""
 
 import ast
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 
 import torch
 
-from ...folders import RECORDED_WITH, digest_of_files, engine_files
-from ...grader_files import grader_path, syntax_of
+from ...exchange.cases import Case
+from ...exchange.references import case_to_json
+from ...folders import RECORDED_WITH, engine_files
+from ...grader_files import syntax_of
+from ...judging.course_checks import FILE
 from ...project import Project
-from ..reaching import DEFINITIONS, reached
+from ...runner.messages import pack
+from ..reaching import DEFINITIONS, reached, reached_in_files
+from .mistakes import Mistake
 
-# What cases and mistakes are written with, and how they are recorded.
-MADE_WITH = (*RECORDED_WITH, "author/recording")
+# Where the code lies that records and stores, and by what it is entered.
+MADE_WITH = (*RECORDED_WITH, "attempts/in_process.py", "author/recording")
+ENTERED_BY = {
+    "author/recording/references.py": ("Recording", "tell_apart"),
+    "exchange/references.py": ("save_references",),
+    "recognition/fingerprints.py": ("save_fingerprints",),
+}
 
 
-def origin(project: Project, chapter: str, exercise: str, hidden: bool) -> str:
-    """Changes when the same references or fingerprints could no longer be made.
+def digest(*texts: str) -> str:
+    """Changes when one of the texts does."""
+    return blake2b(repr(texts).encode(), digest_size=12).hexdigest()
 
-    Of the chapter's source only the code that the exercise reaches counts, and of the grader
-    file only what its cases reach; of all that they are made with, the code. No lesson text, no
+
+def case_digest(case: Case) -> str:
+    """Changes when a case asks for something else, or with other numbers."""
+    return blake2b(pack(case_to_json(case), case.tensors), digest_size=12).hexdigest()
+
+
+def code_digest(project: Project, chapter: str, exercise: str, cases: list[Case]) -> str:
+    """Changes with the course's code that results on these cases come from.
+
+    The solution's, that of the stand-ins and of the course's own signatures. No lesson text, no
     docstring, no comment, no test.
     """
-    folders = (project.graders, project.exercises / "given" / chapter)
-    files = [*engine_files(*MADE_WITH).values(), *(p for f in folders for p in f.glob("*.py"))]
-    mistakes = [(m.name, m.edits[exercise], m.same_as) for m in known(project, exercise)]
-    return digest_of_files(
-        {},
-        *sorted(f"{path.name} {code_in(path)}" for path in files),  # wherever the folders lie
-        torch.__version__.split("+")[0],
-        f"hidden {project.course.seed}" if hidden else "public",
-        code_of(project.solution(chapter), exercise),
-        code_of(grader_path(project.graders, chapter, exercise), "cases"),
-        repr(mistakes),
+    called = {step["name"] for case in cases for step in case.steps if "name" in step}
+    given = sorted((project.exercises / "given" / chapter).glob("*.py"))
+    beside = [*given, *project.graders.glob(FILE)]
+    return digest(
+        code_of(project.solution(chapter), exercise, *called),
+        *(f"{path.name} {code_in(path)}" for path in beside),
     )
 
 
-def known(project: Project, exercise: str) -> list:
+def engine_digest() -> str:
+    """Changes with torch, and with the engine's code that makes and stores what is recorded."""
+    paths = engine_files(*MADE_WITH)
+    texts = tuple((name, path.read_text(encoding="utf-8")) for name, path in paths.items())
+    return digest_of_engine(tuple(text for text in texts if text[0].endswith(".py")))
+
+
+@lru_cache(maxsize=8)
+def digest_of_engine(texts: tuple[tuple[str, str], ...]) -> str:
+    """The digest of what these files' (path, text) reach from where they are entered."""
+    files = {name: without_docstrings(ast.parse(text)) for name, text in texts}
+    found = reached_in_files(files, ENTERED_BY)
+    version = torch.__version__.split("+")[0]
+    return digest(version, *(f"{n} {ast.unparse(ast.Module(found[n], []))}" for n in sorted(found)))
+
+
+def mistakes_digest(exercise: str, mistakes: list[Mistake]) -> str:
+    """Changes when a mistake has another name, or is another one; not with its message."""
+    return digest(*(repr((m.name, m.edits[exercise], m.same_as)) for m in mistakes))
+
+
+def known(project: Project, exercise: str) -> list[Mistake]:
     """The mistakes that can happen in an exercise."""
     return [mistake for mistake in project.mistakes if exercise in mistake.edits]
 
 
-def code_of(path: Path, name: str) -> str:
-    """All code of a file that a definition reaches."""
-    return "\n".join(map(ast.unparse, reached(without_docstrings(syntax_of(path)), [name])))
+def code_of(path: Path, *names: str) -> str:
+    """All code of a file that some definitions reach."""
+    return "\n".join(map(ast.unparse, reached(without_docstrings(syntax_of(path)), names)))
 
 
 def code_in(path: Path) -> str:
     """All code of a file."""
-    return unparsed(path.read_text(encoding="utf-8"))
-
-
-@lru_cache(maxsize=256)
-def unparsed(text: str) -> str:
-    """A file's text as code alone: every exercise is made with the same engine."""
-    return ast.unparse(without_docstrings(ast.parse(text)))
+    return ast.unparse(without_docstrings(syntax_of(path)))
 
 
 def without_docstrings(module: ast.Module) -> ast.Module:

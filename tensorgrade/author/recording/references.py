@@ -1,6 +1,8 @@
 """Makes references and fingerprints: the same cases run on the solution and on every mistake."""
 
 import warnings
+from collections.abc import Iterable
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
@@ -13,12 +15,15 @@ from ...exchange.observation import Observation
 from ...exchange.references import References
 from ...judging.course_checks import load_checks
 from ...project import Project
-from ...recognition.fingerprints import Fingerprint
+from ...recognition.fingerprints import Fingerprint, as_stored
 from ...recognition.imprints import Imprint
-from ...recognition.signatures import Signature, imprint
+from ...recognition.signatures import UNSEEN, imprint
 from .casebook import recorded_cases
-from .mistakes import EditError, Mistake, make
-from .origin import known
+from .mistakes import EditError, make
+from .origin import case_digest, code_digest, digest, engine_digest, known, mistakes_digest
+
+Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
+Rows = dict[Names, dict[str, Imprint]]  # what each wrong version gives, by the case's name
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
@@ -32,14 +37,12 @@ def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> l
 def build_exercise(
     root: str, chapter: str, exercise: str, hidden: bool
 ) -> tuple[References, list[Fingerprint]]:
-    """References and fingerprints of an exercise, on one thread: made to run beside others."""
+    """References and fingerprints of an exercise, all of it made anew, on one thread."""
     torch.set_num_threads(1)
-    project = Project(Path(root))
-    references = build_references(project, chapter, exercise, hidden)
-    source = project.solution(chapter).read_text(encoding="utf-8")
-    own = load_checks(project.graders).signatures
-    prints = tell_apart(project, references, exercise, source, known(project, exercise), own)
-    return references, prints
+    recording = Recording(Project(Path(root)), chapter, exercise, hidden)
+    rows = recording.rows([(name,) for name in recording.mistakes])
+    found = tell_apart(recording, rows)
+    return recording.references, tell_apart(recording, rows | recording.rows(pairs_of(found)))
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:
@@ -53,39 +56,133 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     return References(chapter, hidden, tuple(zip(cases, seen, strict=True)))
 
 
-def tell_apart(
-    project: Project,
-    references: References,
-    exercise: str,
-    source: str,
-    mistakes: list[Mistake],
-    own: dict[str, Signature],
-) -> list[Fingerprint]:
+class Recording:
+    """An exercise's cases, to be run on the solution and on one wrong version after another.
+
+    hidden: with the numbers that graders have, or with those that learners have.
+    """
+
+    def __init__(self, project: Project, chapter: str, exercise: str, hidden: bool):
+        self.project, self.chapter = project, chapter
+        self.exercise, self.hidden = exercise, hidden
+        self.source = project.solution(chapter).read_text(encoding="utf-8")
+        self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
+        self.cases = recorded_cases(project, chapter, exercise, hidden)
+
+    @cached_property
+    def references(self) -> References:
+        """The solution run on the cases. Raises CourseError where it fails on one."""
+        return build_references(self.project, self.chapter, self.exercise, self.hidden)
+
+    @cached_property
+    def own(self) -> dict:
+        """The course's own signatures."""
+        return load_checks(self.project.graders).signatures
+
+    @cached_property
+    def right(self) -> dict[str, Imprint]:
+        """What the solution gives on each case."""
+        entries = self.references.entries
+        return {c.name: as_stored(imprint(c, seen, seen, self.own)) for c, seen in entries}
+
+    def rows(self, versions: Iterable[Names], cases: Iterable[str] = ()) -> Rows:
+        """What wrong versions give on the cases of these names, or on all.
+
+        Two mistakes that edit the same text fit no version, and have no row.
+        """
+        rows: Rows = {}
+        for names in versions:
+            try:
+                rows[names] = self.imprints(names, set(cases))
+            except EditError:
+                if len(names) == 1:
+                    raise
+        return rows
+
+    def imprints(self, names: Names, wanted: set[str]) -> dict[str, Imprint]:
+        """What one wrong version gives on each case. Raises EditError where edits fit not."""
+        wrong = make(self.source, self.exercise, [self.mistakes[name] for name in names])
+        entries = [e for e in self.references.entries if not wanted or e[0].name in wanted]
+        run = [case for case, _ in entries if case.signature not in UNSEEN]
+        seen = {c.name: s for c, s in zip(run, self.observe(wrong, run), strict=True)}
+        return {
+            case.name: as_stored(imprint(case, right, seen.get(case.name, right), self.own))
+            for case, right in entries
+        }
+
+    def observe(self, source: str, cases: list[Case]) -> list[Observation]:
+        """What a source gives on some of the cases."""
+        return observe(self.project, self.chapter, source, cases)
+
+    @cached_property
+    def case_digests(self) -> dict[str, str]:
+        """What each case asks, as a digest, by its name."""
+        return {case.name: case_digest(case) for case in self.cases}
+
+    def version_digest(self, names: Names) -> str:
+        """What makes a wrong version, as a digest; not what its mistakes are called."""
+        return digest(*(repr(self.mistakes[name].edits[self.exercise]) for name in names))
+
+    @cached_property
+    def code(self) -> str:
+        """Changes with the course's code that a row comes from."""
+        return code_digest(self.project, self.chapter, self.exercise, self.cases)
+
+    @cached_property
+    def made_with(self) -> str:
+        """Changes when the same version could give something else on the same case."""
+        return digest(engine_digest(), self.code)
+
+    @property
+    def asks(self) -> str:
+        """Changes when another case is asked, or when there is another mistake."""
+        mistakes = mistakes_digest(self.exercise, list(self.mistakes.values()))
+        return digest(*self.case_digests.values(), mistakes)
+
+    @cached_property
+    def origin(self) -> str:
+        """Changes when the same references or fingerprints could no longer be made."""
+        return digest(self.made_with, self.asks)
+
+    def origin_of_pairs(self, rows: Rows) -> str:
+        """Changes when pairs of mistakes would give something else.
+
+        Of the engine nothing counts but what it makes of the solution and of single mistakes:
+        where that is the same, so is what it makes of two.
+        """
+        alone = sorted((n, sorted(r.items())) for n, r in rows.items() if len(n) == 1)
+        return digest(self.code, self.asks, repr(alone), repr(sorted(self.right.items())))
+
+
+def pairs_of(found: list[Fingerprint]) -> list[Names]:
+    """Every two of the mistakes that have a fingerprint of their own."""
+    singles = [one.mistakes[0] for one in found if len(one.mistakes) == 1]
+    return list(combinations(singles, 2))
+
+
+def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     """Fingerprints of one exercise: of single mistakes, then of pairs that nothing looks like.
 
     Raises CourseError where a mistake looks like the solution, or two look alike unmarked.
     """
-    entries = references.of(exercise)
-    found = Lookalikes()
-    found.add(
-        Fingerprint((), {case.name: imprint(case, seen, seen, own) for case, seen in entries})
-    )
-    for one in mistakes:
-        imprints = imprints_of(project, references, source, exercise, [one], own)
-        twin = found.of(imprints)
+    found, wrong = Lookalikes(), []
+    found.add(Fingerprint((), recording.right))
+    for name, one in recording.mistakes.items():
+        twin = found.of(rows[name,])
         if twin is None:
-            found.add(Fingerprint((one.name,), imprints))
+            found.add(Fingerprint((name,), rows[name,]))
         elif not one.same_as or one.same_as not in twin:
-            raise CourseError(f"{exercise}: {one.name} looks like {twin or 'a right answer'}")
-    singles, ambiguous = {fingerprint.mistakes for fingerprint in found.all}, set()
-    for pair in combinations([m for m in mistakes if (m.name,) in singles], 2):
-        try:
-            imprints = imprints_of(project, references, source, exercise, list(pair), own)
-        except EditError:
+            alike = " and ".join(twin) or "a right answer"
+            wrong.append(f"{recording.exercise}: {name} looks like {alike}")
+    if wrong:
+        raise CourseError("\n".join(wrong))
+    ambiguous = set()
+    for pair in pairs_of(found.all):
+        if pair not in rows:
             continue
-        twin = found.of(imprints)
+        twin = found.of(rows[pair])
         if twin is None:
-            found.add(Fingerprint(tuple(m.name for m in pair), imprints))
+            found.add(Fingerprint(pair, rows[pair]))
         elif len(twin) == 2:
             ambiguous.add(twin)  # two pairs look alike: naming either would be a guess
     return [fingerprint for fingerprint in found.all[1:] if fingerprint.mistakes not in ambiguous]
@@ -103,7 +200,7 @@ class Lookalikes:
         self.all.append(fingerprint)
         self.by_words.setdefault(words_of(fingerprint.imprints), []).append(fingerprint)
 
-    def of(self, imprints: dict[str, Imprint]) -> tuple[str, ...] | None:
+    def of(self, imprints: dict[str, Imprint]) -> Names | None:
         """The mistakes of the first fingerprint that looks like these imprints; () is right."""
         for other in self.by_words.get(words_of(imprints), []):
             if all(other.imprints[case].matches(imprints[case]) for case in imprints):
@@ -114,19 +211,3 @@ class Lookalikes:
 def words_of(imprints: dict[str, Imprint]) -> tuple:
     """The part of imprints that has to be equal."""
     return tuple(sorted((case, one.words) for case, one in imprints.items()))
-
-
-def imprints_of(
-    project: Project,
-    references: References,
-    source: str,
-    exercise: str,
-    mistakes: list[Mistake],
-    own: dict[str, Signature],
-) -> dict[str, Imprint]:
-    """What these mistakes together give on the cases of an exercise."""
-    entries = references.of(exercise)
-    cases = [case for case, _ in entries]
-    wrong = make(source, exercise, mistakes)
-    seen = observe(project, references.chapter, wrong, cases)
-    return {c.name: imprint(c, e, s, own) for (c, e), s in zip(entries, seen, strict=True)}

@@ -1,0 +1,259 @@
+"""Makes the parts of references and fingerprints: the solution first, then version by version.
+
+What a version gave on a case before is kept (../kept.py), so that a new mistake or another case
+costs only its own runs. The rest runs side by side in forks of this process. Single mistakes come
+first; pairs of them are most of the work, and are made where they are asked for.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ...course import CourseError, each
+from ...exchange.references import References
+from ...processes import Pool, side_by_side
+from ...project import Project
+from ...recognition.fingerprints import Fingerprint
+from ..kept import Kept
+from ..recording.references import Names, Recording, Rows, pairs_of, tell_apart
+
+RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
+FEW_RUNS = 100  # sooner done here than given away
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a build is to make.
+
+    anew: everything, whether something has changed or not. pairs: pairs of mistakes too.
+    exercises: only these; all where none is named.
+    """
+
+    anew: bool = False
+    pairs: bool = False
+    exercises: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One exercise's part of a chapter's files, for graders (hidden) or for learners."""
+
+    chapter: str
+    exercise: str
+    hidden: bool
+
+    @property
+    def key(self) -> str:
+        """How the part is called where it is said what it was made from."""
+        return f"{self.chapter}/{self.exercise}/{'hidden' if self.hidden else 'public'}"
+
+    def is_of(self, chapter: str, hidden: bool) -> bool:
+        """Whether it goes into this chapter's files."""
+        return (self.chapter, self.hidden) == (chapter, hidden)
+
+    def recording(self, project: Project) -> Recording:
+        """What it is made by."""
+        return Recording(project, self.chapter, self.exercise, self.hidden)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A part, and what it was made from. pairs: the same of its pairs, empty where it has none.
+
+    stored: it was taken from the stored files.
+    """
+
+    references: References
+    prints: list[Fingerprint]
+    origin: str
+    pairs: str
+    stored: bool = True
+
+
+# What is being made, how many runs are done, and how many there are in all.
+Tell = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some wrong versions of a part, to be run on the cases of these names."""
+
+    part: Part
+    cases: tuple[str, ...]
+    versions: tuple[Names, ...]
+
+    @property
+    def runs(self) -> int:
+        """How often a case is run."""
+        return len(self.cases) * len(self.versions)
+
+
+RECORDINGS: dict[Part, Recording] = {}  # of the build that runs: its forks find them here
+
+
+def make_parts(
+    project: Project,
+    recordings: dict[Part, Recording],
+    stored: dict[Part, Made],
+    wish: Wish,
+    tell: Tell,
+) -> dict[Part, Made]:
+    """Make parts. Raises CourseError, with a line for everything that is wrong.
+
+    stored: what there is, of which pairs may be taken. tell: is told how far it is.
+    """
+    torch.set_num_threads(1)  # before anything runs: a fork of a process with threads hangs
+    works = [Work(part, one, Kept(project.root), wish) for part, one in recordings.items()]
+    try:
+        each(lambda work: work.recording.right, works)
+        RECORDINGS.update(recordings)
+        with side_by_side(warm=True) as pool:
+            run([job for w in works for job in w.singles()], works, (project, pool, tell))
+            each(lambda work: work.name_singles(stored.get(work.part)), works)
+            run([job for w in works for job in w.pairs()], works, (project, pool, tell))
+        return {work.part: work.made() for work in works}
+    finally:  # also where it is interrupted
+        for work in works:
+            work.keep()
+        RECORDINGS.clear()
+
+
+class Work:
+    """A part in the making: the rows that there are, and which are still to be run."""
+
+    def __init__(self, part: Part, recording: Recording, kept: Kept, wish: Wish):
+        self.part, self.recording, self.kept, self.wish = part, recording, kept, wish
+        self.rows: Rows = {}
+        self.new: set[Names] = set()
+        self.origin_of_pairs = ""
+        self.taken: list[Fingerprint] = []
+
+    def singles(self) -> list[Job]:
+        """What is to be run for mistakes alone."""
+        return self.jobs([(name,) for name in self.recording.mistakes])
+
+    def name_singles(self, stored: Made | None) -> None:
+        """Tell the mistakes apart; take the stored pairs of them, if they would be the same."""
+        self.prints = tell_apart(self.recording, self.rows)
+        origin = self.recording.origin_of_pairs(self.rows)
+        if not self.wish.anew and stored and stored.pairs == origin:
+            self.origin_of_pairs = origin
+            self.taken = [one for one in stored.prints if len(one.mistakes) == 2]
+        elif self.wish.pairs:
+            self.origin_of_pairs = origin
+
+    def pairs(self) -> list[Job]:
+        """What is to be run for pairs, where they are asked for."""
+        wanted = self.origin_of_pairs and not self.taken
+        return self.jobs(pairs_of(self.prints)) if wanted else []
+
+    def jobs(self, versions: list[Names]) -> list[Job]:
+        """Take the rows of these versions that are kept; give the rest out in jobs."""
+        missing: dict[tuple[str, ...], list[Names]] = defaultdict(list)
+        table = {} if self.wish.anew else self.kept.rows(*self.place_of(versions[:1]))
+        digests = self.recording.case_digests
+        for names in versions:
+            row = table.get(self.recording.version_digest(names), {})
+            self.rows[names] = {case: row[key] for case, key in digests.items() if key in row}
+            if lacking := tuple(case for case, key in digests.items() if key not in row):
+                missing[lacking].append(names)
+        return [job for cases, some in missing.items() for job in self.cut(cases, some)]
+
+    def cut(self, cases: tuple[str, ...], versions: list[Names]) -> Iterator[Job]:
+        """Versions in jobs of about the same size."""
+        size = max(1, RUNS_OF_A_JOB // len(cases))
+        for at in range(0, len(versions), size):
+            yield Job(self.part, cases, tuple(versions[at : at + size]))
+
+    def take(self, job: Job, rows: Rows) -> None:
+        """The rows that a job gave; of versions that fit not there are none."""
+        for names in job.versions:
+            if names in rows:
+                self.rows[names] |= rows[names]
+                self.new.add(names)
+            else:
+                del self.rows[names]
+
+    def keep(self) -> None:
+        """Keep the whole rows for the next build, where there are new ones."""
+        digests = self.recording.case_digests
+        for size in {len(names) for names in self.new}:
+            whole = {
+                self.recording.version_digest(names): {digests[case]: row[case] for case in digests}
+                for names, row in self.rows.items()
+                if len(names) == size and row.keys() == digests.keys()
+            }
+            name, made_with = self.place_of([("",) * size])
+            self.kept.keep_rows(name, made_with, whole)
+        self.new.clear()
+
+    def place_of(self, versions: list[Names]) -> tuple[str, str]:
+        """Where rows of such versions are kept, and what they were made with."""
+        pairs = any(len(names) == 2 for names in versions)
+        return self.part.key + ("-pairs" if pairs else ""), self.recording.made_with
+
+    def made(self) -> Made:
+        """The part as it is now."""
+        prints = tell_apart(self.recording, self.rows) if self.rows else []
+        self.keep()
+        return Made(
+            self.recording.references,
+            [*prints, *self.taken],
+            self.recording.origin,
+            self.origin_of_pairs,
+            stored=False,
+        )
+
+
+def run(jobs: list[Job], works: list[Work], how: tuple[Project, Pool, Tell]) -> None:
+    """Run jobs, side by side unless they are few. Raises CourseError for those that fail."""
+    project, pool, tell = how
+    by_part = {work.part: work for work in works}
+    total, done = sum(job.runs for job in jobs), 0
+    left = Counter(job.part for job in jobs)
+    wrong: list[str] = []
+    for job, rows in results(jobs, project, pool if total > FEW_RUNS else None):
+        done += job.runs
+        if isinstance(rows, str):
+            wrong.append(rows)
+        else:
+            by_part[job.part].take(job, rows)
+        left[job.part] -= 1
+        if not left[job.part]:
+            by_part[job.part].keep()
+        tell(job.part.exercise, done, total)
+    if wrong:
+        raise CourseError("\n".join(dict.fromkeys(wrong)))
+
+
+def results(
+    jobs: list[Job], project: Project, pool: Pool | None
+) -> Iterator[tuple[Job, Rows | str]]:
+    """What each job gives, as they end: rows, or a sentence about what went wrong."""
+    if pool is None:
+        yield from ((job, run_job(str(project.root), job)) for job in jobs)
+        return
+    running = {pool.submit(run_job, str(project.root), job): job for job in jobs}
+    for future in as_completed(running):
+        try:
+            yield running[future], future.result()
+        except BrokenExecutor:
+            names = ", ".join(running[future].versions[0])
+            yield running[future], f"{running[future].part.key}: {names} or near it ends a process"
+
+
+def run_job(root: str, job: Job) -> Rows | str:
+    """The rows of a job, or a sentence. In a fork, with what the process before it has read."""
+    torch.set_num_threads(1)
+    if job.part not in RECORDINGS:  # started afresh, where a system has no forks
+        RECORDINGS[job.part] = job.part.recording(Project(Path(root)))
+    try:
+        return RECORDINGS[job.part].rows(job.versions, job.cases)
+    except CourseError as error:
+        return str(error)
+    except Exception as error:  # in what the course itself has added, such as a signature
+        return f"{job.part.key}: recording it ends in {type(error).__name__}: {error}"

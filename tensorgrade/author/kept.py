@@ -1,0 +1,93 @@
+"""What a build has made before, by what it was made from: the folder `.tensorgrade/` of a course.
+
+Nothing in it counts. Whatever is missing, stale or broken there is made again; the folder may be
+deleted at any time.
+"""
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ..course import CourseError
+from ..folders import ENGINE, digest_of_files, files_below
+from ..recognition.fingerprints import (
+    Fingerprint,
+    Fingerprints,
+    load_fingerprints,
+    save_fingerprints,
+)
+from ..recognition.imprints import Imprint
+
+FOLDER = ".tensorgrade"
+Table = dict[str, dict[str, Imprint]]  # by a version's digest, then by a case's
+
+
+class Kept:
+    """The folder of one course."""
+
+    def __init__(self, root: Path):
+        self.folder = root / FOLDER
+
+    def rows(self, name: str, made_with: str) -> Table:
+        """The imprints of one kind that are kept under a name and were made with the same."""
+        path = self.folder / f"{name}.json"
+        try:
+            kept = load_fingerprints(path).by_exercise.get(made_with, [])
+        except (CourseError, ValueError, AttributeError):  # not there, or cut off
+            return {}
+        return {one.mistakes[0]: one.imprints for one in kept}
+
+    def keep_rows(self, name: str, made_with: str, rows: Table) -> None:
+        """Keep imprints; those that were made with anything else are dropped."""
+        prints = [Fingerprint((version,), imprints) for version, imprints in rows.items()]
+        text = Fingerprints({made_with: prints})
+        self.write(f"{name}.json", lambda path: save_fingerprints(path, text))
+
+    def text(self, name: str) -> str:
+        """A text that is kept; empty where there is none."""
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return ""
+
+    def keep_text(self, name: str, text: str) -> None:
+        """Keep a text."""
+        self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def write(self, name: str, write: Callable[[Path], object]) -> None:
+        """Write a file whole or not at all. Where nothing can be written, nothing is kept."""
+        path = self.folder / name
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, half = tempfile.mkstemp(dir=path.parent, prefix=".half-")
+            os.close(handle)
+            try:
+                write(Path(half))
+                os.replace(half, path)
+            finally:
+                Path(half).unlink(missing_ok=True)
+
+
+FOLDERS = ("solutions", "graders", "exercises", "source", "release")
+PACKAGES = ("torch", "safetensors", "pytest", "jupytext", "nbformat", "nbgrader")
+
+
+def digest_of_everything(root: Path) -> str:
+    """Changes when anything does that a build of this course reads or writes."""
+    paths = [path for name in FOLDERS for path in files_below(root / name)]
+    paths += root.glob("*_config.py")
+    files = {str(path.relative_to(root).as_posix()): path for path in sorted(paths)}
+    engine = {f"engine {path.relative_to(ENGINE)}": path for path in sorted(files_below(ENGINE))}
+    return digest_of_files(files | engine, sys.version, *map(version_of, PACKAGES))
+
+
+def version_of(package: str) -> str:
+    """Which version of a package is installed; empty for none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,297 @@
+"""What is wrong with a course's files, as far as it can be seen before any of its code is run on
+a case: cheap, all of it together, each a sentence with the file and the line.
+"""
+
+import ast
+import inspect
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from types import MethodType, ModuleType, SimpleNamespace
+
+import pytest
+
+from ...course import Chapter, Course, CourseError, Exercise
+from ...exchange.cases import Case
+from ...exchange.references import Seen
+from ...grader_files import grader_path, syntax_of
+from ...judging.checks import Checks
+from ...judging.course_checks import CourseChecks, load_checks
+from ...judging.diagnosis import Wrong
+from ...project import Project
+from ...recognition.signatures import signature_of
+from ..building.derive import with_hints
+from ..building.script import REGION, Script, read_script
+from ..recording.casebook import recorded_cases
+from ..recording.mistakes import EditError, Mistake, make
+
+FEWEST_HINTS = 2
+SMALLEST_SEED = 1 << 64
+
+
+def slips(project: Project) -> list[str]:
+    """One sentence for each thing that is not as it should be."""
+    try:
+        chapters, own = with_hints(project).chapters, load_checks(project.graders)
+        mistakes = project.mistakes
+    except Exception as error:
+        return slip_of(error, project.root).splitlines()
+    found = guessable_seed(project.course) + misplaced(project, mistakes)
+    for chapter in chapters:
+        script = read_script(project.solution(chapter.name))
+        found += chapter_slips(project, chapter, script)
+        for exercise in chapter.exercises:
+            found += ExerciseFile(project, chapter.name, exercise, own).slips()
+    return list(dict.fromkeys(found))
+
+
+def slip_of(error: BaseException, root: Path) -> str:
+    """An error that a file of the course ends in, as a sentence with its place in that file."""
+    if isinstance(error, CourseError):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [f for f in frames if Path(f.filename).is_relative_to(root)]
+    place = f"{inside[-1].filename}:{inside[-1].lineno}: " if inside else ""
+    return f"{place}{type(error).__name__}: {error}"
+
+
+def guessable_seed(course: Course) -> list[str]:
+    """A sentence where the seed is one that could be found by trying.
+
+    Learner code sees numbers that are derived from it. Whoever tries out all short seeds until one
+    gives those numbers has every hidden case.
+    """
+    if course.seed is not None and course.seed >= SMALLEST_SEED:
+        return []
+    return ["course_config.py: the seed can be guessed; take one of 20 digits or more, at random"]
+
+
+def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
+    """Mistakes that happen in no exercise, or in one that there is not."""
+    names = [exercise.name for c in project.course.chapters for exercise in c.exercises]
+    found = []
+    for one in mistakes:
+        for name in one.edits.keys() - set(names):
+            close = get_close_matches(name, names, 1)
+            meant = f"; is it {close[0]}?" if close else ""
+            where = place_of_mistake(project, one.name)
+            found.append(f"{where}{one.name} happens in {name}, which is no exercise{meant}")
+    return found
+
+
+def place_of_mistake(project: Project, name: str) -> str:
+    """`file:line: ` where a mistake of that name is written; empty where that is not found."""
+    for path in sorted(project.graders.rglob("*.py")):
+        calls = (node for node in ast.walk(syntax_of(path)) if isinstance(node, ast.Call))
+        for node in calls:
+            if is_call_with(node, "mistake", name):
+                return f"{path}:{node.lineno}: "
+    return ""
+
+
+def is_call_with(node: ast.Call, function: str, text: str) -> bool:
+    """Whether a call is one of a function, with a text as its first argument."""
+    first = [getattr(argument, "value", None) for argument in node.args[:1]]
+    return getattr(node.func, "id", "") == function and first == [text]
+
+
+def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[str]:
+    """What is wrong with the lesson of a chapter."""
+    found = []
+    path = project.solution(chapter.name)
+    for exercise in chapter.exercises:
+        where = f"{path}: {exercise.name}"
+        if len(exercise.hints) < FEWEST_HINTS:
+            found.append(f"{where} has fewer than {FEWEST_HINTS} hints")
+        if exercise.points <= 0:
+            found.append(f"{where} has no points")
+        if not any(exercise.name in mistake.edits for mistake in project.mistakes):
+            found.append(f"{where} has no mistake that proves its grader")
+        if not has_docstring(script, exercise.name):
+            found.append(f"{where} has no docstring")
+        if exercise.name in script.exercises and not has_region(script, exercise.name):
+            found.append(f"{where} has no ### BEGIN SOLUTION … ### END SOLUTION")
+    return found
+
+
+def has_docstring(script: Script, name: str) -> bool:
+    """Whether an exercise's definition says what it is for."""
+    if name not in script.exercises:
+        return False
+    definitions = ast.parse(script.exercises[name].source).body
+    return any(getattr(d, "name", "") == name and ast.get_docstring(d) for d in definitions)
+
+
+def has_region(script: Script, name: str) -> bool:
+    """Whether it is marked what of an exercise learners are to write."""
+    return bool(REGION.search(script.exercises[name].source))
+
+
+class ExerciseFile:
+    """A grader file, to be looked through."""
+
+    def __init__(self, project: Project, chapter: str, exercise: Exercise, own: CourseChecks):
+        self.project, self.chapter, self.exercise, self.own = project, chapter, exercise, own
+        self.path = grader_path(project.graders, chapter, exercise.name)
+
+    def slips(self) -> list[str]:
+        """What is wrong with it. Where it cannot be read to its end, that alone."""
+        try:
+            looks: list[Callable[[], Iterator[str]]] = [
+                self.wrong_cases,
+                self.wrong_tests,
+                self.missing_groups,
+                self.wrong_mistakes,
+            ]
+            return [said for look in looks for said in look()]
+        except Exception as error:
+            return slip_of(error, self.project.root).splitlines()
+
+    @property
+    def module(self) -> ModuleType:
+        """The file, imported."""
+        return self.project.grader(self.chapter, self.exercise.name)
+
+    def wrong_cases(self) -> Iterator[str]:
+        """Cases that are missing, twice there, or told apart by what nobody knows."""
+        if not callable(getattr(self.module, "cases", None)):
+            close = get_close_matches("cases", vars(self.module), 1, 0.5)
+            raise CourseError(
+                f"{self.path}: there is no cases(pick)" + (f", but {close[0]}" if close else "")
+            )
+        line = self.module.cases.__code__.co_firstlineno
+        for hidden, cases in self.cases.items():
+            if not cases:
+                who = "graders" if hidden else "learners"
+                yield f"{self.path}:{line}: cases(pick) has none for {who}"
+            for name, times in Counter(case.name for case in cases).items():
+                if times > 1:
+                    yield f"{self.path}:{line}: {times} cases are named {name!r}"
+            for case in cases:
+                try:
+                    signature_of(case, self.own.signatures)
+                except CourseError as error:
+                    yield f"{self.path}:{line}: {error}"
+
+    @cached_property
+    def cases(self) -> dict[bool, list[Case]]:
+        """The cases for graders (True) and for learners."""
+        names = (self.chapter, self.exercise.name)
+        return {hidden: recorded_cases(self.project, *names, hidden) for hidden in (True, False)}
+
+    def wrong_tests(self) -> Iterator[str]:
+        """Tests that pytest does not run, or counts more than once; shares that do not add up."""
+        for owner in vars(self.module).values():
+            if inspect.isclass(owner) and owner.__module__ == self.module.__name__:
+                for test in filter(is_marked, vars(owner).values()):
+                    yield f"{self.place(test)}: {test.__name__} stands in a class; it may not"
+        for name, test in self.tests.items():
+            if not name.startswith("test"):
+                yield f"{self.place(test)}: {name} is marked, but pytest runs only test_…"
+            if any(mark.name == "parametrize" for mark in marks_of(test)):
+                yield (
+                    f"{self.place(test)}: the points of {name} would count once for each of its "
+                    "parameters; write a test for each"
+                )
+            if worth(test) < 0:
+                yield f"{self.place(test)}: {name} takes points away; a share is 0 or more"
+        shares = sum(map(worth, self.tests.values()))
+        if abs(shares - self.exercise.shares) > 1e-6:
+            yield (
+                f"{self.path}: the tests add up to {shares:g} points, and their markers say "
+                f"{self.exercise.shares:g}; two of them may have one name"
+            )
+
+    @property
+    def tests(self) -> dict[str, Callable]:
+        """The marked functions by their names."""
+        return {name: test for name, test in vars(self.module).items() if is_marked(test)}
+
+    def place(self, function: Callable) -> str:
+        """`file:line` of a function."""
+        return f"{self.path}:{inspect.unwrap(function).__code__.co_firstlineno}"
+
+    def missing_groups(self) -> Iterator[str]:
+        """Groups that a test asks for and that learners, or graders, have no case in."""
+        for name, test in self.tests.items():
+            mine = (False,) if is_for_learners(test) else (True, False)
+            for group in dict.fromkeys(self.asked_by(test)):
+                for hidden in mine:
+                    if group not in {case.group for case in self.cases[hidden]}:
+                        who = "graders" if hidden else "learners"
+                        yield (
+                            f"{self.place(test)}: {name} asks for cases in the group {group!r}, "
+                            f"and {who} have none"
+                        )
+
+    def asked_by(self, test: Callable) -> list[str]:
+        """The groups of cases that a test asks for."""
+        asked = Asked(self.exercise.name, self.own)
+        with suppress(Wrong):  # there is nothing to judge, and that may be wrong
+            test(SimpleNamespace(**{self.exercise.name: asked}))
+        return asked.groups
+
+    def wrong_mistakes(self) -> Iterator[str]:
+        """Edits that do not fit; names that are there twice, or are no mistake's."""
+        source = self.project.solution(self.chapter).read_text(encoding="utf-8")
+        mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
+        names = Counter(one.name for one in mistakes)
+        for one in mistakes:
+            for said in self.wrong_with(one, names, source):
+                yield place_of_mistake(self.project, one.name) + said
+
+    def wrong_with(self, one: Mistake, names: Counter[str], source: str) -> Iterator[str]:
+        """What is wrong with one mistake. names: how often each is there."""
+        if names[one.name] > 1:
+            yield f"{one.name} is there {names[one.name]} times in {self.exercise.name}"
+        if one.same_as and one.same_as not in names:
+            yield f"{one.name} is the same as {one.same_as}, which is no mistake there"
+        try:
+            make(source, self.exercise.name, [one])
+        except EditError as error:
+            yield str(error)
+
+
+class Asked(Checks):
+    """Stands for an exercise's attempt, and notes the groups of cases that its tests ask for.
+
+    own: the course's checks.
+    """
+
+    def __init__(self, name: str, own: CourseChecks):
+        self.name = name
+        self.groups: list[str] = []
+        self.seen: list[Seen] = []
+        for check, function in own.checks.items():
+            setattr(self, check, MethodType(function, self))
+
+    def group(self, group: str) -> list:
+        """No cases: there is nothing to judge."""
+        self.groups.append(group)
+        return []
+
+
+def marks_of(function: object) -> list[pytest.Mark]:
+    """What stands above a function, as pytest sees it."""
+    return list(getattr(function, "pytestmark", ()))
+
+
+def is_marked(function: object) -> bool:
+    """Whether something is a test that says which exercise it judges."""
+    return any(mark.name == "exercise" for mark in marks_of(function))
+
+
+def worth(test: Callable) -> float:
+    """What its marker says that a test is worth."""
+    return sum(mark.kwargs.get("points", 0) for mark in marks_of(test) if mark.name == "exercise")
+
+
+def is_for_learners(test: Callable) -> bool:
+    """Whether graders do not have a test."""
+    return any(mark.kwargs.get("learners_only") for mark in marks_of(test))
