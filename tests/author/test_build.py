@@ -10,7 +10,8 @@ from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.building.same import same_fingerprints, same_references
 from tensorgrade.author.building.script import read_script, stub_text, without_solutions
 from tensorgrade.author.proofs import complaints as checks
-from tensorgrade.author.proofs.complaints import complaints, failing_solutions
+from tensorgrade.author.proofs.complaints import complaints, proofs_of_a_release
+from tensorgrade.author.proofs.slips import chapter_slips, guessable_seed
 from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.exchange.references import References, load_references
@@ -27,7 +28,7 @@ def test_everything_derived_is_fresh(project):
     """As far as what it was made from tells; `make check` makes all of it anew."""
     files = derive(project)
     assert len(files) > 40
-    assert complaints(project, files) == [] and failing_solutions(project) == []
+    assert complaints(project, files) == [] and proofs_of_a_release(project) == []
 
 
 @pytest.mark.parametrize("hidden", [True, False])
@@ -76,22 +77,22 @@ def test_a_solved_stub_is_found(copy):
 def test_a_missing_hint_point_or_mistake_is_found(project):
     script = read_script(project.solution(CHAPTER))
     chapter = next(c for c in with_hints(project).chapters if c.name == CHAPTER)
-    assert checks.chapter_complaints(project, chapter, script) == []
+    assert chapter_slips(project, chapter, script) == []
     bare = replace(
         chapter, exercises=tuple(replace(e, hints=(), points=0) for e in chapter.exercises)
     )
-    said = "\n".join(checks.chapter_complaints(project, bare, script))
+    said = "\n".join(chapter_slips(project, bare, script))
     assert "softmax has fewer than 2 hints" in said and "softmax has no points" in said
     other = Chapter(CHAPTER, "", (*chapter.exercises, Exercise("nobody_wrote_this", 1, ("a", "b"))))
-    said = "\n".join(checks.chapter_complaints(project, other, script))
+    said = "\n".join(chapter_slips(project, other, script))
     assert (
         "nobody_wrote_this has no mistake" in said and "nobody_wrote_this has no docstring" in said
     )
 
 
 def test_a_seed_that_can_be_guessed_is_found(project):
-    assert checks.guessable_seed(project.course) == []
-    said = checks.guessable_seed(replace(project.course, seed=20261101))
+    assert guessable_seed(project.course) == []
+    said = guessable_seed(replace(project.course, seed=20261101))
     assert len(said) == 1 and "can be guessed" in said[0]
 
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from ..commands import ROOT
-from ..instructor.test_interruption import members, nobody_is_left, workers_of
+from ..instructor.test_interruption import children, members, nobody_is_left
 
 pytestmark = [
     pytest.mark.slow,
@@ -55,10 +55,10 @@ def begin(course) -> subprocess.Popen:
 )
 def test_interrupted_it_leaves_nobody(course, number, everybody):
     process = begin(course)
-    while not workers_of(process.pid):
+    while not children(process.pid):
         assert process.poll() is None, process.stdout.read()
         time.sleep(0.05)
-    time.sleep(3)  # they import, and some have begun
+    time.sleep(1)  # some have begun
     before = time.monotonic()
     (os.killpg if everybody else os.kill)(process.pid, number)
     said, _ = process.communicate(timeout=60)

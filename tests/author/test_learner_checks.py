@@ -5,9 +5,10 @@ import ast
 import pytest
 
 from tensorgrade.author.building.learner_checks import learner_checks, take_tests
-from tensorgrade.author.proofs.complaints import missing_groups
+from tensorgrade.author.proofs.slips import ExerciseFile
 from tensorgrade.course import CourseError
 from tensorgrade.grader_files import grader_path, marked_tests
+from tensorgrade.judging.course_checks import load_checks
 
 HEAD = """from tensorgrade import exercise
 from tensorgrade.author import case, call
@@ -68,12 +69,18 @@ def test_the_course_has_each_test_once_and_no_case(project):
         assert "pick" not in text and "mistake" not in text and "normal(" not in text
 
 
-def test_every_group_that_is_asked_for_has_a_public_case(project, monkeypatch):
-    for chapter in project.course.chapters:
-        for exercise in chapter.exercises:
-            assert missing_groups(project, chapter.name, exercise.name) == []
-    monkeypatch.setattr(
-        project.grader("ch3_causal_attention", "causal_mask"), "cases", lambda p: []
-    )
-    said = missing_groups(project, "ch3_causal_attention", "causal_mask")
-    assert any("test_causal_mask_dtype asks for cases in the group 'dtype'" in one for one in said)
+def test_every_group_that_is_asked_for_has_a_case_of_either_kind(project, monkeypatch):
+    own = load_checks(project.graders)
+    files = {
+        exercise.name: ExerciseFile(project, chapter.name, exercise, own)
+        for chapter in project.course.chapters
+        for exercise in chapter.exercises
+    }
+    for file in files.values():
+        assert list(file.missing_groups()) == []
+    monkeypatch.setattr(files["causal_mask"].module, "cases", lambda p: [])
+    del files["causal_mask"].cases
+    said = list(files["causal_mask"].missing_groups())
+    for who in ("learners", "graders"):
+        asked = "test_causal_mask_dtype asks for cases in the group 'dtype', and " + who
+        assert any(asked in one for one in said)

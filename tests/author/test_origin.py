@@ -1,12 +1,14 @@
-"""What references are made from: code and cases count, lesson text and tests do not."""
+"""What references are made from: code and cases count by their content, text and tests do not."""
 
 import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
 from tensorgrade import folders
 from tensorgrade.author.building.reference_files import all_parts
-from tensorgrade.author.recording.origin import origin
+from tensorgrade.grader_files import package_of
 from tensorgrade.instructor.dependencies import digest_of
 from tensorgrade.project import Project
 
@@ -16,7 +18,10 @@ CHAPTER = "ch3_causal_attention"
 @pytest.fixture(scope="module")
 def copied(project, tmp_path_factory) -> Project:
     """A copy of the course's own files."""
-    root = tmp_path_factory.mktemp("copied")
+    return copy_to(project, tmp_path_factory.mktemp("copied"))
+
+
+def copy_to(project: Project, root: Path) -> Project:
     for name in ("solutions", "graders", "exercises"):
         skipped = shutil.ignore_patterns("__pycache__", "*.safetensors", "*.json")
         shutil.copytree(project.root / name, root / name, ignore=skipped)
@@ -24,8 +29,8 @@ def copied(project, tmp_path_factory) -> Project:
     return Project(root)
 
 
-def changed(project: Project, path: str, old: str, new: str) -> tuple[set[str], set[str]]:
-    """(exercises whose references, chapters whose grades are not current) after an edit."""
+def changed(project: Project, path: str, old: str, new: str) -> tuple[set, set]:
+    """(parts of a chapter that are to be made again, chapters to be graded again) after an edit."""
     before = digests(project)
     file = project.root / path
     text = file.read_text(encoding="utf-8")
@@ -38,7 +43,7 @@ def changed(project: Project, path: str, old: str, new: str) -> tuple[set[str], 
     made, graded = (
         {key for key in b if b[key] != a[key]} for b, a in zip(before, after, strict=True)
     )
-    return made, graded
+    return {(part.exercise, part.hidden) for part in made}, graded
 
 
 @pytest.fixture
@@ -50,19 +55,33 @@ def engine(tmp_path, monkeypatch):
     return copy
 
 
-def digests(project: Project) -> tuple[dict, dict]:
-    made = {p: origin(project, p.chapter, p.exercise, p.hidden) for p in all_parts(project)}
-    chapters = [chapter.name for chapter in project.course.chapters]
-    return made, {name: digest_of(project.graders, name) for name in chapters}
+@pytest.fixture(autouse=True)
+def no_bytecode(monkeypatch):
+    """A file that is changed twice within a second is read twice."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
+def digests(project: Project, chapter: str = CHAPTER) -> tuple[dict, dict]:
+    """What the parts of a chapter are made from, read anew, and what all grades depend on."""
+    project = Project(project.root)
+    package = package_of(project.graders)
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        del sys.modules[name]
+    parts = [part for part in all_parts(project) if part.chapter == chapter]
+    made = {part: part.recording(project).origin for part in parts}
+    names = [one.name for one in project.course.chapters]
+    return made, {name: digest_of(project.graders, name) for name in names}
 
 
 @pytest.mark.parametrize("place", ["before", "later"])
 def test_nothing_depends_on_where_course_and_engine_lie(copied, monkeypatch, place):
     before = digests(copied)
-    copy = copied.root.parent / ("a" if place == "before" else "z") / "tensorgrade"
-    shutil.copytree(folders.ENGINE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(folders, "ENGINE", copy)
-    assert digests(copied) == before
+    beside = copied.root.parent / ("a" if place == "before" else "z")
+    shutil.copytree(
+        folders.ENGINE, beside / "tensorgrade", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    monkeypatch.setattr(folders, "ENGINE", beside / "tensorgrade")
+    assert digests(copy_to(copied, beside / "course")) == before
 
 
 def test_a_lessons_text_and_a_docstring_change_nothing(copied):
@@ -75,53 +94,67 @@ def test_a_solution_changes_what_reaches_it(copied):
     made, graded = changed(
         copied, f"solutions/{CHAPTER}.py", "torch.triu(ones, diagonal=1)", "torch.ones(2)"
     )
-    assert {(part.exercise, part.hidden) for part in made} == {
-        ("causal_mask", True),
-        ("causal_mask", False),
-    }
+    assert made == {("causal_mask", True), ("causal_mask", False)}
     assert graded == set()  # until the references are built anew
 
 
-def test_a_case_changes_its_exercise_and_its_chapter(copied):
+def test_a_case_changes_its_own_side_and_its_chapter(copied):
     grader = f"graders/{CHAPTER}/causal_mask.py"
     made, graded = changed(copied, grader, "hidden=[1, 2,", "hidden=[1, 3,")
-    assert {part.exercise for part in made} == {"causal_mask"} and graded == {CHAPTER}
+    assert made == {("causal_mask", True)} and graded == {CHAPTER}
 
 
-def test_a_test_is_graded_again_and_rebuilds_nothing(copied):
+def test_a_test_and_a_message_are_graded_again_and_rebuild_nothing(copied):
     grader = f"graders/{CHAPTER}/causal_mask.py"
     assert changed(copied, grader, "points=4", "points=3.5") == (set(), {CHAPTER})
+    assert changed(copied, grader, '"The mask', '"This mask')[0] == set()
 
 
-def test_what_is_shared_counts_everywhere(copied):
+def test_another_edit_or_name_of_a_mistake_changes_its_exercise(copied):
+    grader = f"graders/{CHAPTER}/causal_mask.py"
+    both = {("causal_mask", True), ("causal_mask", False)}
+    assert changed(copied, grader, 'mistake(\n        "', 'mistake(\n        "other_')[0] == both
+
+
+def test_what_is_shared_counts_where_it_is_used(copied):
     made, graded = changed(copied, "graders/shared.py", "0.43", "0.44")
-    assert len(made) == len(all_parts(copied)) and len(graded) == 4
+    # The sentence is shown to learners; graders have cases of their own.
+    assert ("CausalAttention", False) in made and len(graded) == 4
+    assert not any(hidden for _, hidden in made)
 
 
-NEW_CODE = "\nA_NEW_NAME = 1\n"
-ALL, NONE = "all", "none"
+def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
+    made, _ = changed(copied, "course_config.py", "seed=2021", "seed=3021")
+    assert ("CausalAttention", True) in made
+    assert all(hidden for _, hidden in made)
 
 
 @pytest.mark.parametrize(
-    "file, more, made_again, graded_again",
+    "file, old, new, made_again, graded_again",
     [
-        ("views/note.py", NEW_CODE, NONE, NONE),
-        ("instructor/report/page.py", NEW_CODE, NONE, NONE),
-        ("author/bundle.py", NEW_CODE, NONE, NONE),
-        ("judging/agreement.py", NEW_CODE, NONE, ALL),
-        ("isolation/warm_process.py", NEW_CODE, NONE, ALL),
-        ("runner/serve.py", "\n# A comment.\n", NONE, ALL),
-        ("runner/serve.py", NEW_CODE, ALL, ALL),
-        ("recognition/dropout.py", NEW_CODE, ALL, ALL),
-        ("author/recording/steps.py", NEW_CODE, ALL, NONE),
+        ("views/note.py", "", "A_NEW_NAME = 1", False, False),
+        ("author/bundle.py", "", "A_NEW_NAME = 1", False, False),
+        ("judging/agreement.py", "", "A_NEW_NAME = 1", False, True),
+        ("isolation/warm_process.py", "", "A_NEW_NAME = 1", False, True),
+        ("runner/serve.py", "", "# A comment.", False, True),
+        ("runner/serve.py", "", "A_NEW_NAME = 1", False, True),
+        ("runner/serve.py", "", "print(1)", True, True),
+        ("runner/seccomp.py", "", "A_NEW_NAME = 1", False, True),
+        ("runner/verbs.py", "copy.deepcopy(self.objects", "(self.objects", True, True),
+        ("runner/torch_state.py", "torch.float32)", "torch.float64)", True, True),
+        ("recognition/imprints.py", "cos(pace", "sin(pace", True, True),
+        ("recognition/fingerprints.py", "candidates = sorted(", "candidates = list(", False, True),
+        ("author/recording/mistakes.py", ".replace(old, new)", ".replace(new, old)", True, False),
     ],
 )
-def test_a_file_of_the_engine_counts_by_its_folder(
-    copied, engine, file, more, made_again, graded_again
+def test_code_of_the_engine_counts_where_recording_reaches_it(
+    copied, engine, file, old, new, made_again, graded_again
 ):
     before = digests(copied)
-    with (engine / file).open("a", encoding="utf-8") as open_file:
-        open_file.write(more)
+    path = engine / file
+    text = path.read_text(encoding="utf-8") if path.exists() else '"""New."""\n'
+    assert old in text
+    path.write_text(text.replace(old, new, 1) if old else f"{text}\n{new}\n", encoding="utf-8")
     for was, now, again in zip(before, digests(copied), (made_again, graded_again), strict=True):
         changed_ones = {key for key in was if was[key] != now[key]}
-        assert changed_ones == (set(was) if again == ALL else set())
+        assert changed_ones == (set(was) if again else set())

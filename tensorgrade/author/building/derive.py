@@ -62,7 +62,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def handout_files(
-    project: Project, chapter: Chapter, script: Script, kept: Kept | None
+    project: Project, chapter: Chapter, script: Script, kept: Kept | None = None
 ) -> list[Derived]:
     """The instructor's notebook, the released one, and the public checks beside each of them.
 

@@ -142,6 +142,8 @@ def generate_assignment(root: Path, folder: str, chapter: str) -> None:
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import PyFileConfigLoader
 
+    if not (root / "nbgrader_config.py").exists():
+        raise CourseError(f"{root / 'nbgrader_config.py'} is missing; nbgrader reads it")
     config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
     config.CourseDirectory.root = folder
     config.CourseDirectory.assignment_id = chapter

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 from ...project import Project
 from ...views.words import plural
-from ..kept import Kept, digest_of_everything
+from ..kept import keep_proved
 from ..proofs.complaints import complaints, proofs_of_a_release
 from ..proofs.slips import slips
 from .derive import derive
 from .made_parts import Tell, Wish
 from .reference_files import without_pairs
-
-PROVED = "proved.txt"
 
 
 @dataclass(frozen=True)
@@ -29,10 +27,6 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
     wrote: is told of every file that was written. Raises CourseError where something cannot be
     made.
     """
-    kept = Kept(project.root)
-    seen, _, said = kept.text(PROVED).partition("\n")
-    if seen == digest_of_everything(project.root) and not (wish.pairs and without_pairs(project)):
-        return Built(said)
     if wrong := slips(project):
         return Built(wrong=tuple(wrong))
     files = derive(project, wish, tell)
@@ -43,7 +37,7 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
     wrong = complaints(project, files)
     built = Built(last_line(project, wish, len(files)), tuple(wrong))
     if not wrong and not wish.exercises:
-        kept.keep_text(PROVED, f"{digest_of_everything(project.root)}\n{built.said}")
+        keep_proved(project.root, built.said, not without_pairs(project))
     return built
 
 
