@@ -71,12 +71,12 @@ def build(
 
     project = find_project()
     said, has_pairs = proved_before(project.root)
-    if said and not check and has_pairs >= pairs:  # nothing has changed since
+    if said and not (check or names) and has_pairs >= pairs:  # nothing has changed since
         typer.echo(said)
         return
     from .author.building.made_parts import Wish
-    from .author.building.rebuild import check as check_all
-    from .author.building.rebuild import exercises_of, rebuild
+    from .author.proofs.complaints import check as check_all
+    from .author.proofs.complaints import exercises_of, rebuild
     from .author.terminal import BuildProgress
 
     again = "What was made is kept; the same command makes the rest."
@@ -90,6 +90,65 @@ def build(
             )
     complain(list(built.wrong))
     typer.echo(built.said)
+
+
+@app.command(rich_help_panel=AUTHORS)
+def author() -> None:
+    """Stay open: build what you save, as you save it, and say what is wrong."""
+    from .author.terminal import author as run
+    from .project import find_project
+
+    with interruptible("What was saved before is built."):
+        run(find_project().root)
+
+
+new = typer.Typer(no_args_is_help=True, help="Begin a course, a chapter or an exercise.")
+app.add_typer(new, name="new", rich_help_panel=AUTHORS)
+
+
+@new.command("course")
+def new_course(
+    folder: Annotated[Path, typer.Argument(help="A folder that is not there yet.")],
+    title: Annotated[str, typer.Option(help="The course's title.")] = "",
+) -> None:
+    """A course with one chapter, and all files that it needs."""
+    from .author.scaffolds import new_course as make
+
+    say_written(make(folder, title), folder)
+    typer.echo(f"Next: cd {folder}, tensorgrade build, and keep `tensorgrade author` open.")
+
+
+@new.command("chapter")
+def new_chapter(name: Annotated[str, typer.Argument(help="Such as ch2_trees.")]) -> None:
+    """A chapter with one exercise."""
+    from .author.scaffolds import new_chapter as make
+    from .project import find_project
+
+    project = find_project()
+    say_written(make(project, name), project.root)
+
+
+@new.command("exercise")
+def new_exercise(
+    chapter: Annotated[str, typer.Argument(help="The chapter that it is to stand in.")],
+    name: Annotated[str, typer.Argument(help="The name that learners are to define.")],
+    as_class: Annotated[bool, typer.Option("--class", help="A class with weights.")] = False,
+    values: Annotated[
+        bool, typer.Option("--values", help="A function of plain values, not of tensors.")
+    ] = False,
+) -> None:
+    """An exercise at the end of a chapter: a function of tensors, unless told otherwise."""
+    from .author.scaffolds import new_exercise as make
+    from .project import find_project
+
+    project, kind = find_project(), "class" if as_class else "values" if values else "function"
+    say_written(make(project, chapter, name, kind), project.root)
+
+
+def say_written(paths: list[Path], root: Path) -> None:
+    """Say which files were written."""
+    for path in dict.fromkeys(paths):
+        typer.echo(f"wrote {path.resolve().relative_to(root.resolve())}")
 
 
 def complain(complaints: list[str]) -> None:

@@ -1,7 +1,10 @@
 """A build on a terminal: how far it is and how long it still takes; and one for every save."""
 
+import multiprocessing
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -9,9 +12,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
+from ..course import CourseError
+from ..project import Project
 from ..views.words import plural
+from .building.made_parts import Wish
+from .proofs.complaints import rebuild
 
 SECONDS_BETWEEN_LINES = 10
+SECONDS_BETWEEN_LOOKS = 0.1
+WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
 
 
 class BuildProgress:
@@ -72,3 +81,73 @@ def time_left(seconds: float, done: int, total: int) -> str:
     """
     rest = round(seconds * (total - done) / max(1, done))
     return f"about {rest // 60}:{rest % 60:02} left"
+
+
+def author(root: Path) -> None:
+    """Build a course, and again on every save, until interrupted.
+
+    Each build is a fork of this process, which has imported what takes long and nothing of the
+    course; so each build reads the course as it is.
+    """
+    changed: list[Path] = []
+    while True:
+        seen = look(root)
+        build_apart(root, changed)
+        changed = next_change(root, seen)
+
+
+def look(root: Path) -> dict[Path, tuple[int, int]]:
+    """When each of the author's files was saved, and its size."""
+    paths = (path for pattern in WRITTEN for path in root.glob(pattern))
+    return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path.exists()}
+
+
+def next_change(root: Path, before: dict[Path, tuple[int, int]]) -> list[Path]:
+    """Wait until files are saved that no longer look as before; returns them."""
+    while (now := look(root)) == before:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    paths = before.keys() | now.keys()
+    return sorted(path for path in paths if before.get(path) != now.get(path))
+
+
+def build_apart(root: Path, changed: list[Path]) -> None:
+    """One build in a process of its own."""
+    forks = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    process = forks.Process(target=build_and_say, args=(root, changed))
+    process.start()
+    process.join()
+
+
+def build_and_say(root: Path, changed: list[Path]) -> None:
+    """Build what some files may have changed, and say what came of it, in how many seconds."""
+    sys.dont_write_bytecode = True  # a file that is saved twice within a second is read twice
+    begun, console = time.monotonic(), Console(highlight=False)
+    for path in changed:
+        console.print(f"[bold]{escape(str(path.relative_to(root)))}[/bold] was saved")
+    try:
+        with BuildProgress(console) as progress:
+            project = Project(root)
+            wish = Wish(exercises=concerned(project, changed))
+            built = rebuild(
+                project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
+            )
+        lines = [f"✗ {complaint}" for complaint in built.wrong] or [f"✓ {built.said}"]
+    except CourseError as error:
+        lines = [f"✗ {line}" for line in str(error).splitlines()]
+    for line in lines:
+        console.print(escape(line), soft_wrap=True)
+    console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
+
+
+def concerned(project: Project, changed: list[Path]) -> frozenset[str]:
+    """The exercises that these files are about; none where that may be all of them."""
+    graders, found = project.graders, set()
+    for path in changed:
+        chapters = {chapter.name: chapter for chapter in project.course.chapters}
+        if path.parent.parent == graders and path.parent.name in chapters:
+            found.add(path.stem)
+        elif path.parent == project.root / "solutions" and path.stem in chapters:
+            found |= {exercise.name for exercise in chapters[path.stem].exercises}
+        else:
+            return frozenset()
+    return frozenset(found)

@@ -23,6 +23,7 @@ from ..recording.references import Names, Recording, Rows, pairs_of, tell_apart
 
 RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
 FEW_RUNS = 100  # sooner done here than given away
+FEW_RUNS_OF_PAIRS = 1000  # a second or two
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,12 @@ class Work:
         if not self.wish.anew and stored and stored.pairs == origin:
             self.origin_of_pairs = origin
             self.taken = [one for one in stored.prints if len(one.mistakes) == 2]
-        elif self.wish.pairs:
+        elif self.wish.pairs or self.has_few_pairs():
             self.origin_of_pairs = origin
+
+    def has_few_pairs(self) -> bool:
+        """Whether pairs are so few that nobody need ask for them."""
+        return len(pairs_of(self.prints)) * len(self.recording.cases) <= FEW_RUNS_OF_PAIRS
 
     def pairs(self) -> list[Job]:
         """What is to be run for pairs, where they are asked for."""

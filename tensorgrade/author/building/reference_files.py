@@ -61,9 +61,9 @@ def all_parts(project: Project) -> list[Part]:
 
 def without_pairs(project: Project) -> list[str]:
     """The exercises of which pairs of mistakes are still to be made, as far as is stored."""
-    said = what_is_said(project)
-    parts = {part.exercise: said.get(part.key, {}).get("pairs") for part in all_parts(project)}
-    return [exercise for exercise, pairs in parts.items() if not pairs]
+    said, parts = what_is_said(project), all_parts(project)
+    lacking = [part.exercise for part in parts if not said.get(part.key, {}).get("pairs")]
+    return list(dict.fromkeys(lacking))
 
 
 def made_from(project: Project) -> Path:

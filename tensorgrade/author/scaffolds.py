@@ -1,0 +1,146 @@
+"""New courses, chapters and exercises, each green at once with a sample to be overwritten.
+
+What they begin with stands in templates/.
+"""
+
+import keyword
+import re
+import secrets
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from ..course import CourseError
+from ..course_sources import EXERCISE
+from ..project import Project
+
+TEMPLATES = files(__package__) / "templates"
+CHAPTERS = re.compile(r"chapters=\((.*?)\n?( *)\),", re.DOTALL)
+FIRST_CHAPTER = "ch1_first_steps"
+KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # and a sample's name
+
+
+def new_course(folder: Path, title: str) -> list[Path]:
+    """A course with one chapter; returns the files. Raises CourseError where something is there."""
+    if folder.exists() and any(folder.iterdir()):
+        raise CourseError(f"{folder} is there already, and not empty")
+    name = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "course"
+    words = {"name": name, "title": plain(title or name), "seed": str(secrets.randbits(128))}
+    words |= {"chapter": FIRST_CHAPTER, "exercise": KINDS["function"]}
+    written = [
+        write_new(folder / place, filled(template, words))
+        for place, template in templates_in(TEMPLATES / "course")
+    ]
+    return written + new_chapter(Project(folder), FIRST_CHAPTER)
+
+
+def new_chapter(project: Project, name: str) -> list[Path]:
+    """A chapter with one exercise; returns the files, `course_config.py` among them."""
+    lesson = project.solution(checked(name))
+    if lesson.exists():
+        raise CourseError(f"{lesson} is there already")
+    config = project.root / "course_config.py"
+    listed = with_chapter(config, name)
+    words = {"title": heading(re.sub(r"^ch\d+_", "", name))}
+    written = [write_new(lesson, filled(TEMPLATES / "lesson.py.txt", words))]
+    sample = free_name(project, KINDS["function"])
+    written += write_exercise(project, name, sample, "function")
+    config.write_text(listed, encoding="utf-8")
+    return [*written, config]
+
+
+def new_exercise(project: Project, chapter: str, name: str, kind: str) -> list[Path]:
+    """An exercise at the end of a chapter; returns its two files. kind: one of KINDS."""
+    project.course.chapter(chapter)  # raises CourseError where there is none
+    if checked(name) in exercises_in(project):
+        raise CourseError(f"there is an exercise {name} already; each needs a name of its own")
+    return write_exercise(project, chapter, name, kind)
+
+
+def write_exercise(project: Project, chapter: str, name: str, kind: str) -> list[Path]:
+    """The lesson's part, with solution and hints, and the grader file."""
+    words = {"name": name, "heading": heading(name)}
+    folder, lesson = TEMPLATES / "exercise", project.solution(chapter)
+    grader = project.graders / chapter / f"{name}.py"
+    write_new(grader, filled(folder / f"{kind}.grader.txt", words))
+    text = lesson.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    lesson.write_text(text + filled(folder / f"{kind}.lesson.txt", words), encoding="utf-8")
+    return [lesson, grader]
+
+
+def with_chapter(config: Path, name: str) -> str:
+    """The text of a `course_config.py` with one chapter more. Raises CourseError."""
+    text = config.read_text(encoding="utf-8")
+    found = CHAPTERS.search(text)
+    if found is None:
+        raise CourseError(f"{config} has no chapters=(…), to which {name} could be added")
+    before = found[1].rstrip()
+    before += "," if before and not before.endswith(",") else ""
+    listed = f'chapters=({before}\n        "{name}",\n    ),'
+    return text[: found.start()] + listed + text[found.end() :]
+
+
+def exercises_in(project: Project) -> list[str]:
+    """The names of all exercises, in lessons that are listed and in others."""
+    lessons = sorted((project.root / "solutions").glob("*.py"))
+    return [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
+
+
+def free_name(project: Project, name: str) -> str:
+    """The name, with a number where it is taken."""
+    taken, free, number = exercises_in(project), name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def checked(name: str) -> str:
+    """A name that Python can give to something. Raises CourseError."""
+    if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
+        raise CourseError(f"{name!r} cannot be a name in Python: letters, digits and _, no more")
+    return name
+
+
+def heading(name: str) -> str:
+    """A name as a heading.
+
+    >>> heading("scaled_rows")
+    'Scaled rows'
+    """
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def plain(title: str) -> str:
+    """A title that may stand between quotes."""
+    return " ".join(title.split()).replace("\\", "").replace('"', "'")
+
+
+def templates_in(folder: Traversable, place: str = "") -> list[tuple[str, Traversable]]:
+    """(path in the course, template) of all templates of a course, in order."""
+    found = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            found += templates_in(entry, f"{place}{entry.name}/")
+        elif entry.name.endswith(".txt"):
+            name = entry.name.removesuffix(".txt")
+            found.append((place + (".gitignore" if name == "gitignore" else name), entry))
+    return found
+
+
+def filled(template: Traversable, words: dict[str, str]) -> str:
+    """A template with its words put in."""
+    text = template.read_text(encoding="utf-8")
+    for name, word in words.items():
+        text = text.replace(f"{{{name}}}", word)
+    return text
+
+
+def write_new(path: Path, text: str) -> Path:
+    """Write a file that is not there yet. Raises CourseError."""
+    if path.exists():
+        raise CourseError(f"{path} is there already")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
