@@ -146,3 +146,30 @@ def structure_of_heads(case, expected, seen) -> Imprint:
     structure = of_structure(case, expected, seen)
     loose = "heads" in seen.fact("module", "attributes", default=[])
     return Imprint(f"{structure.words}; loose={loose}", structure.numbers)
+
+
+@check
+def makes_no_table(exercise, group: str, block: str) -> None:
+    """A watched call made no tensor larger than queries × block, an argument or the result.
+
+    block: the name of the argument that says how wide a block is.
+    """
+    for case, expected, observed in exercise.answered(group):
+        exercise.result(case, "result", expected, observed)
+        if observed.fact("result", "largest", default=0) > most_numbers(case, expected, block):
+            said = "it makes a tensor as large as the whole table of scores, queries by keys"
+            exercise.wrong("fact", said, case=case)
+
+
+def most_numbers(case, expected, block: str) -> int:
+    """The numbers in the largest tensor that a call has to make."""
+    queries = case.tensors["0.queries"]
+    sizes = [tensor.numel() for tensor in (*case.tensors.values(), expected.tensors["result"])]
+    return max(*sizes, len(queries) * int(case.asked(block)))
+
+
+@signature("largest")
+def largest(case, expected, seen) -> Imprint:
+    """Whether a call made a tensor that is larger than any that it needs."""
+    needed = expected.fact("result", "largest", default=0)
+    return Imprint(f"larger={seen.fact('result', 'largest', default=0) > needed}")
