@@ -136,7 +136,7 @@ def test_GroupedQueryAttention_one_head_of_keys(attempt):
     attempt.GroupedQueryAttention.agrees("one head of keys")
 
 
-@exercise("GroupedQueryAttention", points=6)
+@exercise("GroupedQueryAttention", points=7.1)
 def test_GroupedQueryAttention_values(attempt):
     """Groups of neighbouring query heads share one."""
     attempt.GroupedQueryAttention.agrees("values")
@@ -179,7 +179,7 @@ def test_GroupedQueryAttention_gradients(attempt):
     attempt.GroupedQueryAttention.agrees("gradients", only="gradient")
 
 
-@exercise("GroupedQueryAttention", points=2)
+@exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
     """Keys and values have projections as narrow as their heads; the mask is a buffer."""
     attempt.GroupedQueryAttention.has_parameters("parameters")

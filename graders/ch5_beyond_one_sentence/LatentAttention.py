@@ -96,7 +96,7 @@ def test_LatentAttention_runs_on_the_sentence(attempt):
     attempt.LatentAttention.answered("sentence")
 
 
-@exercise("LatentAttention", points=5)
+@exercise("LatentAttention", points=6)
 def test_LatentAttention_values(attempt):
     """Keys and values come from the latent, for several heads."""
     attempt.LatentAttention.agrees("values")
@@ -120,7 +120,7 @@ def test_LatentAttention_gradients(attempt):
     attempt.LatentAttention.agrees("gradients", only="gradient")
 
 
-@exercise("LatentAttention", points=1.5)
+@exercise("LatentAttention", points=0.5)
 def test_LatentAttention_parameters(attempt):
     """One projection down, two up, and no bias but the output's; the mask is a buffer."""
     attempt.LatentAttention.has_parameters("parameters")

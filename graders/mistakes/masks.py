@@ -190,7 +190,7 @@ MISTAKES = [
         "mask_as_plain_attribute",
         "The mask is a plain attribute. torch then neither moves it to the device of the module "
         "nor saves it with its state.",
-        on(MODULES, (REGISTER, "self.mask = future.bool()")),
+        on(MASKED, (REGISTER, "self.mask = future.bool()")),
     ),
     mistake(
         "mask_as_parameter",

@@ -75,6 +75,12 @@ IDENTITIES = {
         "inverted_dropout": "attn_weights, p, training=True: attn_weights",
     },
     "ch4_multi_head_attention": {"split_heads": "x, num_heads: x", "merge_heads": "x: x"},
+    "ch5_beyond_one_sentence": {
+        "padding_mask": "lengths, num_tokens: lengths",
+        "rotate": "x, positions, base=1.0: x",
+        "append_to_window": "keys, values, new_keys, new_values, window: (keys, values)",
+        "online_softmax_attention": "queries, keys, values, block_size: queries",
+    },
 }
 
 
