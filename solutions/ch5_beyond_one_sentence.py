@@ -279,8 +279,8 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 #    and `result[:, 1::2]`, or stack the two along a new last dimension and reshape.
 
 # %% active="ipynb"
-# places = sinusoidal_positions(60, 16)
-# heatmap(places.T, rows=[str(i) for i in range(16)], columns=[str(t) for t in range(60)],
+# places = sinusoidal_positions(16, 16)
+# heatmap(places.T, rows=[str(i) for i in range(16)], columns=[str(t) for t in range(16)],
 #         title="Each row is a column of the result: clocks, from fast to slow")
 # torch.manual_seed(123)
 # blind = CrossAttention(3, 3, 4, 2)
@@ -360,7 +360,8 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
 #     for start in (0, 500)
 # ]
 # print("the same scores, wherever one starts:", torch.allclose(*at_distance, atol=1e-3))
-# lines({"score": at_distance[0]}, title="One query and one key, by their distance")
+# lines({"score": (far, at_distance[0])}, x="distance", y="score",
+#       title="One query and one key, ever further apart")
 
 # %% [markdown]
 # ## Fewer keys than queries
@@ -604,8 +605,8 @@ class CachedAttention(nn.Module):
 #         one_by_one.append(output)
 # print(f"largest difference: {(torch.cat(one_by_one, dim=1) - at_once).abs().max():.1e}")
 # tokens = torch.arange(1, 101.0)
-# lines({"without a cache": tokens.cumsum(0), "with a cache": tokens},
-#       title="Rows projected until the text is that long")
+# lines({"without a cache": (tokens, tokens.cumsum(0)), "with a cache": (tokens, tokens)},
+#       x="tokens written", y="rows projected", title="What a cache saves")
 
 # %% [markdown]
 # For a text of 100 tokens, written one by one, 5050 rows are projected without a cache and 100 with
