@@ -81,7 +81,7 @@ class Draw:
 
     def normal(self, *shape: int) -> torch.Tensor:
         """Standard normal numbers."""
-        drawn = torch.randn(*shape, generator=self.generator, dtype=torch.float64)
+        drawn = torch.randn(shape, generator=self.generator, dtype=torch.float64)
         return drawn.to(self.dtype)
 
     def weights(self, *shape: int) -> torch.Tensor:

@@ -81,6 +81,12 @@ IDENTITIES = {
         "append_to_window": "keys, values, new_keys, new_values, window: (keys, values)",
         "online_softmax_attention": "queries, keys, values, block_size: queries",
     },
+    "ch6_small_gpt": {
+        "batches": "ids, context_length, batch_size, generator: (ids, ids)",
+        "cross_entropy": "logits, targets: logits",
+        "train_step": "model, optimizer, inputs, targets: inputs",
+        "generate": "model, ids, max_new_tokens, temperature=1, top_k=0, generator=0: ids",
+    },
 }
 
 
