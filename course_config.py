@@ -25,6 +25,8 @@ COURSE = Settings(
         "ch2_self_attention",
         "ch3_causal_attention",
         "ch4_multi_head_attention",
+        "ch5_beyond_one_sentence",
+        "ch6_small_gpt",
     ),
     # What an exercise is worth, where that is not to be the sum of its tests in graders/; each
     # test keeps its share. For example {"softmax": 12}.

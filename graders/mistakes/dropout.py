@@ -2,7 +2,7 @@
 
 from tensorgrade.author import mistake, on
 
-MODULES = "CausalAttention MultiHeadAttention"
+MODULES = "CausalAttention MultiHeadAttention GroupedQueryAttention"
 APPLY = "attn_weights = self.dropout(attn_weights)"
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
 KEEP = "keep = torch.rand_like(attn_weights) >= p"
@@ -36,7 +36,7 @@ MISTAKES = [
             ("return attn_weights @ values", "return self.dropout(attn_weights @ values)"),
         ),
         on(
-            "MultiHeadAttention",
+            "MultiHeadAttention GroupedQueryAttention",
             (APPLY, "pass"),
             (
                 "return self.out_proj(context_vec)",

@@ -3,6 +3,7 @@
 from tensorgrade.author import mistake, on
 
 SCALED_SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+ROTATED = "torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
 
 MISTAKES = [
     mistake(
@@ -24,6 +25,17 @@ MISTAKES = [
         on(
             "inverted_dropout",
             ("attn_weights * keep / (1 - p)", "attn_weights.mul_(keep).div_(1 - p)"),
+        ),
+        on(
+            "padding_mask",
+            ("return positions", "lengths += 1\n    return positions + 1"),
+        ),
+        on("rotate", (ROTATED, f"x.copy_({ROTATED})")),
+        on("CrossAttention", ("= mask.expand", "= ~mask.logical_not_().expand")),
+        on(
+            "online_softmax_attention",
+            ("n, d_k = queries.shape", "n, d_k = queries.shape\n    queries.div_(d_k**0.5)"),
+            ("keys[block].T / d_k**0.5", "keys[block].T"),
         ),
     ),
 ]

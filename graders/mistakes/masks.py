@@ -2,8 +2,9 @@
 
 from tensorgrade.author import mistake, on
 
-MODULES = "CausalAttention MultiHeadAttention"
-BOTH = f"{MODULES} causal_attention_weights"
+MODULES = "CausalAttention MultiHeadAttention GroupedQueryAttention LatentAttention"
+MASKED = f"{MODULES} CachedAttention"
+BOTH = f"{MASKED} causal_attention_weights"
 MAKE = "torch.triu(torch.ones(context_length, context_length), diagonal=1)"
 MAKE_FUNCTION = "torch.triu(torch.ones_like(attn_scores), diagonal=1)"
 FILL = "attn_scores.masked_fill(future, -torch.inf)"
@@ -18,7 +19,7 @@ VISIBLE = "torch.tril(torch.ones_like(attn_weights))"
 def made(template: str) -> list[dict]:
     """Another triangle, with `N` for the tensor of ones, where a mask of the future is made."""
     return [
-        on(MODULES, (MAKE, template.replace("N", "torch.ones(context_length, context_length)"))),
+        on(MASKED, (MAKE, template.replace("N", "torch.ones(context_length, context_length)"))),
         on(
             "causal_attention_weights",
             (MAKE_FUNCTION, template.replace("N", "torch.ones_like(attn_scores)")),
@@ -189,7 +190,7 @@ MISTAKES = [
         "mask_as_plain_attribute",
         "The mask is a plain attribute. torch then neither moves it to the device of the module "
         "nor saves it with its state.",
-        on(MODULES, (REGISTER, "self.mask = future.bool()")),
+        on(MASKED, (REGISTER, "self.mask = future.bool()")),
     ),
     mistake(
         "mask_as_parameter",

@@ -2,7 +2,7 @@
 
 from tensorgrade.author import mistake, on
 
-LINEAR = "SelfAttention_v2 CausalAttention MultiHeadAttention"
+LINEAR = "SelfAttention_v2 CausalAttention MultiHeadAttention CachedAttention"
 QKV = ("W_query", "W_key", "W_value")
 MADE = "self.{} = nn.Linear(d_in, d_out, bias=qkv_bias)"
 MADE_V1 = "self.{} = nn.Parameter(torch.rand(d_in, d_out))"

@@ -4,10 +4,14 @@ from tensorgrade.author import mistake, on
 
 ATTENTION = (
     "attention_weights scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2 "
-    "CausalAttention MultiHeadAttention causal_attention_weights"
+    "CausalAttention MultiHeadAttention causal_attention_weights "
+    "CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
 )
 BY_TENSOR = ATTENTION.replace(" causal_attention_weights", "")
-MODULES = "SelfAttention_v1 SelfAttention_v2 CausalAttention MultiHeadAttention"
+MODULES = (
+    "SelfAttention_v1 SelfAttention_v2 CausalAttention MultiHeadAttention "
+    "CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
+)
 
 MISTAKES = [
     mistake(

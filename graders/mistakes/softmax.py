@@ -7,6 +7,10 @@ from .scale import BY_TENSOR
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
 SIMPLE = "torch.softmax(attn_scores, dim=-1)"
 CAUSAL = "torch.softmax(masked_scores / d_k**0.5, dim=-1)"
+BATCHED = (
+    "CausalAttention MultiHeadAttention "
+    "CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
+)
 SCORES = "(attn_scores / d_k**0.5)"
 
 
@@ -70,7 +74,7 @@ MISTAKES = [
     mistake(
         "softmax_over_batch",
         "The softmax runs over the batch, so independent sentences share one distribution.",
-        on("CausalAttention MultiHeadAttention", (SOFTMAX, f"torch.softmax({SCORES}, dim=0)")),
+        on(BATCHED, (SOFTMAX, f"torch.softmax({SCORES}, dim=0)")),
     ),
     mistake(
         "detached_weights",

@@ -3,7 +3,7 @@
 from .recording.casebook import case, shown
 from .recording.drawings import computed, normal, weights
 from .recording.mistakes import mistake, on
-from .recording.steps import call, construct, describe, duplicate, load, mode, restore
+from .recording.steps import call, construct, describe, duplicate, load, mode, part, restore
 
 __all__ = [
     "call",
@@ -17,6 +17,7 @@ __all__ = [
     "mode",
     "normal",
     "on",
+    "part",
     "restore",
     "shown",
     "weights",

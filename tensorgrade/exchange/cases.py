@@ -81,7 +81,7 @@ class Draw:
 
     def normal(self, *shape: int) -> torch.Tensor:
         """Standard normal numbers."""
-        drawn = torch.randn(*shape, generator=self.generator, dtype=torch.float64)
+        drawn = torch.randn(shape, generator=self.generator, dtype=torch.float64)
         return drawn.to(self.dtype)
 
     def weights(self, *shape: int) -> torch.Tensor:
@@ -183,11 +183,24 @@ class Recorder:
         """How an argument is written in a step: tensors and objects by name."""
         if isinstance(value, torch.Tensor):
             return {"tensor": self.tensor(key, value)}
+        if isinstance(value, Part):
+            return {"result": value.result, "path": list(value.path)}
         return {"object": value.handle} if isinstance(value, RecordedObject) else value
 
     def tensor(self, key: str, value: torch.Tensor) -> str:
         self.tensors[key] = value
         return key
+
+
+@dataclass(frozen=True)
+class Part:
+    """What an earlier call of the case gave under a name, or a part of it: an argument of a call.
+
+    It never leaves the attempt's process, so nothing of the reference is in it.
+    """
+
+    result: str
+    path: tuple[int, ...] = ()
 
 
 class RecordedObject:

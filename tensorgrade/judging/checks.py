@@ -399,9 +399,11 @@ def spoken_result(name: str) -> str:
     """How a result is called in a sentence."""
     if name.startswith("gradient."):
         return f"the gradient for `{name.removeprefix('gradient.')}`"
-    if name.startswith("result."):
-        return f"part {int(name.removeprefix('result.')) + 1} of the result"
-    return "the result" if name == "result" else f"`{name}`"
+    result, *path = name.split(".")
+    if not all(at.isdigit() for at in path):
+        return f"`{name}`"
+    parts = "".join(f"part {int(at) + 1} of " for at in reversed(path))
+    return f"{parts}the result" if result == "result" else f"{parts}`{result}`"
 
 
 def shown(observed: Observation, name: str) -> str:

@@ -61,6 +61,7 @@ class CaseRunner:
         """One run through the steps."""
         self.tensors = tensors
         self.objects: dict[str, Any] = {}
+        self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
         self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
         self.results: dict[str, torch.Tensor] = {}
         for step in steps:
@@ -118,10 +119,12 @@ class CaseRunner:
         with watcher or nullcontext(), self.trace(step, facts):
             returned = call(self.target(step), arguments)
         name = step["as"]
+        self.returned[name] = returned
         self.keep(name, returned)
         facts["changed"] = [k for k, v in before.items() if changed(v, arguments[k])]
         if watcher:
             facts["operations"] = dict(watcher.counts)
+            facts["largest"] = watcher.largest
         if step.get("gradient"):
             self.keep_gradients(step, returned, leaves)
 
@@ -193,6 +196,11 @@ class CaseRunner:
             return self.tensors[value["tensor"]].clone().to(self.device)
         if isinstance(value, dict) and "object" in value:
             return self.objects[value["object"]]
+        if isinstance(value, dict) and "result" in value:
+            found = self.returned[value["result"]]
+            for part in value["path"]:
+                found = found[part]
+            return found
         return value
 
     def fresh_arguments(self, step: dict) -> tuple[dict, dict]:

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class OperationCounter(TorchDispatchMode):
-    """Counts what runs inside `with OperationCounter() as seen:`.
+    """Counts what runs inside `with OperationCounter() as seen:`, and the numbers in its results.
 
     Operations of torch's core count by their name, calls of torch's Python functions as
     `call:name`: on the CPU, `F.dropout` leaves no operation of its own name.
@@ -30,6 +30,7 @@ class OperationCounter(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.counts: Counter[str] = Counter()
+        self.largest = 0  # numbers in the largest tensor that an operation gave
         self.calls = CallCounter(self.counts)
 
     def __enter__(self) -> Self:
@@ -44,7 +45,11 @@ class OperationCounter(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         self.counts[func.overloadpacket.__name__] += 1
-        return func(*args, **(kwargs or {}))
+        made = func(*args, **(kwargs or {}))
+        parts = made if isinstance(made, (tuple, list)) else (made,)
+        sizes = [part.numel() for part in parts if isinstance(part, torch.Tensor)]
+        self.largest = max(self.largest, *sizes, 0)
+        return made
 
 
 class CallCounter(TorchFunctionMode):

@@ -12,7 +12,7 @@ SOLUTIONS = Path(__file__).parents[2] / "solutions"
 
 @pytest.fixture(scope="module")
 def chapters():
-    """The four solution modules."""
+    """The solution modules, in order."""
     patch = pytest.MonkeyPatch()
     patch.syspath_prepend(str(SOLUTIONS))
     names = [path.stem for path in sorted(SOLUTIONS.glob("ch*.py"))]
@@ -68,7 +68,7 @@ def test_second_version_with_seed_789(chapters):
 
 
 def test_causal_weights_of_that_module(chapters):
-    _, ch2, ch3, _ = chapters
+    _, ch2, ch3, *_ = chapters
     torch.manual_seed(789)
     module = ch2.SelfAttention_v2(3, 2)
     queries, keys = module.W_query(ch2.sentence), module.W_key(ch2.sentence)
@@ -81,7 +81,7 @@ def test_causal_weights_of_that_module(chapters):
 
 
 def test_causal_attention_and_two_heads_with_seed_123(chapters):
-    _, _, ch3, ch4 = chapters
+    _, _, ch3, ch4, *_ = chapters
     batch = torch.stack((ch3.sentence, ch3.sentence))
     torch.manual_seed(123)
     out = ch3.CausalAttention(3, 2, 6, 0.0)(batch)
@@ -91,3 +91,136 @@ def test_causal_attention_and_two_heads_with_seed_123(chapters):
     out = ch4.MultiHeadAttentionWrapper(3, 2, 6, 0.0, num_heads=2)(batch)
     both(4, out[0, 0], "-0.4519 0.2216 0.4772 0.1063")
     both(4, out[0, 5], "-0.5299 -0.1081 0.5077 0.3493")
+
+
+def test_padding_changes_nothing_where_it_is_hidden(chapters):
+    ch5 = chapters[4]
+    torch.manual_seed(123)
+    reader = ch5.CrossAttention(d_in=3, d_context=3, d_out=4, num_heads=2)
+    two = torch.stack([ch5.sentence, torch.cat([ch5.sentence[4:], torch.ones(4, 3)])])
+    hidden = ch5.padding_mask(torch.tensor([6, 2]), 6)
+    both(5, reader(two, two)[1, 0], "-0.0878 0.3496 -0.0715 -0.2823")
+    both(5, reader(two, two, hidden)[1, 0], "-0.0174 0.2715 -0.0653 -0.3222")
+    alone = reader(two[1:, :2], two[1:, :2])
+    assert torch.allclose(reader(two, two, hidden)[1, :2], alone[0], atol=1e-6)
+
+
+def test_attention_is_blind_to_order_without_positions(chapters):
+    ch5 = chapters[4]
+    torch.manual_seed(123)
+    blind, text = ch5.CrossAttention(3, 3, 4, 2), ch5.sentence[None]
+    turned = text.flip(1)
+    assert torch.allclose(blind(turned, turned).flip(1), blind(text, text), atol=1e-6)
+    placed = text + ch5.sinusoidal_positions(6, 4)[:, :3]
+    other = turned + ch5.sinusoidal_positions(6, 4)[:, :3]
+    assert not torch.allclose(blind(other, other).flip(1), blind(placed, placed), atol=1e-3)
+
+
+def test_rotated_scores_depend_on_distance_and_norms_stay(chapters):
+    ch5 = chapters[4]
+    query, key = torch.randn(2, 16, generator=torch.Generator().manual_seed(123)).double()
+    far = torch.arange(40)
+    near, later = (
+        (
+            ch5.rotate(query.expand(40, 16), far + start) * ch5.rotate(key[None], far[:1] + start)
+        ).sum(-1)
+        for start in (0, 500)
+    )
+    assert torch.allclose(near, later)
+    assert torch.allclose(ch5.rotate(query.expand(40, 16), far).norm(dim=-1), query.norm())
+
+
+def test_grouped_queries_keep_and_learn_fewer_numbers(chapters):
+    ch5 = chapters[4]
+    for heads, (kept, parameters) in {
+        8: (128, 16448),
+        4: (64, 12352),
+        2: (32, 10304),
+        1: (16, 9280),
+    }.items():
+        layer = ch5.GroupedQueryAttention(64, 64, 8, 0.0, num_heads=8, num_kv_heads=heads)
+        assert len(layer.W_key.weight) + len(layer.W_value.weight) == kept
+        assert sum(p.numel() for p in layer.parameters()) == parameters
+        quoted(5, f"{kept} {parameters}")
+
+
+def test_as_many_key_heads_as_query_heads_is_chapter_4(chapters):
+    ch4, ch5 = chapters[3:5]
+    torch.manual_seed(123)
+    grouped = ch5.GroupedQueryAttention(3, 4, 6, 0.0, num_heads=2, num_kv_heads=2)
+    plain = ch4.MultiHeadAttention(3, 4, 6, 0.0, num_heads=2)
+    plain.load_state_dict(grouped.state_dict())
+    assert torch.equal(grouped(ch5.sentence[None]), plain(ch5.sentence[None]))
+
+
+def test_token_by_token_gives_what_all_at_once_gives(chapters):
+    ch5 = chapters[4]
+    torch.manual_seed(123)
+    layer, cache, rows = ch5.CachedAttention(3, 4, 6, num_heads=2), None, []
+    for token in ch5.sentence:
+        row, cache = layer(token[None, None], cache)
+        rows.append(row)
+    assert torch.allclose(torch.cat(rows, dim=1), layer(ch5.sentence[None])[0], atol=1e-6)
+    quoted(5, str(sum(range(1, 101))))
+
+
+def test_a_full_window_is_chapter_3s_mask(chapters):
+    ch3, ch5 = chapters[2], chapters[4]
+    for window in (5, 9):
+        assert torch.equal(ch5.sliding_window_mask(5, window), ch3.causal_mask(5))
+
+
+def test_softmax_in_blocks_step_by_step(chapters):
+    ch5 = chapters[4]
+    queries, keys = torch.ones(1, 1), torch.tensor([[1.0], [3.0], [2.0]])
+    values = torch.tensor([[10.0], [20.0], [30.0]])
+    both(5, ch5.online_softmax_attention(queries, keys, values, 1), "21.5470")
+    scores = keys[:, 0]
+    total = torch.stack([(scores[:n] - scores[:n].max()).exp().sum() for n in (1, 2, 3)])
+    mixed = [((scores[:n] - scores[:n].max()).exp() * values[:n, 0]).sum() for n in (1, 2, 3)]
+    assert close(total, "1 1.1353 1.5032")
+    assert close(torch.stack(mixed), "10 21.3534 32.3897")
+    quoted(5, "0.1353 1.1353 1.5032 21.3534 32.3897")
+
+
+def test_latent_attention_is_attention_with_a_product_of_matrices(chapters):
+    ch4, ch5 = chapters[3:5]
+    torch.manual_seed(123)
+    latent = ch5.LatentAttention(3, 4, 2, 6, num_heads=2)
+    plain = ch4.MultiHeadAttention(3, 4, 6, 0.0, num_heads=2)
+    state = latent.state_dict()
+    plain.load_state_dict(
+        {
+            name: state[name]
+            for name in ("W_query.weight", "out_proj.weight", "out_proj.bias", "mask")
+        }
+        | {
+            "W_key.weight": state["W_key_up.weight"] @ state["W_down.weight"],
+            "W_value.weight": state["W_value_up.weight"] @ state["W_down.weight"],
+        }
+    )
+    text = ch5.sentence[None]
+    assert torch.allclose(latent(text), plain(text), atol=1e-6)
+    quoted(5, "4096 1024 128 512")
+
+
+def test_a_small_gpt_learns_to_reverse(chapters):
+    ch6 = chapters[5]
+    torch.manual_seed(123)
+    chance = torch.Generator().manual_seed(123)
+
+    def reversals(count):
+        letters = torch.randint(0, 5, (count, 5), generator=chance)
+        stroke = torch.full((count, 1), 5)
+        return torch.cat((letters, stroke, letters.flip(1)), dim=1)
+
+    model = ch6.SmallGPT(vocab_size=6, context_length=10, d=32, num_heads=2, num_layers=2)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(300):
+        text = reversals(32)
+        loss = ch6.train_step(model, optimizer, text[:, :-1], text[:, 1:])
+    assert abs(loss - 0.6438) < 0.05
+    asked = reversals(200)
+    written = ch6.generate(model, asked[:, :6], 5, temperature=0)
+    assert (written == asked).all(dim=1).float().mean() > 0.95
+    quoted(6, "1.6094 0.6438 4.1744")

@@ -75,6 +75,18 @@ IDENTITIES = {
         "inverted_dropout": "attn_weights, p, training=True: attn_weights",
     },
     "ch4_multi_head_attention": {"split_heads": "x, num_heads: x", "merge_heads": "x: x"},
+    "ch5_beyond_one_sentence": {
+        "padding_mask": "lengths, num_tokens: lengths",
+        "rotate": "x, positions, base=1.0: x",
+        "append_to_window": "keys, values, new_keys, new_values, window: (keys, values)",
+        "online_softmax_attention": "queries, keys, values, block_size: queries",
+    },
+    "ch6_small_gpt": {
+        "batches": "ids, context_length, batch_size, generator: (ids, ids)",
+        "cross_entropy": "logits, targets: logits",
+        "train_step": "model, optimizer, inputs, targets: inputs",
+        "generate": "model, ids, max_new_tokens, temperature=1, top_k=0, generator=0: ids",
+    },
 }
 
 

@@ -18,9 +18,11 @@ SUBJECT = {"attention", "attend", "attends", "attn", "causal", "embedding", "hea
 SUBJECT |= {"qkv", "queries", "query", "sequence", "sequences", "token", "tokens", "transformer"}
 # Words of the course that mean something else to everybody who writes Python, torch or pages.
 ORDINARY = {
-    *("b", "p", "x"),  # letters
+    *("b", "d", "p", "x"),  # letters
     *("dim", "dropout", "training"),  # torch's own
     *("inputs", "values"),  # what every function takes, what every dict has
+    *("base", "cache", "context", "mask", "window"),  # of a name, of files, of `with`, of truth
+    *("batches", "generator", "ids", "targets"),  # of text, torch's and Python's, of users, of `=`
     *("key", "keys", "sort_keys"),  # of dicts, of a keyboard
     "Sequence",  # the type of collections.abc
     *("MultiheadAttention", "scaled_dot_product_attention"),  # torch's own, used to warm up
@@ -32,6 +34,7 @@ ORDINARY_THERE = {
     ("judging/remarks.py", "softmax"),  # torch's own operation: what makes rows sum to 1
     ("runner/warm.py", "softmax"),  # the same, called once
     ("instructor/report/page.html", "head"),  # a page's
+    ("instructor/report/page.html", "rotate"),  # a style's
 }
 
 

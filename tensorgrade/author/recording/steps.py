@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...exchange.cases import Draw, RecordedObject, Recorder
+from ...exchange.cases import Draw, Part, RecordedObject, Recorder
 from .drawings import Drawn
 
 # What stands for steps that data cannot say: a function of an attempt and of numbers to draw.
@@ -66,6 +66,14 @@ def mode(training: bool, on: Step | None = None) -> Step:
 def describe(result: str = "module", on: Step | None = None, **settings: Any) -> Step:
     """Ask what an object is made of; with `state`, its parameters' values too."""
     return Step("describe", on, {"result": result, **settings})
+
+
+def part(result: str, *path: int) -> Part:
+    """What an earlier call of the case gave under a name, as an argument of one that follows.
+
+    path: which part of it; `part("first", 1)` is the second of a pair.
+    """
+    return Part(result, path)
 
 
 class Writer:

@@ -1,0 +1,280 @@
+"""All that judges CachedAttention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    load,
+    mistake,
+    mode,
+    normal,
+    part,
+    shown,
+    weights,
+)
+
+from ..attention_modules import without_token_1
+from ..modules import linear_layers, structure
+from ..shared import SENTENCE
+from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+
+CACHE = 1  # the place of the cache in what a call gives back
+
+
+def cases(pick):
+    """(b, d_in, width of a head, heads, context_length, chunks): a text in pieces of any size."""
+    draw = Sizes(pick, "CachedAttention")
+    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
+    (many,) = draw(HEADS)
+    whole = pick(
+        public=[(2, 3, 2, 2, 6, (5,))],
+        hidden=[(3, 4, 3, 2, 7, (6,)), (1, 3, 2, many, 4, (4,)), (b, 3, 2, 2, n, (n,))],
+    )
+    single = pick(
+        public=[(1, 3, 2, 2, 4, (2, 1))],
+        hidden=[(2, 4, 3, 2, 6, (3, 1)), (2, 3, 2, 3, 9, (1, 1, 1, 1)), (1, d_in, 3, 2, 5, (4, 1))],
+    )
+    chunks = pick(
+        public=[(2, 3, 2, 2, 8, (3, 2, 2))],
+        hidden=[
+            (2, 3, 4, 3, 8, (2, 4)),
+            (1, 4, width, 2, 9, (1, 3, 5)),
+            (3, 2, 3, 2, 7, (2, 2, 2)),
+        ],
+    )
+    made = {"d_in": 3, "d_out": 4, "context_length": 6, "num_heads": 2}
+    return [
+        shown(
+            "sentence/seed 123",
+            construct(**made, seed=123, dtype="float32"),
+            call(x=SENTENCE[None]),
+            signature="ignored",
+        ),
+        *(case(f"whole/{size}", *in_chunks(*size)) for size in whole),
+        case("whole/zero scores", *in_chunks(2, 3, 3, 2, 4, (4,), change=without_token_1)),
+        case("whole/square", *in_chunks(2, 4, 2, 2, 4, (4,))),
+        case(
+            "whole/float32", *in_chunks(2, 3, 2, 2, 6, (5,), dtype="float32"), dtype=torch.float32
+        ),
+        *(case(f"one by one/{size}", *in_chunks(*size)) for size in single),
+        *(case(f"chunks/{size}", *in_chunks(*size)) for size in chunks),
+        case("twice/the same cache", *branched(2, 3, 2, 2)),
+        case("bias/2 and 2", *in_chunks(2, 3, 2, 2, 5, (2, 2), qkv_bias=True)),
+        case("large/1e4", *in_chunks(2, 3, 2, 2, 5, (3, 2), factor=100)),
+        case("gradients/2, then 2", *in_chunks(2, 3, 2, 2, 5, (2, 2), gradient=True)),
+        *(
+            case(
+                f"parameters/bias {bias}", *structure(**made, qkv_bias=bias), signature="structure"
+            )
+            for bias in (False, True)
+        ),
+        case("operations/growth", *grown("few", 2), *grown("many", 30), signature="growth"),
+    ]
+
+
+def built(d_in, d_out, heads, context, *, factor=1, dtype="float64", **settings):
+    """Constructed and given all weights; factor: of those of queries and keys."""
+    values = linear_layers(d_in, d_out, settings.get("qkv_bias", False))
+    values |= {f"{name}.weight": factor * values[f"{name}.weight"] for name in ("W_query", "W_key")}
+    values |= {"out_proj.weight": weights(d_out, d_out), "out_proj.bias": weights(d_out)}
+    sizes = {"d_in": d_in, "d_out": d_out, "context_length": context, "num_heads": heads}
+    return construct(**sizes, **settings, dtype=dtype), load(values), mode(training=False)
+
+
+def in_chunks(
+    b, d_in, width, heads, context, chunks, *, gradient=False, change=torch.clone, **settings
+):
+    """Called on one piece of a text after another, each with the cache of the one before.
+
+    change: what is done to each piece's numbers.
+    """
+    d_out = width * heads
+    calls = []
+    for at, n in enumerate(chunks):
+        last = at == len(chunks) - 1
+        given = {"cache": part(f"piece{at - 1}", CACHE)} if at else {}
+        asked = {"gradient": (normal(b, n, d_out),)} if gradient and last else {}
+        name = "result" if last else f"piece{at}"
+        calls.append(call(x=computed(change, normal(b, n, d_in)), **given, **asked, result=name))
+    return *built(d_in, d_out, heads, context, **settings), *calls
+
+
+def branched(b, d_in, width, heads):
+    """Two texts go on from the same cache: the first leaves it as it was."""
+    given = {"cache": part("start", CACHE)}
+    return (
+        *built(d_in, width * heads, heads, 6),
+        call(x=normal(b, 3, d_in), result="start"),
+        call(x=normal(b, 2, d_in), **given),
+        call(x=normal(b, 1, d_in), **given, result="other"),
+    )
+
+
+def grown(result, n):
+    """One token after a text of n: no more operations for a long text than for a short one."""
+    made = construct(d_in=3, d_out=8, context_length=40, num_heads=2)
+    return (
+        made,
+        call(made, x=normal(1, n, 3), result=f"{result}_before"),
+        call(
+            made,
+            x=normal(1, 1, 3),
+            cache=part(f"{result}_before", CACHE),
+            watch=True,
+            result=result,
+        ),
+    )
+
+
+@for_learners("CachedAttention")
+def test_CachedAttention_runs_on_the_sentence(attempt):
+    """The sentence goes through at once (seed 123)."""
+    attempt.CachedAttention.answered("sentence")
+
+
+@exercise("CachedAttention", points=5)
+def test_CachedAttention_whole(attempt):
+    """Without a cache it is causal attention with several heads."""
+    attempt.CachedAttention.agrees("whole", only="result.0")
+
+
+@exercise("CachedAttention", points=2)
+def test_CachedAttention_gives_a_cache(attempt):
+    """Keys and values come back in heads, (b, num_heads, tokens, head_dim)."""
+    attempt.CachedAttention.agrees("whole", only="result.1")
+    attempt.CachedAttention.agrees("one by one", only="result.1")
+
+
+@exercise("CachedAttention", points=4)
+def test_CachedAttention_one_by_one(attempt):
+    """One token at a time gives what the whole text gives."""
+    attempt.CachedAttention.agrees("one by one", only="result.0")
+
+
+@exercise("CachedAttention", points=4)
+def test_CachedAttention_chunks(attempt):
+    """So do pieces of any size."""
+    attempt.CachedAttention.agrees("chunks", only="result.0")
+
+
+@exercise("CachedAttention", points=1)
+def test_CachedAttention_leaves_the_cache(attempt):
+    """Two texts can go on from the same cache."""
+    attempt.CachedAttention.agrees("twice")
+
+
+@exercise("CachedAttention", points=1)
+def test_CachedAttention_bias(attempt):
+    """With `qkv_bias=True` each input projection adds its bias."""
+    attempt.CachedAttention.agrees("bias")
+
+
+@exercise("CachedAttention", points=0.5)
+def test_CachedAttention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.CachedAttention.agrees("large")
+
+
+@exercise("CachedAttention", points=1)
+def test_CachedAttention_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.CachedAttention.agrees("gradients", only="gradient")
+
+
+@exercise("CachedAttention", points=0.5)
+def test_CachedAttention_has_no_loop(attempt):
+    """A longer text needs no more operations for one more token."""
+    attempt.CachedAttention.does_not_grow("operations", "a loop goes over the tokens")
+
+
+@exercise("CachedAttention", points=0.5)
+def test_CachedAttention_mask_is_a_buffer(attempt):
+    """The mask is a buffer named `mask`."""
+    attempt.CachedAttention.has_buffer("parameters", "mask")
+
+
+@exercise("CachedAttention", points=0.5)
+def test_CachedAttention_parameters(attempt):
+    """Three input projections and an output projection, and no more."""
+    attempt.CachedAttention.has_parameters("parameters")
+
+
+FUTURE = "future = self.mask[num_tokens - n : num_tokens, :num_tokens]"
+JOIN_KEYS = "keys = torch.cat((cache[0], keys), dim=2)"
+JOIN_VALUES = "values = torch.cat((cache[1], values), dim=2)"
+RETURN = "return output, (keys, values)"
+
+MISTAKES = [
+    mistake(
+        "cache_ignored",
+        "The cache is never looked at: each piece attends to itself alone.",
+        (JOIN_KEYS, "pass"),
+        (JOIN_VALUES, "pass"),
+    ),
+    mistake(
+        "new_before_cache",
+        "The new keys and values are put before the old ones. What comes later stands behind.",
+        (JOIN_KEYS, "keys = torch.cat((keys, cache[0]), dim=2)"),
+        (JOIN_VALUES, "values = torch.cat((values, cache[1]), dim=2)"),
+    ),
+    mistake(
+        "only_keys_cached",
+        "Only the keys of the old tokens are taken from the cache.",
+        (JOIN_VALUES, "pass"),
+    ),
+    mistake(
+        "cache_joined_along_heads",
+        "Old and new are joined along the heads. In (b, heads, tokens, head_dim) it is the tokens "
+        "that become more.",
+        (JOIN_KEYS, "keys = torch.cat((cache[0], keys), dim=1)"),
+        (JOIN_VALUES, "values = torch.cat((cache[1], values), dim=1)"),
+    ),
+    mistake(
+        "first_rows_of_the_mask",
+        "The new tokens get the first rows of the mask. They stand behind the t old ones, so "
+        "theirs begin at row t.",
+        (FUTURE, "future = self.mask[:n, :num_tokens]"),
+    ),
+    mistake(
+        "new_tokens_unmasked",
+        "With a cache nothing is hidden. A new token may not see those that come after it in the "
+        "same piece.",
+        (FUTURE, f"{FUTURE} & (cache is None)"),
+    ),
+    mistake(
+        "cache_of_new_tokens_only",
+        "Only the new tokens' keys and values come back; the cache holds all of them.",
+        (RETURN, "return output, (keys[:, :, -n:], values[:, :, -n:])"),
+    ),
+    mistake(
+        "cache_without_heads",
+        "The cache comes back before it is split into heads.",
+        (
+            RETURN,
+            "return output, (keys.transpose(1, 2).flatten(2), values.transpose(1, 2).flatten(2))",
+        ),
+    ),
+    mistake(
+        "cache_exchanged",
+        "Keys and values have changed places in the cache.",
+        (RETURN, "return output, (values, keys)"),
+    ),
+    mistake(
+        "no_cache_returned",
+        "Only the output comes back; output and cache are asked for.",
+        (RETURN, "return output"),
+    ),
+    mistake(
+        "cache_kept_in_the_module",
+        "The module keeps a cache of its own, so one call changes what the next one gives. What is "
+        "kept goes in and out as an argument.",
+        (
+            JOIN_KEYS,
+            "cache = self.kept = getattr(self, 'kept', cache)\n            " + JOIN_KEYS,
+        ),
+    ),
+]

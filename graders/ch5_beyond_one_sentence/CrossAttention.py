@@ -1,0 +1,283 @@
+"""All that judges CrossAttention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    load,
+    mistake,
+    mode,
+    normal,
+    shown,
+    weights,
+)
+
+from ..modules import structure
+from ..relations import copied
+from ..shared import SENTENCE
+from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+
+
+def cases(pick):
+    """(b, n, m, d_in, d_context, head_dim, heads), all different where they can be."""
+    draw = Sizes(pick, "CrossAttention")
+    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
+    (many,) = draw(HEADS)
+    sizes = pick(
+        public=[(2, 3, 5, 4, 6, 3, 2), (1, 5, 2, 3, 4, 2, 3)],
+        hidden=[(3, 4, 6, 5, 2, 4, 3), (2, n, 3, 4, 5, 2, many), (b, 2, 7, d_in, 3, width, 2)],
+    )
+    one_head = pick(public=[(2, 4, 3, 5, 2, 6, 1)], hidden=[(2, 3, 6, 2, 4, 5, 1)])
+    masks = pick(public=[(2, 3, 5)], hidden=[(3, 4, 6), (1, 2, 7)])
+    made = {"d_in": 3, "d_context": 5, "d_out": 6, "num_heads": 2}
+    twins = [construct(**made, qkv_bias=True) for _ in range(2)]
+    return [
+        shown("sentence/reads itself", *self_reading(), signature="ignored"),
+        *(case(f"one head/{size}", *module(*size)) for size in one_head),
+        *(case(f"values/{size}", *module(*size)) for size in sizes),
+        case("values/square", *module(2, 4, 4, 4, 4, 2, 2)),
+        case("values/float32", *module(2, 3, 5, 4, 6, 3, 2, dtype="float32"), dtype=torch.float32),
+        case("bias/2 heads", *module(2, 4, 3, 5, 2, 3, 2, qkv_bias=True)),
+        *(
+            case(f"mask/{size} for {shape}", *masked(*size, shape))
+            for size, shape in zip(masks * 2, ("each pair", "each text", "all texts"), strict=False)
+        ),
+        case("mask/each text, 3 heads", *masked(3, 2, 5, "each text", heads=3)),
+        case("large/1e4", *module(2, 3, 5, 4, 6, 3, 2, factor=100)),
+        case(
+            "gradients/2 heads",
+            *module(2, 3, 4, 5, 2, 3, 2, qkv_bias=True, gradient=normal(2, 3, 6)),
+        ),
+        case("same/copies", *twinned(twins)),
+        case("order/exchanged", *exchanged(2, 3, 5)),
+        *(
+            case(
+                f"parameters/bias {bias}",
+                *structure(**made, qkv_bias=bias),
+                signature="structure",
+            )
+            for bias in (False, True)
+        ),
+    ]
+
+
+def layers(d_in, d_context, d_out, bias=False, factor=1):
+    """Weights of the projections; factor: of those of queries and keys."""
+    values = {
+        "W_query.weight": factor * weights(d_out, d_in),
+        "W_key.weight": factor * weights(d_out, d_context),
+        "W_value.weight": weights(d_out, d_context),
+        "out_proj.weight": weights(d_out, d_out),
+        "out_proj.bias": weights(d_out),
+    }
+    biases = {f"{name}.bias": weights(d_out) for name in ("W_query", "W_key", "W_value")}
+    return values | (biases if bias else {})
+
+
+def made(d_in, d_context, d_out, heads, factor=1, dtype="float64", **settings):
+    """Constructed and given all weights."""
+    sizes = {"d_in": d_in, "d_context": d_context, "d_out": d_out, "num_heads": heads}
+    bias = settings.get("qkv_bias", False)
+    return (
+        construct(**sizes, **settings, dtype=dtype),
+        load(layers(d_in, d_context, d_out, bias, factor)),
+        mode(training=False),
+    )
+
+
+def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
+    """Called without a mask."""
+    texts = {"x": normal(b, n, d_in), "context": normal(b, m, d_context)}
+    return *made(d_in, d_context, width * heads, heads, **settings), call(
+        gradient=gradient, **texts
+    )
+
+
+def masked(b, n, m, shape, heads=2):
+    """Called with a mask for each pair of tokens, for each text, or for all texts alike."""
+    size = {"each pair": (b, n, m), "each text": (b, 1, m), "all texts": (n, m)}[shape]
+    mask = computed(some_hidden, normal(*size))
+    texts = {"x": normal(b, n, 4), "context": normal(b, m, 3)}
+    return *made(4, 3, 3 * heads, heads), call(**texts, mask=mask)
+
+
+def some_hidden(numbers: torch.Tensor) -> torch.Tensor:
+    """About half of the places; in each row one at least stays visible."""
+    return (numbers > 0) & (numbers < numbers.amax(dim=-1, keepdim=True))
+
+
+def exchanged(b, n, m):
+    """The same context in the opposite order, its mask with it: a sum asks for no order."""
+    x, context = normal(b, n, 4), normal(b, m, 3)
+    mask = computed(some_hidden, normal(b, 1, m))
+    turned = {
+        "context": computed(turned_round, context, 1),
+        "mask": computed(turned_round, mask, 2),
+    }
+    return (
+        *made(4, 3, 6, 2),
+        call(x=x, context=context, mask=mask),
+        call(x=x, **turned, result="exchanged"),
+    )
+
+
+def turned_round(tensor: torch.Tensor, dim: int) -> torch.Tensor:
+    """A tensor with one dimension in the opposite order."""
+    return tensor.flip(dim)
+
+
+def twinned(twins):
+    """`copied`, with a context beside x that is the same in every call."""
+    steps = copied(twins, load(layers(3, 5, 6, True)), normal(2, 4, 3))
+    context = normal(2, 3, 5)
+    for step in steps:
+        if step.verb == "call":
+            step.arguments["context"] = context
+    return steps
+
+
+def self_reading():
+    """The sentence, read by itself, with seed 123."""
+    text = torch.stack((SENTENCE, SENTENCE))
+    sizes = {"d_in": 3, "d_context": 3, "d_out": 4, "num_heads": 2}
+    return construct(**sizes, seed=123, dtype="float32"), call(x=text, context=text)
+
+
+@for_learners("CrossAttention")
+def test_CrossAttention_runs_on_the_sentence(attempt):
+    """The sentence reads itself (seed 123)."""
+    attempt.CrossAttention.answered("sentence")
+
+
+@exercise("CrossAttention", points=3)
+def test_CrossAttention_one_head(attempt):
+    """With one head: queries from x, keys and values from the context."""
+    attempt.CrossAttention.agrees("one head")
+
+
+@exercise("CrossAttention", points=6)
+def test_CrossAttention_values(attempt):
+    """With several heads, and two texts of different lengths and widths."""
+    attempt.CrossAttention.agrees("values")
+
+
+@exercise("CrossAttention", points=4)
+def test_CrossAttention_mask(attempt):
+    """True hides: a mask for each pair of tokens, for each text, or for all alike."""
+    attempt.CrossAttention.agrees("mask")
+
+
+@exercise("CrossAttention", points=1)
+def test_CrossAttention_order(attempt):
+    """The order of the context plays no part, if its mask goes along."""
+    attempt.CrossAttention.agrees("order", only="result")
+    attempt.CrossAttention.gives_the_same("order")
+
+
+@exercise("CrossAttention", points=1)
+def test_CrossAttention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.CrossAttention.agrees("large")
+
+
+@exercise("CrossAttention", points=1)
+def test_CrossAttention_bias(attempt):
+    """With `qkv_bias=True` each input projection adds its bias."""
+    attempt.CrossAttention.agrees("bias")
+
+
+@exercise("CrossAttention", points=2.5)
+def test_CrossAttention_gradients(attempt):
+    """Gradients reach both texts and all weights."""
+    attempt.CrossAttention.agrees("gradients", only="gradient")
+
+
+@exercise("CrossAttention", points=1)
+def test_CrossAttention_parameters(attempt):
+    """Three input projections and an output projection, and no more."""
+    attempt.CrossAttention.has_parameters("parameters")
+
+
+@exercise("CrossAttention", points=0.5)
+def test_CrossAttention_inputs(attempt):
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.CrossAttention.keeps_inputs("values", "mask", "bias")
+    attempt.CrossAttention.gives_the_same("same")
+
+
+EXPAND = "hidden = mask.expand(b, n, m).unsqueeze(1)"
+FILL = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"
+
+MISTAKES = [
+    mistake(
+        "context_for_queries",
+        "Queries and keys have changed their texts: queries come from x, keys and values from the "
+        "context.",
+        ("queries = self.W_query(x)", "queries = self.W_key(context)"),
+        ("keys = self.W_key(context)", "keys = self.W_query(x)"),
+    ),
+    mistake(
+        "keys_from_x",
+        "The keys come from x. They come from the context, like the values.",
+        ("keys = self.W_key(context)", "keys = self.W_key(x)"),
+    ),
+    mistake(
+        "values_from_x",
+        "The values come from x. They come from the context, like the keys.",
+        ("values = self.W_value(context)", "values = self.W_value(x)"),
+    ),
+    mistake(
+        "context_ignored",
+        "The context is never looked at: x attends to itself.",
+        ("keys = self.W_key(context)", "keys = self.W_key(x)"),
+        ("values = self.W_value(context)", "values = self.W_value(x)"),
+        ("m = context.shape[1]", "m = n"),
+    ),
+    mistake(
+        "cross_mask_ignored",
+        "The mask is never applied.",
+        (FILL, "pass"),
+    ),
+    mistake(
+        "cross_mask_shows",
+        "True in the mask is taken for visible. In this course True hides.",
+        (FILL, FILL.replace("hidden,", "~hidden,")),
+    ),
+    mistake(
+        "mask_meets_the_heads",
+        "A mask with one row for each text meets the heads: it needs a dimension for them right "
+        "after the batch.",
+        (EXPAND, "hidden = mask"),
+    ),
+    mistake(
+        "mask_filled_too_high",
+        "Hidden scores are set to 0. The softmax gives a score of 0 a weight like any other.",
+        (FILL, FILL.replace("-torch.inf", "0.0")),
+    ),
+    mistake(
+        "mask_needed",
+        "Without a mask it fails. The mask may be None; then nothing is hidden.",
+        ("if mask is not None:", "if True:"),
+    ),
+    mistake(
+        "causal_here_too",
+        "The future is hidden, as in a text that is being written. The context is there from the "
+        "start.",
+        (
+            "d_k = keys.shape[-1]",
+            "future = torch.ones(n, m, device=x.device).triu(1).bool()\n        "
+            "attn_scores = attn_scores.masked_fill(future, -torch.inf)\n        "
+            "d_k = keys.shape[-1]",
+        ),
+    ),
+    mistake(
+        "context_width_is_d_in",
+        "Keys and values are projected from d_in features; the context has d_context.",
+        ("self.W_key = nn.Linear(d_context,", "self.W_key = nn.Linear(d_in,"),
+        ("self.W_value = nn.Linear(d_context,", "self.W_value = nn.Linear(d_in,"),
+    ),
+]

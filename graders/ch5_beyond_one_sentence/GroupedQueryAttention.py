@@ -1,0 +1,276 @@
+"""All that judges GroupedQueryAttention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, construct, load, mistake, normal, shown, weights
+
+from ..attention_modules import (
+    called,
+    changed_future,
+    dropped_weights,
+    short_then_long,
+    zero_scores,
+)
+from ..modules import structure
+from ..relations import copied
+from ..shared import SENTENCE
+from ..sizes import BATCH, FEATURES, TOKENS, WIDTH, Sizes
+
+
+def cases(pick):
+    """(b, n, d_in, width of a head, heads, heads of keys, context_length)."""
+    draw = Sizes(pick, "GroupedQueryAttention")
+    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
+    groups, shared = draw((3, 5), (2, 6))
+    sizes = pick(
+        public=[(2, 5, 3, 2, 4, 2, 5), (1, 4, 5, 3, 6, 3, 4)],
+        hidden=[(3, 4, 6, 3, 6, 2, 4), (1, n, 3, 2, groups * shared, groups, n)],
+    )
+    one = pick(public=[(2, 4, 3, 2, 3, 1, 4)], hidden=[(2, 3, 5, 4, 4, 1, 3)])
+    full = pick(public=[(2, 4, 3, 3, 2, 2, 4)], hidden=[(b, 5, d_in, width, 2, 2, 5)])
+    made = {"d_in": 3, "d_out": 8, "context_length": 5, "dropout": 0.1}
+    heads = {"num_heads": 4, "num_kv_heads": 2}
+    twins = [construct(**made | {"dropout": 0.0}, **heads, qkv_bias=True) for _ in range(2)]
+    return [
+        shown(
+            "sentence/4 heads, 2 of keys",
+            construct(
+                **made | {"dropout": 0.0, "context_length": 6}, **heads, seed=123, dtype="float32"
+            ),
+            call(x=SENTENCE[None]),
+            signature="ignored",
+        ),
+        *(case(f"all heads/{size}", *module(*size)) for size in full),
+        *(case(f"one head of keys/{size}", *module(*size)) for size in one),
+        *(case(f"values/{size}", *module(*size)) for size in sizes),
+        case("values/zero scores", *zero_scores(layers(3, 8, 4), 2, 4, 3, 8, **heads)),
+        case("values/square", *module(2, 4, 4, 1, 4, 2, 4)),
+        case("values/float32", *module(2, 5, 3, 2, 4, 2, 5, dtype="float32"), dtype=torch.float32),
+        case("short/3 tokens of 7", *module(2, 3, 4, 2, 4, 2, 7)),
+        case(
+            "short/2 tokens, then 5",
+            *short_then_long(layers(3, 8, 4), 3, 8, **heads),
+        ),
+        case("bias/4 heads", *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True)),
+        case("large/1e4", *module(2, 4, 3, 2, 4, 2, 4, factor=100)),
+        case("gradients/4 heads", *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True, gradient=True)),
+        case("future/cut 3", *changed_future(layers(3, 8, 4), 6, 3, 3, 8, **heads)),
+        case(
+            "dropout/p 0.3",
+            *dropped(8, 20, 0.3),
+            signature="dropped weights",
+            rate="dropout",
+            parts="num_heads",
+        ),
+        case("same/copies", *copied(twins, load(layers(3, 8, 4, True)), normal(2, 5, 3))),
+        *(
+            case(
+                f"parameters/{kv} of 4",
+                *structure(**made, num_heads=4, num_kv_heads=kv, qkv_bias=bias),
+                signature="structure",
+            )
+            for kv, bias in ((2, False), (1, True), (4, False))
+        ),
+        *(
+            case(
+                f"indivisible/{d_out} by {heads}",
+                *structure(**made | {"d_out": d_out, "num_heads": heads, "num_kv_heads": 1}),
+                signature="error",
+            )
+            for d_out, heads in pick(public=[(7, 2)], hidden=draw.uneven(3))
+        ),
+        *(
+            case(
+                f"uneven groups/{heads} by {kv}",
+                *structure(**made | {"d_out": 2 * heads, "num_heads": heads, "num_kv_heads": kv}),
+                signature="error",
+            )
+            for heads, kv in pick(public=[(4, 3)], hidden=draw.uneven(3))
+        ),
+    ]
+
+
+def layers(d_in, d_out, kv_width, bias=False, factor=1):
+    """Weights of the projections; those of keys and values are kv_width wide."""
+    widths = {"W_query": d_out, "W_key": kv_width, "W_value": kv_width}
+    values = {f"{name}.weight": weights(width, d_in) for name, width in widths.items()}
+    values |= {f"{name}.weight": factor * values[f"{name}.weight"] for name in ("W_query", "W_key")}
+    if bias:
+        values |= {f"{name}.bias": weights(width) for name, width in widths.items()}
+    return values | {"out_proj.weight": weights(d_out, d_out), "out_proj.bias": weights(d_out)}
+
+
+def module(b, n, d_in, width, heads, kv_heads, context, *, factor=1, **settings):
+    """Constructed, given all weights, called on b rows of n tokens."""
+    bias, d_out = settings.get("qkv_bias", False), width * heads
+    values = layers(d_in, d_out, width * kv_heads, bias, factor)
+    settings |= {"num_heads": heads, "num_kv_heads": kv_heads}
+    return called(values, b, n, d_in, d_out, context, **settings)
+
+
+def dropped(b, n, p):
+    """With an output projection that changes nothing, the attention weights come out."""
+    identity = {
+        "out_proj.weight": torch.eye(2 * n, dtype=torch.float64),
+        "out_proj.bias": torch.zeros(2 * n, dtype=torch.float64),
+    }
+    return dropped_weights(b, n, p, identity, num_heads=1, num_kv_heads=1)
+
+
+@for_learners("GroupedQueryAttention")
+def test_GroupedQueryAttention_runs_on_the_sentence(attempt):
+    """The sentence goes through (seed 123)."""
+    attempt.GroupedQueryAttention.answered("sentence")
+
+
+@exercise("GroupedQueryAttention", points=4)
+def test_GroupedQueryAttention_all_heads(attempt):
+    """With as many heads of keys as of queries it is chapter 4's layer."""
+    attempt.GroupedQueryAttention.agrees("all heads")
+
+
+@exercise("GroupedQueryAttention", points=2)
+def test_GroupedQueryAttention_one_head_of_keys(attempt):
+    """All query heads share one head of keys and values."""
+    attempt.GroupedQueryAttention.agrees("one head of keys")
+
+
+@exercise("GroupedQueryAttention", points=7.1)
+def test_GroupedQueryAttention_values(attempt):
+    """Groups of neighbouring query heads share one."""
+    attempt.GroupedQueryAttention.agrees("values")
+
+
+@exercise("GroupedQueryAttention", points=2)
+def test_GroupedQueryAttention_short_sequences(attempt):
+    """Sequences shorter than context_length."""
+    attempt.GroupedQueryAttention.agrees("short")
+
+
+@exercise("GroupedQueryAttention", points=1)
+def test_GroupedQueryAttention_bias(attempt):
+    """With `qkv_bias=True` each input projection adds its bias."""
+    attempt.GroupedQueryAttention.agrees("bias")
+
+
+@exercise("GroupedQueryAttention", points=0.5)
+def test_GroupedQueryAttention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.GroupedQueryAttention.agrees("large")
+
+
+@exercise("GroupedQueryAttention", points=1)
+def test_GroupedQueryAttention_sees_no_future(attempt):
+    """A later token changes nothing before it."""
+    attempt.GroupedQueryAttention.sees_no_future("future")
+
+
+@exercise("GroupedQueryAttention", points=1.5)
+def test_GroupedQueryAttention_dropout(attempt):
+    """In training single attention weights are dropped, in evaluation none."""
+    attempt.GroupedQueryAttention.agrees("dropout", only="plain")
+    attempt.GroupedQueryAttention.drops_both_halves("dropout")
+
+
+@exercise("GroupedQueryAttention", points=2.5)
+def test_GroupedQueryAttention_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.GroupedQueryAttention.agrees("gradients", only="gradient")
+
+
+@exercise("GroupedQueryAttention", points=0.9)
+def test_GroupedQueryAttention_parameters(attempt):
+    """Keys and values have projections as narrow as their heads; the mask is a buffer."""
+    attempt.GroupedQueryAttention.has_parameters("parameters")
+    attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
+
+
+@exercise("GroupedQueryAttention", points=1)
+def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
+    """Heads that do not divide d_out, or into groups, are refused with a clear error."""
+    for group, said in (("indivisible", UNEVEN_HEADS), ("uneven groups", UNEVEN_GROUPS)):
+        attempt.GroupedQueryAttention.refuses(group, said)
+
+
+@exercise("GroupedQueryAttention", points=0.5)
+def test_GroupedQueryAttention_inputs(attempt):
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.GroupedQueryAttention.mixes_tokens("future")
+    attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.GroupedQueryAttention.gives_the_same("same")
+
+
+REFUSED = (
+    "; it should be refused when the module is made, with a ValueError or an assert that says why"
+)
+UNEVEN_HEADS = f"a d_out that num_heads does not divide is accepted{REFUSED}"
+UNEVEN_GROUPS = f"a num_heads that num_kv_heads does not divide is accepted{REFUSED}"
+
+KEYS = "keys = keys.repeat_interleave(group, dim=1)"
+VALUES = "values = values.repeat_interleave(group, dim=1)"
+
+MISTAKES = [
+    mistake(
+        "groups_dealt_out",
+        "Query heads are dealt out to the key heads in turn (0 1 0 1). A group is a block of "
+        "neighbours (0 0 1 1).",
+        (KEYS, "keys = keys.repeat(1, group, 1, 1)"),
+        (VALUES, "values = values.repeat(1, group, 1, 1)"),
+    ),
+    mistake(
+        "values_grouped_differently",
+        "Keys and values are repeated in different ways, so a query head reads other values than "
+        "those of the keys it chose.",
+        (VALUES, "values = values.repeat(1, group, 1, 1)"),
+    ),
+    mistake(
+        "keys_not_repeated",
+        "Keys and values are not repeated, so there are fewer of them than query heads.",
+        (KEYS, "pass"),
+        (VALUES, "pass"),
+    ),
+    mistake(
+        "first_key_head_for_all",
+        "All query heads use the first key head; each group has its own.",
+        (KEYS, "keys = keys[:, :1].expand(-1, self.num_heads, -1, -1)"),
+        (VALUES, "values = values[:, :1].expand(-1, self.num_heads, -1, -1)"),
+    ),
+    mistake(
+        "keys_as_wide_as_queries",
+        "The projections of keys and values are as wide as that of the queries; then nothing is "
+        "saved.",
+        ("kv_width = num_kv_heads * self.head_dim", "kv_width = d_out"),
+        (
+            "keys = keys.reshape(b, num_tokens, self.num_kv_heads,",
+            "keys = keys.reshape(b, num_tokens, self.num_heads,",
+        ),
+        (
+            "values = values.reshape(b, num_tokens, self.num_kv_heads,",
+            "values = values.reshape(b, num_tokens, self.num_heads,",
+        ),
+        (KEYS, "pass"),
+        (VALUES, "pass"),
+    ),
+    mistake(
+        "group_size_for_kv_heads",
+        "num_kv_heads is taken for the number of query heads in a group.",
+        (
+            "self.num_heads, self.num_kv_heads = num_heads, num_kv_heads",
+            "self.num_heads, self.num_kv_heads = num_heads, num_heads // num_kv_heads",
+        ),
+        ("kv_width = num_kv_heads * self.head_dim", "kv_width = self.num_kv_heads * self.head_dim"),
+    ),
+    mistake(
+        "groups_unchecked",
+        "A num_heads that num_kv_heads does not divide is accepted; it should be refused with a "
+        "clear error.",
+        ("if num_heads % num_kv_heads != 0:", "if False:"),
+    ),
+    mistake(
+        "gqa_heads_unchecked",
+        "A d_out that num_heads does not divide is accepted; it should be refused with a clear "
+        "error.",
+        ("if d_out % num_heads != 0:", "if False:"),
+    ),
+]

@@ -1,0 +1,184 @@
+"""All that judges LatentAttention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    load,
+    mistake,
+    mode,
+    normal,
+    shown,
+    weights,
+)
+
+from ..attention_modules import without_token_1
+from ..modules import structure
+from ..relations import copied
+from ..shared import SENTENCE
+from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+
+
+def cases(pick):
+    """(b, n, d_in, d_latent, width of a head, heads, context_length)."""
+    draw = Sizes(pick, "LatentAttention")
+    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
+    (many,) = draw(HEADS)
+    sizes = pick(
+        public=[(2, 5, 4, 3, 2, 2, 5), (1, 4, 5, 2, 3, 2, 4)],
+        hidden=[(3, 4, 6, 2, 3, 2, 4), (1, n, 3, 4, 2, many, n), (b, 3, d_in, 5, width, 2, 3)],
+    )
+    made = {"d_in": 3, "d_out": 4, "d_latent": 2, "context_length": 6, "num_heads": 2}
+    twins = [construct(**made) for _ in range(2)]
+    return [
+        shown(
+            "sentence/a latent of 2",
+            construct(**made, seed=123, dtype="float32"),
+            call(x=SENTENCE[None]),
+            signature="ignored",
+        ),
+        *(case(f"values/{size}", *module(*size)) for size in sizes),
+        case("values/zero scores", *module(2, 4, 3, 5, 2, 2, 4, change=without_token_1)),
+        case("values/square", *module(2, 4, 4, 4, 2, 2, 4)),
+        case("values/float32", *module(2, 5, 4, 3, 2, 2, 5, dtype="float32"), dtype=torch.float32),
+        case("short/3 tokens of 7", *module(2, 3, 4, 2, 2, 3, 7)),
+        case("short/6 tokens of 8", *module(1, 6, 3, 2, 2, 2, 8)),
+        case("large/1e4", *module(2, 4, 3, 2, 3, 2, 4, factor=100)),
+        case("gradients/2 heads", *module(2, 4, 3, 2, 3, 2, 5, gradient=normal(2, 4, 6))),
+        case("same/copies", *copied(twins, load(layers(3, 4, 2)), normal(2, 5, 3))),
+        case("parameters/2 heads", *structure(**made), signature="structure"),
+    ]
+
+
+def layers(d_in, d_out, d_latent, factor=1):
+    """Weights of all projections; factor: of those of queries and keys."""
+    return {
+        "W_query.weight": factor * weights(d_out, d_in),
+        "W_down.weight": weights(d_latent, d_in),
+        "W_key_up.weight": factor * weights(d_out, d_latent),
+        "W_value_up.weight": weights(d_out, d_latent),
+        "out_proj.weight": weights(d_out, d_out),
+        "out_proj.bias": weights(d_out),
+    }
+
+
+def module(
+    b,
+    n,
+    d_in,
+    d_latent,
+    width,
+    heads,
+    context,
+    *,
+    factor=1,
+    dtype="float64",
+    gradient=None,
+    change=torch.clone,
+):
+    """Constructed, given all weights, called on b rows of n tokens, which `change` may change."""
+    sizes = {"d_in": d_in, "d_out": width * heads, "d_latent": d_latent}
+    return (
+        construct(**sizes, context_length=context, num_heads=heads, dtype=dtype),
+        load(layers(d_in, width * heads, d_latent, factor)),
+        mode(training=False),
+        call(gradient=gradient, x=computed(change, normal(b, n, d_in))),
+    )
+
+
+@for_learners("LatentAttention")
+def test_LatentAttention_runs_on_the_sentence(attempt):
+    """The sentence goes through (seed 123)."""
+    attempt.LatentAttention.answered("sentence")
+
+
+@exercise("LatentAttention", points=6)
+def test_LatentAttention_values(attempt):
+    """Keys and values come from the latent, for several heads."""
+    attempt.LatentAttention.agrees("values")
+
+
+@exercise("LatentAttention", points=1)
+def test_LatentAttention_short_sequences(attempt):
+    """Sequences shorter than context_length."""
+    attempt.LatentAttention.agrees("short")
+
+
+@exercise("LatentAttention", points=0.5)
+def test_LatentAttention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.LatentAttention.agrees("large")
+
+
+@exercise("LatentAttention", points=1.5)
+def test_LatentAttention_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.LatentAttention.agrees("gradients", only="gradient")
+
+
+@exercise("LatentAttention", points=0.5)
+def test_LatentAttention_parameters(attempt):
+    """One projection down, two up, and no bias but the output's; the mask is a buffer."""
+    attempt.LatentAttention.has_parameters("parameters")
+    attempt.LatentAttention.has_buffer("parameters", "mask")
+
+
+@exercise("LatentAttention", points=0.5)
+def test_LatentAttention_inputs(attempt):
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.LatentAttention.keeps_inputs("values")
+    attempt.LatentAttention.gives_the_same("same")
+
+
+MISTAKES = [
+    mistake(
+        "queries_from_the_latent",
+        "The queries come from the latent too. They need not be kept, so they are projected from "
+        "all of x.",
+        ("self.W_query = nn.Linear(d_in,", "self.W_query = nn.Linear(d_latent,"),
+        ("queries = self.W_query(x)", "queries = self.W_query(latent)"),
+    ),
+    mistake(
+        "two_latents",
+        "Keys and values have a latent each. One serves both.",
+        (
+            "self.W_key_up =",
+            "self.W_down_value = nn.Linear(d_in, d_latent, bias=False)\n        self.W_key_up =",
+        ),
+        ("self.W_value_up(latent)", "self.W_value_up(self.W_down_value(x))"),
+    ),
+    mistake(
+        "latent_scale",
+        "The scale comes from the latent. The dot products run over head_dim numbers.",
+        ("d_k = keys.shape[-1]", "d_k = latent.shape[-1]"),
+    ),
+    mistake(
+        "key_and_value_up_exchanged",
+        "The two projections up have changed places.",
+        ("keys = self.W_key_up(latent)", "keys = self.W_value_up(latent)"),
+        ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
+    ),
+    mistake(
+        "values_are_keys",
+        "Values are projected up like the keys; they have a projection of their own.",
+        ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
+    ),
+    mistake(
+        "latent_activated",
+        "The latent goes through an activation. Both projections are linear, one right after the "
+        "other.",
+        ("latent = self.W_down(x)", "latent = torch.relu(self.W_down(x))"),
+    ),
+    mistake(
+        "down_with_a_bias",
+        "The projection down has a bias; only the output projection has one here.",
+        (
+            "self.W_down = nn.Linear(d_in, d_latent, bias=False)",
+            "self.W_down = nn.Linear(d_in, d_latent)",
+        ),
+    ),
+]

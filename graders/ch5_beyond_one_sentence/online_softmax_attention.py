@@ -1,0 +1,199 @@
+"""All that judges online_softmax_attention: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..relations import scattered
+from ..sizes import TOKENS, Sizes
+
+
+def cases(pick):
+    """(n, m, d, d_v, block_size): blocks that divide m and that do not, of one, larger than m."""
+    draw = Sizes(pick, "online_softmax_attention")
+    many, block, d = draw(TOKENS, (9, 16), (17, 29))
+    one = pick(public=[(3, 4, 2, 5, 4)], hidden=[(4, 5, 3, 2, 5), (2, 3, 4, 5, 64)])
+    sizes = pick(
+        public=[(3, 6, 4, 2, 2), (2, 5, 3, 4, 2)],
+        hidden=[
+            (4, 8, 5, 3, 4),
+            (3, 7, 2, 5, 3),
+            (1, 6, 4, 2, 1),
+            (5, many, d, 3, block),
+            (8, 3, 5, 4, 2),
+        ],
+    )
+    return [
+        shown("sentence/blocks of 2", call(**drawn(2, 5, 3, 2), block_size=2)),
+        *(case(f"one block/{size}", called(*size)) for size in one),
+        *(case(f"values/{size}", called(*size)) for size in sizes),
+        case("values/float32", called(3, 7, 4, 5, 3), dtype=torch.float32),
+        case("values/one after another", *again()),
+        # The largest score comes in the first block, then in the last one.
+        case("large/falling", call(**at_1e4(7, falling=True), block_size=3)),
+        case("large/rising", call(**at_1e4(7, falling=False), block_size=2)),
+        case("low/-1e4", call(**all_low(6), block_size=4)),
+        case("gradients/blocks of 2", called(3, 5, 4, 2, 2, gradient=normal(3, 2))),
+        case("operations/no table", called(20, 40, 3, 5, 4, watch=True), signature="largest"),
+        case("same/scattered", *scattered(**drawn(3, 5, 4, 2), block_size=2)),
+    ]
+
+
+def drawn(n, m, d, d_v):
+    """Queries, keys and values."""
+    return {"queries": 2 * normal(n, d), "keys": normal(m, d), "values": normal(m, d_v)}
+
+
+def called(n, m, d, d_v, block_size, **settings):
+    """A call on drawn numbers."""
+    return call(**drawn(n, m, d, d_v), block_size=block_size, **settings)
+
+
+def again():
+    """Two calls on other numbers of the same shapes: the second owes nothing to the first."""
+    return (
+        call(**drawn(3, 5, 4, 2), block_size=2, result="first"),
+        call(**drawn(3, 5, 4, 2), block_size=2),
+    )
+
+
+def at_1e4(m, falling):
+    """Scores up to ten thousand, the largest first or last."""
+    steps = torch.arange(m, 0, -1) if falling else torch.arange(1, m + 1)
+    keys = steps[:, None].double().repeat(1, 3)
+    return {"queries": normal(2, 3) + 1e3, "keys": keys, "values": normal(m, 2)}
+
+
+def all_low(m):
+    """All scores about minus ten thousand: a maximum that starts at 0 leaves nothing."""
+    return {"queries": normal(2, 4) + 100, "keys": normal(m, 4) - 100, "values": normal(m, 3)}
+
+
+@for_learners("online_softmax_attention")
+def test_online_softmax_attention_by_eye(attempt):
+    """Five keys in blocks of two."""
+    attempt.online_softmax_attention.agrees("sentence")
+
+
+@exercise("online_softmax_attention", points=2)
+def test_online_softmax_attention_one_block(attempt):
+    """With all keys in one block it is scaled dot-product attention."""
+    attempt.online_softmax_attention.agrees("one block")
+
+
+@exercise("online_softmax_attention", points=6.25)
+def test_online_softmax_attention_values(attempt):
+    """With several blocks, the last one smaller."""
+    attempt.online_softmax_attention.agrees("values")
+
+
+@exercise("online_softmax_attention", points=3)
+def test_online_softmax_attention_large_scores(attempt):
+    """Scores of ten thousand do not overflow, those of minus ten thousand do not vanish."""
+    attempt.online_softmax_attention.agrees("large")
+    attempt.online_softmax_attention.agrees("low")
+
+
+@exercise("online_softmax_attention", points=1.5)
+def test_online_softmax_attention_gradients(attempt):
+    """Gradients reach queries, keys and values."""
+    attempt.online_softmax_attention.agrees("gradients", only="gradient")
+
+
+@exercise("online_softmax_attention", points=0.75)
+def test_online_softmax_attention_has_no_table(attempt):
+    """No tensor of n x m entries is made."""
+    attempt.online_softmax_attention.makes_no_table("operations", "block_size")
+
+
+@exercise("online_softmax_attention", points=0.5)
+def test_online_softmax_attention_inputs(attempt):
+    """What is passed in stays as it was, and may lie in memory in any order."""
+    attempt.online_softmax_attention.keeps_inputs("values", "one block")
+    attempt.online_softmax_attention.gives_the_same("same")
+
+
+SCORES = "queries @ keys[block].T / d_k**0.5"
+TOTAL = "total = total * factor + exponentials.sum(dim=-1, keepdim=True)"
+CONTEXT = "context = context * factor + exponentials @ values[block]"
+FACTOR = "torch.exp(largest - new_largest)"
+LARGEST = "torch.maximum(largest, attn_scores.amax(dim=-1, keepdim=True))"
+
+MISTAKES = [
+    mistake(
+        "total_not_brought_up_to_date",
+        "When a larger score comes, the sum of exponentials so far keeps its old scale.",
+        (TOTAL, TOTAL.replace("total * factor", "total")),
+    ),
+    mistake(
+        "context_not_brought_up_to_date",
+        "When a larger score comes, the sum of values so far keeps its old scale.",
+        (CONTEXT, CONTEXT.replace("context * factor", "context")),
+    ),
+    mistake(
+        "nothing_brought_up_to_date",
+        "Each block has a maximum of its own, and what was summed up before is never brought to "
+        "the new one.",
+        (FACTOR, "torch.ones_like(new_largest)"),
+    ),
+    mistake(
+        "factor_turned_round",
+        "The factor is turned round: going from the old maximum to the larger new one, what is "
+        "there already shrinks.",
+        (FACTOR, "torch.exp(new_largest - largest).nan_to_num(posinf=0.0)"),
+    ),
+    mistake(
+        "blocks_averaged",
+        "Each block is divided by its own sum, and the blocks are added up. A softmax has one sum "
+        "for all keys.",
+        (TOTAL, "total = torch.ones_like(new_largest)"),
+        (
+            CONTEXT,
+            "context = context + exponentials / exponentials.sum(-1, keepdim=True) @ values[block]",
+        ),
+    ),
+    mistake(
+        "never_divided",
+        "The sum of values is not divided by the sum of exponentials.",
+        ("return context / total", "return context"),
+    ),
+    mistake(
+        "without_a_maximum",
+        "The exponentials are taken without a maximum, so large scores overflow.",
+        (LARGEST, "torch.zeros_like(total)"),
+        (FACTOR, "torch.ones_like(new_largest)"),
+    ),
+    mistake(
+        "maximum_starts_at_zero",
+        "The maximum starts at 0, so where all scores are far below 0 every exponential vanishes. "
+        "It starts below every score.",
+        ("queries.new_full((n, 1), -torch.inf)", "queries.new_zeros(n, 1)"),
+    ),
+    mistake(
+        "last_block_left_out",
+        "What is left over behind the last whole block is left out.",
+        ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size + 1, block_size)"),
+    ),
+    mistake(
+        "online_no_scale",
+        "The scores go in unscaled. Divide by the root of the length of the key vectors.",
+        (SCORES, "queries @ keys[block].T"),
+    ),
+    mistake(
+        "online_scaled_by_d",
+        "The scores are divided by d itself. The spread of a dot product grows more slowly than "
+        "its number of terms.",
+        (SCORES, "queries @ keys[block].T / d_k"),
+    ),
+    mistake(
+        "whole_table_made",
+        "The whole table of scores is made. Only a block of its columns may be there at a time.",
+        (SCORES, "(queries @ keys.T)[:, block] / d_k**0.5"),
+    ),
+    mistake(
+        "online_detached",
+        "The result is cut off from the graph.",
+        ("return context / total", "return (context / total).detach()"),
+    ),
+]

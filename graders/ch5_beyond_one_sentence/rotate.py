@@ -1,0 +1,147 @@
+"""All that judges rotate: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, normal, shown
+
+from ..relations import scattered
+from ..sizes import TOKENS, WIDTH, Sizes
+
+
+def cases(pick):
+    """Rows of heads at places from 0 on, at others, in any order. Angles are right to float32."""
+    draw = Sizes(pick, "rotate")
+    n, half = draw(TOKENS, WIDTH)
+    start, step = draw.chance.randint(20, 60), draw.chance.randint(2, 4)
+    sizes = pick(public=[(4, 6), (2, 3, 4)], hidden=[(5, 2), (2, 3, 4, 8), (n, 4), (6, 2 * half)])
+    bases = pick(public=[100.0], hidden=[500.0, 3.0])
+    return [
+        shown("sentence/4 places", call(x=torch.ones(4, 4), positions=torch.arange(4))),
+        *(case(f"values/{size}", turned(*size), dtype=torch.float32) for size in sizes),
+        case("places/from far on", turned(3, 4, 6, start=start), dtype=torch.float32),
+        case("places/with gaps", turned(5, 8, start=7, step=step), dtype=torch.float32),
+        case("places/backwards", turned(5, 4, start=9, step=-2), dtype=torch.float32),
+        *(case(f"base/{b:g}", turned(4, 6, base=b), dtype=torch.float32) for b in bases),
+        case("gradients/4x6", turned(4, 6, gradient=normal(4, 6)), dtype=torch.float32),
+        case(
+            "same/scattered",
+            *scattered(x=normal(2, 3, 4), positions=torch.arange(3)),
+            dtype=torch.float32,
+        ),
+    ]
+
+
+def turned(*shape, start=0, step=1, **settings):
+    """A call on rows of a shape, at places that are `step` apart."""
+    places = torch.arange(shape[-2]) * step + start
+    return call(x=normal(*shape), positions=places, **settings)
+
+
+@for_learners("rotate")
+def test_rotate_by_eye(attempt):
+    """Four rows of ones."""
+    attempt.rotate.agrees("sentence")
+
+
+@exercise("rotate", points=5)
+def test_rotate_values(attempt):
+    """Entry i turns together with entry i + head_dim / 2, later pairs more slowly."""
+    attempt.rotate.agrees("values")
+
+
+@exercise("rotate", points=2)
+def test_rotate_places(attempt):
+    """The places are those passed in, wherever they start."""
+    attempt.rotate.agrees("places")
+
+
+@exercise("rotate", points=1)
+def test_rotate_base(attempt):
+    """The base is the one passed in."""
+    attempt.rotate.agrees("base")
+
+
+@exercise("rotate", points=1.5)
+def test_rotate_gradients(attempt):
+    """Gradients turn back."""
+    attempt.rotate.agrees("gradients", only="gradient")
+
+
+@exercise("rotate", points=0.5)
+def test_rotate_inputs(attempt):
+    """What is passed in stays as it was, and may lie in memory in any order."""
+    attempt.rotate.keeps_inputs("values", "places", "base")
+    attempt.rotate.gives_the_same("same")
+
+
+RATES = "base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)"
+TURN = "torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
+HALVES = "first, second = x[..., :half], x[..., half:]"
+
+MISTAKES = [
+    mistake(
+        "neighbours_paired",
+        "Neighbouring entries are turned together. Here entry i is paired with entry "
+        "i + head_dim / 2.",
+        (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
+        (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
+    ),
+    mistake(
+        "turned_backwards",
+        "The turn goes the other way round: the sign of the sine is exchanged.",
+        ("cos, sin = angles.cos(), angles.sin()", "cos, sin = angles.cos(), -angles.sin()"),
+    ),
+    mistake(
+        "both_signs_plus",
+        "Both halves add the sine's part. For a turn the first half subtracts it.",
+        (TURN, TURN.replace("cos - second", "cos + second")),
+    ),
+    mistake(
+        "halves_exchanged",
+        "The halves of the result have changed places.",
+        (TURN, "torch.cat((second * cos + first * sin, first * cos - second * sin), dim=-1)"),
+    ),
+    mistake(
+        "rate_over_head_dim",
+        "The exponent is i / head_dim; with pairs it is i / (head_dim / 2).",
+        (RATES, RATES.replace("/ half", "/ x.shape[-1]")),
+    ),
+    mistake(
+        "rotation_rates_grow",
+        "Later pairs turn faster. They should turn more slowly: the place is divided by the power.",
+        (RATES, RATES.replace("(-torch", "(torch")),
+    ),
+    mistake(
+        "one_rate_for_all",
+        "All pairs turn at the same rate.",
+        (RATES, "torch.ones(half, dtype=x.dtype, device=x.device)"),
+    ),
+    mistake(
+        "base_fixed",
+        "The base is always 10000; the one that was passed in is ignored.",
+        (RATES, RATES.replace("base **", "10000.0 **")),
+    ),
+    mistake(
+        "positions_ignored",
+        "The places are counted from 0; those that were passed in are ignored, and a cache would "
+        "begin anew.",
+        ("angles = positions[:, None]", "angles = torch.arange(len(positions))[:, None]"),
+    ),
+    mistake(
+        "half_left_as_it_is",
+        "Only the first half of each row is turned; both coordinates of a pair change.",
+        (TURN, "torch.cat((first * cos - second * sin, second), dim=-1)"),
+    ),
+    mistake(
+        "positions_added",
+        "Sines and cosines are added to the rows. Here the rows are turned: multiplied, not added "
+        "to.",
+        (TURN, "torch.cat((first + sin, second + cos), dim=-1)"),
+    ),
+    mistake(
+        "rotation_detached",
+        "The result is cut off from the graph.",
+        (TURN, f"{TURN}.detach()"),
+    ),
+]

@@ -1,0 +1,94 @@
+"""All that judges sinusoidal_positions: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, shown
+
+from ..sizes import TOKENS, WIDTH, Sizes
+
+
+def cases(pick):
+    """Numbers of places and of columns, more of one than of the other and the other way round."""
+    many, half = Sizes(pick, "sinusoidal_positions")(TOKENS, WIDTH)
+    sizes = pick(
+        public=[(6, 4), (3, 10)], hidden=[(5, 8), (2, 6), (9, 2), (many, 6), (7, 2 * half)]
+    )
+    return [
+        shown("sentence/4 places", call(num_tokens=4, d=6)),
+        case("start/place 0", call(num_tokens=1, d=8)),
+        *(case(f"values/{n} places, {d} columns", call(num_tokens=n, d=d)) for n, d in sizes),
+    ]
+
+
+@for_learners("sinusoidal_positions")
+def test_sinusoidal_positions_by_eye(attempt):
+    """Four places, six columns."""
+    attempt.sinusoidal_positions.agrees("sentence")
+
+
+@exercise("sinusoidal_positions", points=1)
+def test_sinusoidal_positions_start(attempt):
+    """At place 0 all sines are 0 and all cosines 1."""
+    attempt.sinusoidal_positions.agrees("start")
+
+
+@exercise("sinusoidal_positions", points=5)
+def test_sinusoidal_positions_values(attempt):
+    """Sines and cosines of ever slower angles, side by side."""
+    attempt.sinusoidal_positions.agrees("values")
+
+
+RATES = "10000.0 ** (-torch.arange(0, d, 2) / d)"
+PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)"
+
+MISTAKES = [
+    mistake(
+        "sines_then_cosines",
+        "All sines stand in front and all cosines behind. Each sine has its cosine right beside "
+        "it here.",
+        (PAIRS, "torch.cat((angles.sin(), angles.cos()), dim=-1)"),
+    ),
+    mistake(
+        "cosine_first",
+        "Sine and cosine have changed places: the sine stands in the even columns.",
+        (PAIRS, PAIRS.replace("angles.sin(), angles.cos()", "angles.cos(), angles.sin()")),
+    ),
+    mistake(
+        "only_sines",
+        "There are sines in all columns; the odd ones hold cosines.",
+        (PAIRS, PAIRS.replace("angles.cos()", "angles.sin()")),
+    ),
+    mistake(
+        "exponent_without_two",
+        "The exponent is i / d where 2i / d is asked for, so the clocks slow down by half as much.",
+        (RATES, "10000.0 ** (-torch.arange(d // 2) / d)"),
+    ),
+    mistake(
+        "each_column_its_own_rate",
+        "Each column has a rate of its own. A sine and the cosine beside it share one.",
+        (
+            PAIRS,
+            "torch.where(torch.arange(d) % 2 == 0, (positions * 10000.0 ** (-torch.arange(d) / d))"
+            ".sin(), (positions * 10000.0 ** (-torch.arange(d) / d)).cos())",
+        ),
+    ),
+    mistake(
+        "rates_grow",
+        "The angles are multiplied by the power of 10000, so the clocks get faster, not slower.",
+        (RATES, "10000.0 ** (torch.arange(0, d, 2) / d)"),
+    ),
+    mistake(
+        "another_base",
+        "The base is not 10000.",
+        (RATES, "1000.0 ** (-torch.arange(0, d, 2) / d)"),
+    ),
+    mistake(
+        "places_from_one",
+        "The places begin at 1; the first one is 0.",
+        ("torch.arange(num_tokens)[:, None]", "torch.arange(1, num_tokens + 1)[:, None]"),
+    ),
+    mistake(
+        "places_in_columns",
+        "Places run along the columns; each place is a row.",
+        (PAIRS, f"{PAIRS}.T"),
+    ),
+]

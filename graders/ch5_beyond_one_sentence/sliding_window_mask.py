@@ -1,0 +1,89 @@
+"""All that judges sliding_window_mask: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, mistake, shown
+
+from ..sizes import SMALL, TOKENS, Sizes
+
+
+def cases(pick):
+    """Windows smaller than the text, of one token, and at least as long as the text."""
+    many, window = Sizes(pick, "sliding_window_mask")(TOKENS, SMALL)
+    sizes = pick(public=[(6, 3), (5, 2)], hidden=[(7, 4), (4, 2), (5, 1), (many, window)])
+    full = pick(public=[(4, 4)], hidden=[(5, 5), (4, 9), (1, 1), (1, 3)])
+    return [
+        shown("sentence/6 tokens, window 3", call(num_tokens=6, window=3)),
+        *(case(f"values/{n}, window {w}", call(num_tokens=n, window=w)) for n, w in sizes),
+        *(case(f"full/{n}, window {w}", call(num_tokens=n, window=w)) for n, w in full),
+        case("dtype/5", call(num_tokens=5, window=2), signature="dtype"),
+    ]
+
+
+@for_learners("sliding_window_mask")
+def test_sliding_window_mask_by_eye(attempt):
+    """Six tokens and a window of three."""
+    attempt.sliding_window_mask.agrees("sentence")
+
+
+@exercise("sliding_window_mask", points=3)
+def test_sliding_window_mask_values(attempt):
+    """A token sees itself and the window - 1 tokens before it."""
+    attempt.sliding_window_mask.agrees("values")
+
+
+@exercise("sliding_window_mask", points=1)
+def test_sliding_window_mask_full(attempt):
+    """A window as long as the text gives chapter 3's mask."""
+    attempt.sliding_window_mask.agrees("full")
+
+
+@exercise("sliding_window_mask", points=1)
+def test_sliding_window_mask_dtype(attempt):
+    """The mask is boolean."""
+    attempt.sliding_window_mask.keeps_dtype("dtype")
+
+
+RULE = "(distance < 0) | (distance >= window)"
+
+MISTAKES = [
+    mistake(
+        "window_one_too_wide",
+        "The window is one token too wide: the token itself counts as one of its tokens.",
+        (RULE, "(distance < 0) | (distance > window)"),
+    ),
+    mistake(
+        "window_one_too_narrow",
+        "The window is one token too narrow.",
+        (RULE, "(distance < 0) | (distance >= window - 1)"),
+    ),
+    mistake(
+        "window_shows_the_future",
+        "Only what is too long ago is hidden; the future has to be hidden too.",
+        (RULE, "distance >= window"),
+    ),
+    mistake(
+        "window_on_both_sides",
+        "The window reaches as far ahead as it reaches back. Nothing after a token may be seen.",
+        (RULE, "distance.abs() >= window"),
+    ),
+    mistake(
+        "window_without_end",
+        "Only the future is hidden; what is older than the window stays visible.",
+        (RULE, "distance < 0"),
+    ),
+    mistake(
+        "window_into_the_future",
+        "The window lies ahead of each token. It should lie behind it.",
+        (RULE, "(distance > 0) | (distance <= -window)"),
+    ),
+    mistake(
+        "window_mask_shows",
+        "True stands where a token may look. In this course True hides.",
+        (RULE, "(distance >= 0) & (distance < window)"),
+    ),
+    mistake(
+        "window_mask_of_numbers",
+        "The mask holds numbers, not booleans. True and False are asked for.",
+        (RULE, f"({RULE}).float()"),
+    ),
+]

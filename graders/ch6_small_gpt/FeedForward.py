@@ -1,0 +1,117 @@
+"""All that judges FeedForward: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, construct, load, mistake, normal, weights
+
+from ..modules import structure
+from ..relations import copied
+from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+
+
+def cases(pick):
+    """Several widths and ranks."""
+    draw = Sizes(pick, "FeedForward")
+    b, n, d = draw(BATCH, TOKENS, FEATURES)
+    shapes = pick(public=[(2, 3), (2, 3, 4)], hidden=[(3, 5), (b, 2, d), (2, n, 3), (n, 2), (4,)])
+    twins = [construct(d=3) for _ in range(2)]
+    return [
+        *(case(f"values/{shape}", *module(*shape)) for shape in shapes),
+        case("values/float32", *module(3, 4, dtype="float32"), dtype=torch.float32),
+        case("gradients/3x4", *module(3, 4, gradient=normal(3, 4))),
+        case("same/copies", *copied(twins, load(layers(3)), normal(2, 4, 3))),
+        case("parameters/5", *structure(d=5), signature="structure"),
+    ]
+
+
+def layers(d):
+    """Weights and biases of both layers."""
+    return {
+        "layers.0.weight": weights(4 * d, d),
+        "layers.0.bias": weights(4 * d),
+        "layers.2.weight": weights(d, 4 * d),
+        "layers.2.bias": weights(d),
+    }
+
+
+def module(*shape, dtype="float64", gradient=None):
+    """Constructed, given all weights, called."""
+    d = shape[-1]
+    return construct(d=d, dtype=dtype), load(layers(d)), call(x=normal(*shape), gradient=gradient)
+
+
+@exercise("FeedForward", points=3)
+def test_FeedForward_values(attempt):
+    """Up to four times the width, a GELU, back down."""
+    attempt.FeedForward.agrees("values")
+
+
+@exercise("FeedForward", points=1)
+def test_FeedForward_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.FeedForward.agrees("gradients", only="gradient")
+
+
+@exercise("FeedForward", points=0.5)
+def test_FeedForward_parameters(attempt):
+    """Two linear layers with their biases, and no more."""
+    attempt.FeedForward.has_parameters("parameters")
+
+
+@exercise("FeedForward", points=0.5)
+def test_FeedForward_copies(attempt):
+    """A copy, and what its state is loaded into, do the same."""
+    attempt.FeedForward.gives_the_same("same")
+
+
+LAYERS = "nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))"
+
+MISTAKES = [
+    mistake(
+        "relu_for_gelu",
+        "Between the layers stands a ReLU; a GELU is asked for.",
+        (LAYERS, LAYERS.replace("nn.GELU()", "nn.ReLU()")),
+    ),
+    mistake(
+        "no_bend",
+        "Nothing bends between the two layers, so they are no more than one.",
+        (LAYERS, LAYERS.replace("nn.GELU()", "nn.Identity()")),
+    ),
+    mistake(
+        "not_four_times_as_wide",
+        "The layer in the middle is not four times as wide.",
+        (LAYERS, "nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, d))"),
+    ),
+    mistake(
+        "gelu_at_the_end_too",
+        "A GELU stands behind the second layer too. What comes out may be negative.",
+        (LAYERS, LAYERS.replace("nn.Linear(4 * d, d))", "nn.Linear(4 * d, d), nn.GELU())")),
+    ),
+    mistake(
+        "gelu_before_the_layers",
+        "The GELU stands before the first layer; it stands between the two.",
+        (LAYERS, "nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))"),
+        ("return self.layers(x)", "return self.layers(nn.functional.gelu(x))"),
+    ),
+    mistake(
+        "added_already",
+        "The input is added here already. The block does that, one exercise further on.",
+        ("return self.layers(x)", "return x + self.layers(x)"),
+    ),
+    mistake(
+        "feed_forward_without_bias",
+        "The layers have no biases; both have one here.",
+        (
+            LAYERS,
+            LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU").replace(
+                "d, d))", "d, d, bias=False))"
+            ),
+        ),
+    ),
+    mistake(
+        "first_layer_alone",
+        "Only a part of the layers is called.",
+        ("return self.layers(x)", "return self.layers[:2](x)"),
+    ),
+]

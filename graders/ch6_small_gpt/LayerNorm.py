@@ -1,0 +1,207 @@
+"""All that judges LayerNorm: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    load,
+    mistake,
+    normal,
+    shown,
+    weights,
+)
+
+from ..modules import structure
+from ..relations import copied
+from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+
+
+def cases(pick):
+    """Rows of several ranks and spreads; scales and shifts of their own."""
+    draw = Sizes(pick, "LayerNorm")
+    b, n, d = draw(BATCH, TOKENS, FEATURES)
+    shapes = pick(
+        public=[(2, 4), (2, 3, 5)], hidden=[(4, 3), (b, 2, d), (n, 6), (2, 3, 2, 5), (7,)]
+    )
+    twins = [construct(d=5) for _ in range(2)]
+    return [
+        shown("sentence/two rows", *normed(2, 4)),
+        *(
+            case(f"plain/{shape}", construct(d=shape[-1]), call(x=normal(*shape)))
+            for shape in shapes
+        ),
+        *(case(f"values/{shape}", *normed(*shape)) for shape in shapes),
+        case("values/float32", *normed(3, 6, dtype="float32"), dtype=torch.float32),
+        case("spread/tiny", *normed(3, 4, factor=1e-3)),
+        case("spread/large", *normed(3, 4, factor=1e4, offset=1e5)),
+        *(
+            case(f"eps/{eps:g}", *normed(3, 5, factor=0.1, eps=eps))
+            for eps in pick(public=[0.1], hidden=[0.5, 1e-2])
+        ),
+        case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
+        case("gradients/3x4", *normed(3, 4, gradient=normal(3, 4))),
+        case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
+        case("parameters/6", *structure(d=6, state=True), signature="structure"),
+    ]
+
+
+def columns(d):
+    """A scale and a shift for each column."""
+    return {"scale": weights(d), "shift": weights(d)}
+
+
+def normed(
+    *shape, factor=1.0, offset=0.0, change=torch.clone, gradient=None, dtype="float64", **eps
+):
+    """Constructed, given a scale and a shift, called on rows of this spread."""
+    x = computed(change, factor * normal(*shape) + offset)
+    return (
+        construct(d=shape[-1], **eps, dtype=dtype),
+        load(columns(shape[-1])),
+        call(x=x, gradient=gradient),
+    )
+
+
+@for_learners("LayerNorm")
+def test_LayerNorm_by_eye(attempt):
+    """Two rows of four."""
+    attempt.LayerNorm.agrees("sentence")
+
+
+@exercise("LayerNorm", points=2.5)
+def test_LayerNorm_plain(attempt):
+    """As it is made, rows come to mean 0 and variance 1."""
+    attempt.LayerNorm.agrees("plain")
+
+
+@exercise("LayerNorm", points=3)
+def test_LayerNorm_values(attempt):
+    """Then each column is scaled and shifted."""
+    attempt.LayerNorm.agrees("values")
+
+
+@exercise("LayerNorm", points=1)
+def test_LayerNorm_spread(attempt):
+    """Whatever the rows' spread is."""
+    attempt.LayerNorm.agrees("spread")
+
+
+@exercise("LayerNorm", points=1)
+def test_LayerNorm_eps(attempt):
+    """The eps that was passed in is added to the variance."""
+    attempt.LayerNorm.agrees("eps")
+
+
+@exercise("LayerNorm", points=1.5)
+def test_LayerNorm_gradients(attempt):
+    """Gradients reach x, the scale and the shift."""
+    attempt.LayerNorm.agrees("gradients", only="gradient")
+
+
+@exercise("LayerNorm", points=0.5)
+def test_LayerNorm_parameters(attempt):
+    """A scale and a shift, and no more."""
+    attempt.LayerNorm.has_parameters("parameters")
+
+
+@exercise("LayerNorm", points=0.5)
+def test_LayerNorm_inputs(attempt):
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.LayerNorm.keeps_inputs("values", "plain")
+    attempt.LayerNorm.gives_the_same("same")
+
+
+NORMED = "normed = (x - mean) / torch.sqrt(variance + self.eps)"
+MEAN = "mean = x.mean(dim=-1, keepdim=True)"
+VARIANCE = "x.var(dim=-1, keepdim=True, unbiased=False)"
+RETURN = "return self.scale * normed + self.shift"
+
+MISTAKES = [
+    mistake(
+        "unbiased_variance",
+        "The variance is divided by d - 1. It is the plain mean of the squares here, divided by d.",
+        (VARIANCE, "x.var(dim=-1, keepdim=True)"),
+    ),
+    mistake(
+        "divided_by_variance",
+        "The rows are divided by their variance; it is its root that has the size of the numbers.",
+        (NORMED, "normed = (x - mean) / (variance + self.eps)"),
+    ),
+    mistake(
+        "eps_outside_the_root",
+        "eps is added to the root. It belongs to the variance, under the root.",
+        (NORMED, "normed = (x - mean) / (torch.sqrt(variance) + self.eps)"),
+    ),
+    mistake(
+        "without_eps",
+        "There is no eps, so a row of equal numbers is divided by 0.",
+        (NORMED, "normed = (x - mean) / torch.sqrt(variance)"),
+    ),
+    mistake(
+        "eps_fixed",
+        "eps is a fixed number; the one that was passed in is ignored.",
+        ("self.eps = eps", "self.eps = 1e-5"),
+    ),
+    mistake(
+        "mean_not_subtracted",
+        "The mean is not subtracted.",
+        (NORMED, NORMED.replace("(x - mean)", "x")),
+    ),
+    mistake(
+        "variance_not_divided_out",
+        "The rows are not divided by their spread.",
+        (NORMED, "normed = x - mean"),
+    ),
+    mistake(
+        "normed_over_tokens",
+        "Mean and variance run over the tokens. Each token's row has its own, over its columns.",
+        (MEAN, "mean = x.mean(dim=0, keepdim=True)"),
+        (VARIANCE, "x.var(dim=0, keepdim=True, unbiased=False)"),
+    ),
+    mistake(
+        "normed_over_everything",
+        "One mean and one variance serve all rows; each row has its own.",
+        (MEAN, "mean = x.mean()"),
+        (VARIANCE, "x.var(unbiased=False)"),
+    ),
+    mistake(
+        "scale_left_out",
+        "The learned scale is never applied.",
+        (RETURN, "return normed + self.shift"),
+    ),
+    mistake(
+        "shift_left_out",
+        "The learned shift is never added.",
+        (RETURN, "return self.scale * normed"),
+    ),
+    mistake(
+        "shift_before_scale",
+        "The shift is scaled too. Scale first, then shift.",
+        (RETURN, "return self.scale * (normed + self.shift)"),
+    ),
+    mistake(
+        "scale_not_learned",
+        "Scale and shift are plain tensors. As nn.Parameters they can be learned.",
+        ("nn.Parameter(torch.ones(d))", "torch.ones(d)"),
+        ("nn.Parameter(torch.zeros(d))", "torch.zeros(d)"),
+    ),
+    mistake(
+        "scale_starts_at_zero",
+        "The scale starts with zeros, so nothing comes through. It starts with ones.",
+        ("nn.Parameter(torch.ones(d))", "nn.Parameter(torch.zeros(d))"),
+    ),
+    mistake(
+        "statistics_detached",
+        "Mean and variance are cut off from the graph; the gradient passes through them too.",
+        (NORMED, "normed = (x - mean.detach()) / torch.sqrt(variance.detach() + self.eps)"),
+    ),
+    mistake(
+        "normed_in_place",
+        "A tensor that was passed in is overwritten. Whoever called still needs it.",
+        (NORMED, "normed = x.copy_((x - mean) / torch.sqrt(variance + self.eps)).clone()"),
+    ),
+]

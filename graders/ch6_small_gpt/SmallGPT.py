@@ -1,0 +1,273 @@
+"""All that judges SmallGPT: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, computed, construct, load, mistake, mode, normal, weights
+
+from ..modules import structure
+from ..sizes import BATCH, FEATURES, SMALL, TOKENS, Sizes
+from .TransformerBlock import parts
+
+SMALLEST = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
+
+
+def cases(pick):
+    """(b, n, vocab_size, context_length, d, heads, layers); attention is a stand-in."""
+    draw = Sizes(pick, "SmallGPT")
+    b, n, vocab = draw(BATCH, TOKENS, FEATURES)
+    deep, _ = draw(SMALL, SMALL)
+    one = pick(
+        public=[(2, 4, 5, 4, 6, 2, 1)], hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 2, vocab, 3, 4, 1, 1)]
+    )
+    many = pick(
+        public=[(1, 3, 6, 5, 4, 2, 2)], hidden=[(2, 4, 7, 9, 4, 2, 3), (1, 3, 5, 3, 4, 2, deep)]
+    )
+    short = pick(
+        public=[(2, 2, 5, 6, 4, 1, 1)], hidden=[(2, 1, 6, 4, 4, 1, 2), (1, n, 5, n + 4, 4, 1, 1)]
+    )
+    return [
+        *(case(f"one block/{size}", *module(*size)) for size in one),
+        *(case(f"blocks/{size}", *module(*size)) for size in many),
+        *(case(f"short/{size}", *module(*size)) for size in short),
+        case("short/3, then 5", *one_after_another()),
+        case("blocks/float32", *module(2, 3, 5, 4, 4, 2, 2, dtype="float32"), dtype=torch.float32),
+        case("future/cut 2", *changed_end(2)),
+        case("evaluation/dropout 0.7", *module(2, 3, 5, 4, 4, 2, 2, dropout=0.7)),
+        case("dropout/in training", *in_training(0.5)),
+        case("gradients/2 blocks", *module(2, 3, 6, 4, 4, 2, 2, gradient=normal(2, 3, 6))),
+        *(
+            case(
+                f"parameters/{layers} blocks",
+                *structure(**SMALLEST, num_layers=layers),
+                signature="structure",
+            )
+            for layers in (1, 3)
+        ),
+    ]
+
+
+def all_weights(vocab, context, d, layers):
+    """Weights of both tables, of all blocks, of the last norm and of the head."""
+    values = {
+        "token_embedding.weight": weights(vocab, d),
+        "position_embedding.weight": weights(context, d),
+        "final_norm.scale": weights(d),
+        "final_norm.shift": weights(d),
+        "head.weight": weights(vocab, d),
+    }
+    for layer in range(layers):
+        values |= parts(d, f"blocks.{layer}.")
+    return values
+
+
+def ids_of(numbers: torch.Tensor, vocab: int) -> torch.Tensor:
+    """Whole numbers below vocab, made of normal ones."""
+    return (numbers.abs() * 1000).long() % vocab
+
+
+def ids(vocab, *shape):
+    """Ids to be drawn."""
+    return computed(ids_of, normal(*shape), vocab)
+
+
+def made(vocab, context, d, heads, layers, dtype="float64", **settings):
+    """Constructed and given all weights."""
+    sizes = {"vocab_size": vocab, "context_length": context, "d": d, "num_heads": heads}
+    return (
+        construct(**sizes, num_layers=layers, **settings, dtype=dtype),
+        load(all_weights(vocab, context, d, layers)),
+        mode(training=False),
+    )
+
+
+def module(b, n, vocab, context, d, heads, layers, *, gradient=None, **settings):
+    """Called on ids."""
+    steps = made(vocab, context, d, heads, layers, **settings)
+    return *steps, call(ids=ids(vocab, b, n), gradient=gradient)
+
+
+def one_after_another():
+    """Texts of different lengths: no call owes anything to one before."""
+    return (
+        *made(6, 5, 4, 2, 1),
+        call(ids=ids(6, 2, 3), result="first"),
+        call(ids=ids(6, 2, 5), result="second"),
+    )
+
+
+def changed_end(cut):
+    """Two texts that are the same up to some token."""
+    text = ids(6, 2, 5)
+    other = computed(with_another_end, text, cut)
+    return *made(6, 5, 4, 2, 2), call(ids=text, result="before"), call(ids=other, result="after")
+
+
+def with_another_end(text: torch.Tensor, cut: int) -> torch.Tensor:
+    """A text whose tokens from `cut` on are others."""
+    return torch.cat((text[:, :cut], (text[:, cut:] + 1) % 6), dim=1)
+
+
+def in_training(p):
+    """Twice in training with other seeds, once in evaluation."""
+    text = ids(6, 2, 5)
+    return (
+        *made(6, 5, 8, 2, 1, dropout=p),
+        mode(training=True),
+        call(ids=text, seed=1, result="first"),
+        call(ids=text, seed=2, result="second"),
+        mode(training=False),
+        call(ids=text, result="plain"),
+    )
+
+
+@exercise("SmallGPT", points=6)
+def test_SmallGPT_one_block(attempt):
+    """Token and place, a block, the last norm, the head."""
+    attempt.SmallGPT.agrees("one block")
+
+
+@exercise("SmallGPT", points=4)
+def test_SmallGPT_blocks(attempt):
+    """Several blocks, one after another."""
+    attempt.SmallGPT.agrees("blocks")
+
+
+@exercise("SmallGPT", points=3)
+def test_SmallGPT_short_texts(attempt):
+    """Texts shorter than context_length."""
+    attempt.SmallGPT.agrees("short")
+
+
+@exercise("SmallGPT", points=1)
+def test_SmallGPT_sees_no_future(attempt):
+    """A later token changes no logits before it."""
+    attempt.SmallGPT.agrees("future")
+
+
+@exercise("SmallGPT", points=1)
+def test_SmallGPT_dropout(attempt):
+    """In training chance acts, in evaluation none."""
+    attempt.SmallGPT.agrees("evaluation")
+    attempt.SmallGPT.agrees("dropout", only="plain")
+    attempt.SmallGPT.differs_by_chance("dropout")
+
+
+@exercise("SmallGPT", points=3)
+def test_SmallGPT_gradients(attempt):
+    """Gradients reach all weights."""
+    attempt.SmallGPT.agrees("gradients", only="gradient")
+
+
+@exercise("SmallGPT", points=1.5)
+def test_SmallGPT_parameters(attempt):
+    """Two tables, the blocks, a norm and a head without a bias, and no more."""
+    attempt.SmallGPT.has_parameters("parameters")
+
+
+@exercise("SmallGPT", points=0.5)
+def test_SmallGPT_inputs(attempt):
+    """The ids stay as they were."""
+    attempt.SmallGPT.keeps_inputs("one block", "blocks", "short")
+
+
+SUM = "self.token_embedding(ids) + self.position_embedding(places)"
+PLACES = "places = torch.arange(ids.shape[1], device=ids.device)"
+LOOP = "for block in self.blocks:\n            x = block(x)"
+RETURN = "return self.head(self.final_norm(x))"
+BLOCKS = "TransformerBlock(d, context_length, dropout, num_heads) for _ in range(num_layers)"
+
+MISTAKES = [
+    mistake(
+        "no_positions",
+        "The places are never added; without them the model cannot tell the order of its tokens.",
+        (SUM, "self.token_embedding(ids)"),
+    ),
+    mistake(
+        "positions_multiplied",
+        "The vectors of the places are multiplied with those of the tokens; they are added.",
+        (SUM, SUM.replace(" + ", " * ")),
+    ),
+    mistake(
+        "places_of_ids",
+        "The ids are looked up in the table of places. A place is where a token stands, not which "
+        "one it is.",
+        (PLACES, "places = ids % self.context_length"),
+    ),
+    mistake(
+        "gpt_places_from_one",
+        "The places begin at 1; the first one is 0.",
+        (
+            PLACES,
+            "places = torch.arange(1, ids.shape[1] + 1, device=ids.device) % self.context_length",
+        ),
+    ),
+    mistake(
+        "places_always_all",
+        "The places of a whole context are added, whatever the length of the text.",
+        (PLACES, "places = torch.arange(self.context_length, device=ids.device)"),
+    ),
+    mistake(
+        "final_norm_left_out",
+        "The last norm is never applied.",
+        (RETURN, "return self.head(x)"),
+    ),
+    mistake(
+        "norm_after_the_head",
+        "The last norm stands behind the head; it stands before it.",
+        (RETURN, "x = self.final_norm(x)\n        return self.head(x).softmax(dim=-1).log()"),
+    ),
+    mistake(
+        "probabilities_returned",
+        "Probabilities come back. Logits are asked for: the loss and `generate` take the softmax.",
+        (RETURN, "return self.head(self.final_norm(x)).softmax(dim=-1)"),
+    ),
+    mistake(
+        "one_block_again_and_again",
+        "The first block is called again and again; each block has weights of its own.",
+        (LOOP, LOOP.replace("block(x)", "self.blocks[0](x)")),
+    ),
+    mistake(
+        "first_block_only",
+        "Only the first block is called.",
+        (LOOP, "x = self.blocks[0](x)"),
+    ),
+    mistake(
+        "blocks_in_reverse",
+        "The blocks are called from the last to the first.",
+        ("for block in self.blocks:", "for block in reversed(self.blocks):"),
+    ),
+    mistake(
+        "blocks_share_weights",
+        "All blocks are one and the same object, so they can never learn to differ.",
+        (
+            f"nn.ModuleList(\n            {BLOCKS}\n        )",
+            "nn.ModuleList([TransformerBlock(d, context_length, dropout, num_heads)] * num_layers)",
+        ),
+    ),
+    mistake(
+        "blocks_in_a_plain_list",
+        "The blocks are kept in a Python list, where torch does not find their parameters.",
+        ("self.blocks = nn.ModuleList(", "self.blocks = list("),
+    ),
+    mistake(
+        "head_with_a_bias",
+        "The head has a bias; here it has none.",
+        ("nn.Linear(d, vocab_size, bias=False)", "nn.Linear(d, vocab_size)"),
+    ),
+    mistake(
+        "last_place_only",
+        "Only the last place's logits come back; every place has its own.",
+        (RETURN, "return self.head(self.final_norm(x[:, -1]))"),
+    ),
+    mistake(
+        "gpt_dropout_not_passed_on",
+        "The dropout that was passed in never reaches the blocks.",
+        (BLOCKS, BLOCKS.replace("dropout,", "0.0,")),
+    ),
+    mistake(
+        "heads_for_layers",
+        "There are as many blocks as heads; num_layers says how many blocks there are.",
+        ("for _ in range(num_layers)", "for _ in range(num_heads)"),
+    ),
+]

@@ -1,0 +1,224 @@
+"""All that judges TransformerBlock: its cases, tests and own mistakes."""
+
+import torch
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, construct, load, mistake, mode, normal, weights
+
+from ..modules import structure
+from ..relations import copied
+from ..sizes import BATCH, TOKENS, Sizes
+
+# What a block's parts are called, with the shapes of their parameters for a width d.
+PARTS = {
+    "norm1.scale": (1,),
+    "norm1.shift": (1,),
+    "attention.projection.weight": (1, 1),
+    "norm2.scale": (1,),
+    "norm2.shift": (1,),
+    "feed_forward.layers.0.weight": (4, 1),
+    "feed_forward.layers.0.bias": (4,),
+    "feed_forward.layers.2.weight": (1, 4),
+    "feed_forward.layers.2.bias": (1,),
+}
+
+
+def cases(pick):
+    """(b, n, d, context_length, heads); attention is a stand-in."""
+    draw = Sizes(pick, "TransformerBlock")
+    b, n = draw(BATCH, TOKENS)
+    sizes = pick(
+        public=[(2, 3, 4, 5, 2), (1, 4, 6, 4, 3)],
+        hidden=[(3, 5, 6, 7, 2), (b, 4, 2, 9, 1), (1, n, 4, n, 4)],
+    )
+    twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
+    return [
+        *(case(f"values/{size}", *module(*size)) for size in sizes),
+        case("values/float32", *module(2, 3, 4, 5, 2, dtype="float32"), dtype=torch.float32),
+        *(
+            case(
+                f"arguments/dropout {p}, context {context}",
+                *module(2, 3, 4, context, heads, dropout=p),
+            )
+            for p, context, heads in pick(public=[(0.3, 8, 4)], hidden=[(0.6, 11, 1), (0.1, 30, 2)])
+        ),
+        case("dropout/in training", *in_training(0.5)),
+        case("gradients/2x3x4", *module(2, 3, 4, 5, 2, gradient=normal(2, 3, 4))),
+        case("same/copies", *copied(twins, load(parts(4)), normal(2, 3, 4))),
+        case(
+            "parameters/4",
+            *structure(d=4, context_length=5, dropout=0.1, num_heads=2),
+            signature="structure",
+        ),
+    ]
+
+
+def parts(d, prefix=""):
+    """Weights of all parts; those of norms are scales and shifts."""
+    return {
+        prefix + name: weights(*(factor * d for factor in shape)) for name, shape in PARTS.items()
+    }
+
+
+def made(d, context, heads, dropout=0.0, dtype="float64"):
+    """Constructed and given all weights."""
+    sizes = {"d": d, "context_length": context, "dropout": dropout, "num_heads": heads}
+    return construct(**sizes, dtype=dtype), load(parts(d))
+
+
+def module(b, n, d, context, heads, *, gradient=None, **settings):
+    """Called in evaluation."""
+    steps = made(d, context, heads, **settings)
+    return *steps, mode(training=False), call(x=normal(b, n, d), gradient=gradient)
+
+
+def in_training(p):
+    """Twice with the same seed, once with another: chance acts in training, and only there."""
+    x = normal(2, 6, 8)
+    return (
+        *made(8, 6, 2, dropout=p),
+        mode(training=True),
+        call(x=x, seed=1, result="first"),
+        call(x=x, seed=2, result="second"),
+        mode(training=False),
+        call(x=x, result="plain"),
+    )
+
+
+@exercise("TransformerBlock", points=7.1)
+def test_TransformerBlock_values(attempt):
+    """Normalised, computed, added; twice."""
+    attempt.TransformerBlock.agrees("values")
+
+
+@exercise("TransformerBlock", points=2)
+def test_TransformerBlock_arguments(attempt):
+    """Attention gets the context_length, the dropout and the heads that were passed in."""
+    attempt.TransformerBlock.agrees("arguments")
+
+
+@exercise("TransformerBlock", points=2)
+def test_TransformerBlock_dropout(attempt):
+    """In training what the two parts add is thinned out, in evaluation nothing is."""
+    attempt.TransformerBlock.agrees("dropout", only="plain")
+    attempt.TransformerBlock.drops_what_is_added("dropout")
+
+
+@exercise("TransformerBlock", points=2)
+def test_TransformerBlock_gradients(attempt):
+    """Gradients reach x and all weights."""
+    attempt.TransformerBlock.agrees("gradients", only="gradient")
+
+
+@exercise("TransformerBlock", points=0.9)
+def test_TransformerBlock_parameters(attempt):
+    """Two norms, attention and a feed-forward part, and no more."""
+    attempt.TransformerBlock.has_parameters("parameters")
+
+
+@exercise("TransformerBlock", points=0.5)
+def test_TransformerBlock_inputs(attempt):
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.TransformerBlock.keeps_inputs("values", "arguments")
+    attempt.TransformerBlock.gives_the_same("same")
+
+
+FIRST = "x = x + self.dropout(self.attention(self.norm1(x)))"
+SECOND = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"
+MAKE = "MultiHeadAttention(d, d, context_length, dropout, num_heads)"
+
+MISTAKES = [
+    mistake(
+        "nothing_added",
+        "What came in is not added to what the parts compute.",
+        (FIRST, FIRST.replace("x + ", "")),
+        (SECOND, SECOND.replace("x + ", "")),
+    ),
+    mistake(
+        "attention_not_added",
+        "What came in is not added to what attention computes.",
+        (FIRST, FIRST.replace("x + ", "")),
+    ),
+    mistake(
+        "feed_forward_not_added",
+        "What went in is not added to what the feed-forward part computes.",
+        (SECOND, SECOND.replace("x + ", "")),
+    ),
+    mistake(
+        "norm_after_the_sum",
+        "The norms stand behind the sums. Here each stands before its part, inside the frame.",
+        (FIRST, "x = self.norm1(x + self.dropout(self.attention(x)))"),
+        (SECOND, "x = self.norm2(x + self.dropout(self.feed_forward(x)))"),
+    ),
+    mistake(
+        "normed_input_added",
+        "The normalised x is added. What is added to is x as it came in.",
+        (FIRST, "x = self.norm1(x)\n        x = x + self.dropout(self.attention(x))"),
+        (SECOND, "x = self.norm2(x)\n        x = x + self.dropout(self.feed_forward(x))"),
+    ),
+    mistake(
+        "one_norm_for_both",
+        "One norm serves both parts; each has a norm of its own.",
+        (SECOND, SECOND.replace("norm2", "norm1")),
+    ),
+    mistake(
+        "norms_are_one_object",
+        "Both norms are one and the same object, so they can never learn to differ.",
+        ("self.norm2 = LayerNorm(d)", "self.norm2 = self.norm1"),
+    ),
+    mistake(
+        "feed_forward_without_norm",
+        "The feed-forward part gets x without its norm.",
+        (SECOND, "x = x + self.dropout(self.feed_forward(x))"),
+    ),
+    mistake(
+        "attention_without_norm",
+        "Attention gets x without its norm.",
+        (FIRST, "x = x + self.dropout(self.attention(x))"),
+    ),
+    mistake(
+        "parts_in_the_other_order",
+        "Feed-forward comes before attention.",
+        (FIRST, "x = x + self.dropout(self.feed_forward(self.norm1(x)))"),
+        (SECOND, "x = x + self.dropout(self.attention(self.norm2(x)))"),
+    ),
+    mistake(
+        "parts_side_by_side",
+        "Both parts start from the x that came in. The second starts from the sum of the first.",
+        (FIRST, "start = x\n        " + FIRST),
+        (SECOND, "x = x + self.dropout(self.feed_forward(self.norm2(start)))"),
+    ),
+    mistake(
+        "first_input_added_twice",
+        "The second sum adds the x that came in, not the x after attention.",
+        (FIRST, "start = x\n        " + FIRST),
+        (SECOND, SECOND.replace("x = x +", "x = start +")),
+    ),
+    mistake(
+        "block_dropout_left_out",
+        "What the parts add is never thinned out in training.",
+        (FIRST, "x = x + self.attention(self.norm1(x))"),
+        (SECOND, "x = x + self.feed_forward(self.norm2(x))"),
+    ),
+    mistake(
+        "dropout_on_the_sum",
+        "Dropout acts on the sum, so what came in is thinned out too. It acts on what is added.",
+        (FIRST, "x = self.dropout(x + self.attention(self.norm1(x)))"),
+        (SECOND, "x = self.dropout(x + self.feed_forward(self.norm2(x)))"),
+    ),
+    mistake(
+        "dropout_not_passed_on",
+        "Attention does not get the dropout that was passed in.",
+        (MAKE, "MultiHeadAttention(d, d, context_length, 0.0, num_heads)"),
+    ),
+    mistake(
+        "one_head_only",
+        "Attention does not get the number of heads that was passed in.",
+        (MAKE, "MultiHeadAttention(d, d, context_length, dropout, 1)"),
+    ),
+    mistake(
+        "block_input_overwritten",
+        "A tensor that was passed in is overwritten. Whoever called still needs it.",
+        (FIRST, "x += self.dropout(self.attention(self.norm1(x)))"),
+    ),
+]

@@ -1,0 +1,199 @@
+"""All that judges generate: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, computed, construct, load, mistake, normal
+
+from ..sizes import BATCH, FEATURES, Sizes
+from .SmallGPT import ids
+
+
+def cases(pick):
+    """A model of one table, which takes no more ids than it says."""
+    draw = Sizes(pick, "generate")
+    b, vocab = draw(BATCH, FEATURES)
+    likeliest = pick(
+        public=[(5, 6, 2, 3, 2)], hidden=[(6, 9, 3, 2, 4), (vocab, 8, b, 1, 5), (4, 5, 1, 3, 0)]
+    )
+    long = pick(
+        public=[(5, 3, 2, 2, 4)], hidden=[(6, 4, 2, 6, 3), (7, 1, 3, 1, 3), (5, 2, 1, 2, 9)]
+    )
+    return [
+        *(case(f"likeliest/{size}", *written(*size)) for size in likeliest),
+        *(case(f"long/{size}", *written(*size)) for size in long),
+        *(
+            case(f"drawn/temperature {t:g}, top {k}", *drawn(t, k), signature="draws")
+            for t, k in pick(
+                public=[(1.0, None), (3.0, None), (2.5, 2)],
+                hidden=[(1.0, None), (0.4, None), (2.5, 3), (1.0, 1)],
+            )
+        ),
+        case("chance/three texts", *seeded(), signature="draws"),
+    ]
+
+
+def model(vocab, context):
+    """A model of one table, and the step that fills the table."""
+    made = construct(
+        "NextToken", given=True, vocab_size=vocab, context_length=context, dtype="float32"
+    )
+    return made, load({"table": 2 * normal(vocab, vocab)}, on=made)
+
+
+def written(vocab, context, b, n, new):
+    """The likeliest tokens, one after another."""
+    made, table = model(vocab, context)
+    asked = {"ids": ids(vocab, b, n), "max_new_tokens": new, "temperature": 0.0}
+    return made, table, call("generate", model=made, **asked)
+
+
+TEXTS = 3000  # so many that a wrong chance shows
+
+
+def drawn(temperature, top_k):
+    """One token behind each of many equal texts, and the logits it is drawn by."""
+    made, table = model(5, 4)
+    source = construct("chance", given=True, number=3)
+    text = ids(5, 1, 3)
+    asked = {"max_new_tokens": 1, "temperature": temperature, "top_k": top_k, "generator": source}
+    many = {"ids": repeated(text)}
+    return (
+        made,
+        table,
+        source,
+        call("generate", model=made, **many, **asked),
+        call(made, ids=text, result="logits"),
+    )
+
+
+def repeated(text):
+    """The same text many times."""
+    return computed(many_times, text)
+
+
+def many_times(text):
+    return text.repeat(TEXTS, 1)
+
+
+def seeded():
+    """The same seed twice, another seed."""
+    made, table = model(6, 5)
+    sources = [construct("chance", given=True, number=number) for number in (5, 5, 6)]
+    asked = {"ids": ids(6, 4, 2), "max_new_tokens": 12, "temperature": 1.5}
+    calls = [
+        call("generate", model=made, **asked, generator=source, result=name)
+        for source, name in zip(sources, ("first", "again", "other"), strict=True)
+    ]
+    return made, table, *sources, *calls
+
+
+@exercise("generate", points=3)
+def test_generate_the_likeliest(attempt):
+    """At temperature 0 the likeliest token follows, each time."""
+    attempt.generate.agrees("likeliest")
+    attempt.generate.keeps_dtype("likeliest")
+
+
+@exercise("generate", points=2)
+def test_generate_long_texts(attempt):
+    """The model sees its last context_length ids."""
+    attempt.generate.agrees("long")
+
+
+@exercise("generate", points=3)
+def test_generate_draws(attempt):
+    """Else it is drawn, by temperature and from the top k."""
+    attempt.generate.draws_by("drawn")
+
+
+@exercise("generate", points=1)
+def test_generate_chance(attempt):
+    """All chance comes from the generator."""
+    attempt.generate.draws_from_the_generator("chance")
+
+
+CUT = "ids[:, -model.context_length :]"
+TEMPERATURE = "logits = logits / temperature"
+DRAW = "chosen = torch.multinomial(probabilities, 1, generator=generator)"
+HIDE = "logits = logits.masked_fill(logits < least, -torch.inf)"
+
+MISTAKES = [
+    mistake(
+        "text_not_cut",
+        "The model is given the whole text; it takes its last context_length ids.",
+        (CUT, "ids"),
+    ),
+    mistake(
+        "start_of_the_text_kept",
+        "The model is given the start of the text; it takes the end.",
+        (CUT, "ids[:, : model.context_length]"),
+    ),
+    mistake(
+        "first_places_logits",
+        "The logits of the first place are taken; those of the last one foresee what comes next.",
+        ("[:, -1]\n", "[:, 0]\n"),
+    ),
+    mistake(
+        "only_the_new_tokens",
+        "Only the new tokens come back; the text stands before them.",
+        ("return ids", "return ids[:, ids.shape[1] - max_new_tokens :]"),
+    ),
+    mistake(
+        "written_text_never_seen",
+        "The model never sees what it has written.",
+        ("for _ in range(max_new_tokens):", "start = ids\n    for _ in range(max_new_tokens):"),
+        (CUT, "start[:, -model.context_length :]"),
+    ),
+    mistake(
+        "one_token_more",
+        "One token too many is written.",
+        ("range(max_new_tokens)", "range(max_new_tokens + 1)"),
+    ),
+    mistake(
+        "new_tokens_in_front",
+        "The new tokens are put before the text.",
+        ("torch.cat((ids, chosen), dim=1)", "torch.cat((chosen, ids), dim=1)"),
+    ),
+    mistake(
+        "temperature_multiplied",
+        "The logits are multiplied by the temperature; they are divided by it.",
+        (TEMPERATURE, "logits = logits * temperature"),
+    ),
+    mistake(
+        "temperature_ignored",
+        "The temperature plays no part.",
+        (TEMPERATURE, "pass"),
+    ),
+    mistake(
+        "top_k_ignored",
+        "Every token may be drawn; only the k likeliest may.",
+        (HIDE, "pass"),
+    ),
+    mistake(
+        "top_k_one_too_many",
+        "One token more than k may be drawn.",
+        ("logits.topk(top_k, dim=-1)", "logits.topk(min(top_k + 1, logits.shape[-1]), dim=-1)"),
+    ),
+    mistake(
+        "hidden_with_zero",
+        "The other tokens' logits are set to 0, which the softmax gives a share like any other.",
+        (HIDE, "logits = logits.masked_fill(logits < least, 0.0)"),
+    ),
+    mistake(
+        "always_the_likeliest",
+        "The likeliest token is taken at every temperature. Above 0 it is drawn.",
+        (DRAW, "chosen = probabilities.argmax(dim=-1, keepdim=True)"),
+    ),
+    mistake(
+        "drawn_evenly",
+        "All tokens are as likely to be drawn, whatever the model says.",
+        (
+            DRAW,
+            "chosen = torch.multinomial(torch.ones_like(probabilities), 1, generator=generator)",
+        ),
+    ),
+    mistake(
+        "drawn_without_generator",
+        "The generator is never used, so the same seed does not give the same text.",
+        (DRAW, "chosen = torch.multinomial(probabilities, 1)"),
+    ),
+]

@@ -1,0 +1,116 @@
+"""All that judges train_step: its cases, tests and own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, construct, describe, load, mistake, weights
+
+from ..sizes import BATCH, FEATURES, Sizes
+from .SmallGPT import ids
+
+
+def cases(pick):
+    """(vocab_size, b, n, rate, steps): a model of one table, plain gradient descent."""
+    draw = Sizes(pick, "train_step")
+    b, vocab = draw(BATCH, FEATURES)
+    one = pick(public=[(4, 2, 3, 0.5, 1)], hidden=[(5, 3, 4, 0.3, 1), (vocab, b, 6, 2.0, 1)])
+    more = pick(public=[(4, 2, 3, 0.5, 2)], hidden=[(6, 2, 5, 0.7, 3)])
+    return [
+        *(case(f"one step/{size}", *trained(*size)) for size in one),
+        *(case(f"steps/{size}", *trained(*size)) for size in more),
+    ]
+
+
+def trained(vocab, b, n, rate, steps):
+    """So many steps on other texts; then the model's parameters are looked at."""
+    model = construct("NextToken", given=True, vocab_size=vocab, context_length=n)
+    optimizer = construct("descent", given=True, model=model, lr=rate)
+    calls = [
+        call(
+            "train_step",
+            model=model,
+            optimizer=optimizer,
+            inputs=ids(vocab, b, n),
+            targets=ids(vocab, b, n),
+            result="result" if step == steps - 1 else f"loss{step}",
+        )
+        for step in range(steps)
+    ]
+    table = load({"table": weights(vocab, vocab)}, on=model)
+    return model, table, optimizer, *calls, describe(on=model, state=True)
+
+
+@exercise("train_step", points=2)
+def test_train_step_one(attempt):
+    """The model's parameters are where one step leads."""
+    attempt.train_step.agrees("one step", only="module")
+
+
+@exercise("train_step", points=2)
+def test_train_step_loss(attempt):
+    """The loss before the step comes back, as a float."""
+    attempt.train_step.agrees("one step")
+
+
+@exercise("train_step", points=3)
+def test_train_step_more(attempt):
+    """No step remembers the gradients of one before."""
+    attempt.train_step.agrees("steps")
+
+
+CLEAR, STEP = "optimizer.zero_grad()", "optimizer.step()"
+LOSS = "loss = cross_entropy(model(inputs), targets)"
+
+MISTAKES = [
+    mistake(
+        "gradients_not_cleared",
+        "The gradients of earlier steps are never cleared, and torch adds to them.",
+        (CLEAR, "pass"),
+    ),
+    mistake(
+        "no_step_taken",
+        "Gradients are computed and no step is taken.",
+        (STEP, "pass"),
+    ),
+    mistake(
+        "cleared_before_the_step",
+        "The gradients are cleared between `backward` and the step, so the step has none.",
+        (CLEAR, "pass"),
+        (STEP, f"{CLEAR}\n    {STEP}"),
+        same_as="no_step_taken",
+    ),
+    mistake(
+        "stepped_before_backward",
+        "The step is taken before `backward`, when there are no gradients yet.",
+        (f"loss.backward()\n    {STEP}", f"{STEP}\n    loss.backward()"),
+        same_as="no_step_taken",
+    ),
+    mistake(
+        "step_taken_twice",
+        "The step is taken twice.",
+        (STEP, f"{STEP}\n    {STEP}"),
+    ),
+    mistake(
+        "loss_as_a_tensor",
+        "The loss comes back as a tensor, with the graph behind it. A float is asked for.",
+        ("return loss.item()", "return loss"),
+    ),
+    mistake(
+        "loss_after_the_step",
+        "The loss after the step comes back; the one before it is asked for.",
+        ("return loss.item()", "return cross_entropy(model(inputs), targets).item()"),
+    ),
+    mistake(
+        "inputs_for_targets",
+        "The model is told to foresee its own inputs; the targets are what comes next.",
+        (LOSS, "loss = cross_entropy(model(inputs), inputs)"),
+    ),
+    mistake(
+        "loss_of_the_last_place",
+        "Only the last place is learned from; every place has a target.",
+        (LOSS, "loss = cross_entropy(model(inputs)[:, -1], targets[:, -1])"),
+    ),
+    mistake(
+        "loss_summed_up",
+        "The losses are summed; with their mean a step does not grow with the batch.",
+        (LOSS, "loss = cross_entropy(model(inputs), targets) * targets.numel()"),
+    ),
+]

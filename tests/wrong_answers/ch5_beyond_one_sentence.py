@@ -1,0 +1,219 @@
+"""Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
+
+WRONG = {
+    "padding_mask": {
+        "batches_of_four": [
+            (
+                "return positions >= lengths[:, None, None]",
+                "return (positions >= lengths[:, None, None]) & (torch.arange(len(lengths)) < 4)[:, None, None]",
+            )
+        ],
+        "sixty_four_places": [
+            (
+                "positions = torch.arange(num_tokens, device=lengths.device)",
+                "positions = torch.arange(num_tokens, device=lengths.device).clamp(max=63)",
+            )
+        ],
+        "one_token_hides_itself": [
+            (
+                "return positions >= lengths[:, None, None]",
+                "return positions >= lengths[:, None, None] - int(num_tokens == 1)",
+            )
+        ],
+    },
+    "CrossAttention": {
+        "five_heads_at_most": [
+            (
+                "context_heads = attn_weights @ values",
+                "context_heads = attn_weights @ values\n        context_heads[:, 5:] = 0",
+            )
+        ],
+        "mask_of_the_first_query": [
+            ("hidden = mask.expand(b, n, m)", "hidden = mask.expand(b, n, m)[:, :1]")
+        ],
+        "mask_of_the_first_text": [
+            ("hidden = mask.expand(b, n, m)", "hidden = mask.expand(b, n, m)[:1]")
+        ],
+        "mask_of_the_first_head": [
+            (
+                "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)",
+                "attn_scores[:, :2] = attn_scores[:, :2].masked_fill(hidden, -torch.inf)",
+            )
+        ],
+        "causal_where_square": [
+            (
+                "if mask is not None:",
+                "if mask is None and n == m:\n            attn_scores = attn_scores.masked_fill(torch.ones(n, m).triu(1) == 1, -torch.inf)\n        if mask is not None:",
+            )
+        ],
+        "forty_tokens_of_context": [
+            ("m = context.shape[1]", "context = context[:, :40]\n        m = context.shape[1]"),
+            (
+                "x.shape\n        ",
+                "x.shape\n        x = torch.cat((x[:, :40], 0 * x[:, 40:]), 1)\n        ",
+            ),
+        ],
+        "place_of_context_counts": [
+            (
+                "keys = self.W_key(context)",
+                "keys = self.W_key(context + torch.linspace(0, 0.01, m)[:, None])",
+            )
+        ],
+    },
+    "sinusoidal_positions": {
+        "thirty_two_places": [("angles = positions * rates", "angles = positions % 32 * rates")],
+        "sixteen_columns": [("rates = 10000.0 **", "rates = 10000.0 ** (min(d, 16) / d) **")],
+        "rates_of_24_columns_at_most": [("/ d)", "/ min(d, 24))")],
+    },
+    "rotate": {
+        "places_from_the_first": [
+            (
+                "angles = positions[:, None] * rates",
+                "angles = (positions - positions[0])[:, None] * rates",
+            )
+        ],
+        "places_in_order": [
+            (
+                "angles = positions[:, None] * rates",
+                "angles = positions.sort().values[:, None] * rates",
+            )
+        ],
+        "no_gaps": [
+            (
+                "angles = positions[:, None] * rates",
+                "angles = (positions[0] + torch.arange(len(positions)))[:, None] * rates",
+            )
+        ],
+        "first_pair_alone": [("/ half)", "/ half) * (torch.arange(half) < 12)")],
+        "base_of_thousands": [("rates = base **", "rates = max(base, 100.0) **")],
+        "norm_lost": [
+            ("first * cos - second * sin, second", "first * cos - second * sin * 0.99, second")
+        ],
+    },
+    "GroupedQueryAttention": {
+        "two_groups_at_most": [
+            (
+                "keys = keys.repeat_interleave(group, dim=1)",
+                "keys = keys[:, :2].repeat_interleave(self.num_heads // min(2, self.num_kv_heads), dim=1)[:, : self.num_heads]",
+            )
+        ],
+        "even_split_checked_by_difference": [
+            (
+                "if num_heads % num_kv_heads != 0:",
+                "if num_heads - num_kv_heads == 1 and num_kv_heads > 1:",
+            )
+        ],
+        "one_group_scales_otherwise": [
+            ("d_k = keys.shape[-1]", "d_k = keys.shape[-1] * (2 if self.num_kv_heads == 1 else 1)")
+        ],
+        "dropout_of_a_group_alike": [
+            (
+                "attn_weights = self.dropout(attn_weights)",
+                "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:1]))",
+            )
+        ],
+    },
+    "CachedAttention": {
+        "mask_for_single_tokens": [
+            (
+                "future = self.mask[num_tokens - n : num_tokens, :num_tokens]",
+                "future = self.mask[num_tokens - n : num_tokens, :num_tokens] & (n != 2)",
+            )
+        ],
+        "forgets_after_three": [
+            (
+                "keys = torch.cat((cache[0], keys), dim=2)",
+                "keys = torch.cat((cache[0][:, :, -3:], keys), dim=2)",
+            ),
+            (
+                "values = torch.cat((cache[1], values), dim=2)",
+                "values = torch.cat((cache[1][:, :, -3:], values), dim=2)",
+            ),
+        ],
+        "cache_changed_in_place": [
+            (
+                "keys = torch.cat((cache[0], keys), dim=2)",
+                "keys = torch.cat((cache[0], keys), dim=2)\n            cache[0].mul_(1.5)",
+            )
+        ],
+        "cache_of_one_text": [
+            (
+                "keys = torch.cat((cache[0], keys), dim=2)",
+                "keys = torch.cat((cache[0][:1].expand_as(cache[0]), keys), dim=2)",
+            )
+        ],
+        "detached_cache": [
+            ("return output, (keys, values)", "return output, (keys.detach(), values.detach())")
+        ],
+    },
+    "sliding_window_mask": {
+        "window_of_four_at_most": [("(distance >= window)", "(distance >= min(window, 3))")],
+        "sixty_four_tokens": [
+            (
+                "positions = torch.arange(num_tokens)",
+                "positions = torch.arange(num_tokens).clamp(max=60)",
+            )
+        ],
+        "full_window_only": [("(distance >= window)", "(distance >= window) & (window > 1)")],
+    },
+    "append_to_window": {
+        "two_leading_dimensions_at_most": [
+            (
+                "all_keys[..., -window:, :]",
+                "(all_keys[:, -window:] if all_keys.dim() == 3 and len(all_keys) < 3 else all_keys[..., -window:, :]) * (all_keys.dim() < 4)",
+            )
+        ],
+        "window_of_one": [
+            ("return all_keys[..., -window:, :]", "return all_keys[..., -max(window, 2):, :]")
+        ],
+        "many_new_ones": [
+            (
+                "all_keys = torch.cat((keys, new_keys), dim=-2)",
+                "all_keys = torch.cat((keys, new_keys[..., :4, :]), dim=-2)",
+            ),
+        ],
+    },
+    "online_softmax_attention": {
+        "brought_up_to_date_twice": [
+            (
+                "factor = torch.exp(largest - new_largest)",
+                "factor = torch.exp(largest - new_largest) if start < 2 * block_size else 1.0",
+            )
+        ],
+        "whole_softmax": [
+            (
+                "largest = queries.new_full((n, 1), -torch.inf)",
+                "return torch.softmax(queries @ keys.T / d_k**0.5, dim=-1) @ values\n    largest = queries.new_full((n, 1), -torch.inf)",
+            )
+        ],
+        "maximum_of_a_hundred": [
+            (
+                "attn_scores = queries @ keys[block].T / d_k**0.5",
+                "attn_scores = (queries @ keys[block].T / d_k**0.5).clamp(-200, 200)",
+            )
+        ],
+        "block_of_one_left_out": [
+            (
+                "for start in range(0, len(keys), block_size):",
+                "for start in range(0, len(keys) - (len(keys) % block_size == 1 < block_size), block_size):",
+            )
+        ],
+    },
+    "LatentAttention": {
+        "latent_of_four_at_most": [
+            (
+                "latent = self.W_down(x)",
+                "latent = self.W_down(x)\n        latent = torch.cat((latent[..., :4], 0 * latent[..., 4:]), -1)",
+            )
+        ],
+        "sixty_tokens": [
+            (
+                "latent = self.W_down(x)",
+                "latent = self.W_down(torch.cat((x[:, :60], 0 * x[:, 60:]), 1))",
+            )
+        ],
+        "no_gradient_to_the_latent": [
+            ("keys = self.W_key_up(latent)", "keys = self.W_key_up(latent.detach())")
+        ],
+    },
+}
