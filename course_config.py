@@ -16,7 +16,7 @@ FLOATS = {
 
 COURSE = Settings(
     name="attention",
-    title="Attention, from a dot product to many heads",
+    title="Attention, from a dot product to a small GPT",
     # Hidden cases are drawn from this number, which never leaves this side. A new term takes a new
     # one (python -c "import secrets; print(secrets.randbits(128))"), and `tensorgrade build`.
     seed=202169708586065274870388270338010035717,
