@@ -3,7 +3,17 @@
 from .recording.casebook import case, shown
 from .recording.drawings import computed, normal, weights
 from .recording.mistakes import mistake, on
-from .recording.steps import call, construct, describe, duplicate, load, mode, restore
+from .recording.steps import (
+    call,
+    construct,
+    describe,
+    duplicate,
+    gradients,
+    load,
+    mode,
+    read,
+    restore,
+)
 
 __all__ = [
     "call",
@@ -12,11 +22,13 @@ __all__ = [
     "construct",
     "describe",
     "duplicate",
+    "gradients",
     "load",
     "mistake",
     "mode",
     "normal",
     "on",
+    "read",
     "restore",
     "shown",
     "weights",
