@@ -14,11 +14,12 @@ import torch
 
 from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
+from ..runner.values import MOST_TENSORS
 from .text import printable
 from .values import Reader, Tree
 
 REFUSALS = {"ValueError", "AssertionError"}
-MOST_TENSORS, MOST_ITEMS, DEEPEST = 200, 2000, 6
+MOST_ITEMS, DEEPEST = 2000, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 

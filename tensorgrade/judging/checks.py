@@ -83,6 +83,8 @@ class Checks:
     def gives_no_more(self, group: str) -> None:
         """No more results come back than the reference gives: unpacking them would fail."""
         for case, expected, observed in self.answered(group):
+            if "result" in expected.values:
+                continue  # one value, which is compared as a whole
             most, got = (
                 sum(name.startswith("result.") for name in (*seen.tensors, *seen.values))
                 for seen in (expected, observed)

@@ -159,7 +159,9 @@ def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
 def said_in_public(gap: ValueGap, what: str) -> str:
     """A sentence about a gap, with what is expected. what: how the place is called."""
     if gap.how == "size":
-        return f"{what} has {count(gap.actual)}; {count(gap.expected)} are asked for"
+        size = size_of(gap.expected)
+        asked = f"{size} {'is' if size == 1 else 'are'} asked for"
+        return f"{what} has {count(gap.actual)}; {asked}"
     if gap.how == "missing":
         return f"{what} has no key {brief(gap.expected)}"
     if gap.how == "extra":

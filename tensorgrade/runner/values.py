@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-DEEPEST, MOST_PARTS, MOST_TEXT, MOST_BITS = 8, 20_000, 200_000, 10_000
+DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT, MOST_BITS = 8, 20_000, 200, 200_000, 10_000
 SHORT_TEXT, SHORT_KEY = 500, 60
 LISTED = (Iterator, range, deque, KeysView, ValuesView, ItemsView)
 
@@ -45,8 +45,6 @@ class Packer:
     def pack(self, value: Any, place: str, depth: int = DEEPEST) -> Tree:
         """The tree of a value at a place."""
         self.parts_left -= 1
-        if self.parts_left < 0:
-            return {"unjudged": f"more than {MOST_PARTS} parts"}
         if isinstance(value, torch.Tensor):
             return self.tensor(place, value)
         if (known := self.handle(value)) is not None:
@@ -57,7 +55,8 @@ class Packer:
             return self.text(value)
         if depth == 0 and is_container(value):
             return {"unjudged": f"something nested more than {DEEPEST} deep"}
-        return self.container(value, place, depth - 1)
+        tree = self.container(value, place, depth - 1)
+        return tree if self.parts_left >= 0 else {"unjudged": f"more than {MOST_PARTS} parts"}
 
     def text(self, value: str | bytes | bytearray) -> Tree:
         """Text as it is, where a terminal may show it; else escaped. Bytes by their numbers."""
@@ -91,10 +90,17 @@ class Packer:
         return {"unjudged": f"an object of type {type(value).__name__}"}
 
     def parts(self, values: Any, place: str, depth: int) -> list[Tree]:
+        """The parts of a sequence or a set; of too many none, which `parts_left` tells."""
+        if len(values) > self.parts_left:
+            self.parts_left = -1
+            return []
         return [self.pack(part, f"{place}[{n}]", depth) for n, part in enumerate(values)]
 
     def pairs(self, values: dict, place: str, depth: int) -> list[list[Tree]]:
         """Keys and values; a value's place is called by its key where that is short."""
+        if len(values) > self.parts_left:
+            self.parts_left = -1
+            return []
         return [
             [self.pack(key, "", depth), self.pack(part, f"{place}[{called(key, n)}]", depth)]
             for n, (key, part) in enumerate(list(values.items()))

@@ -19,7 +19,7 @@ from torch import nn
 
 from .errors import OutOfTime, describe_error
 from .torch_state import standard_torch
-from .values import MOST_PARTS, MOST_TEXT, Packer, Tree, unpack
+from .values import MOST_PARTS, MOST_TENSORS, MOST_TEXT, Packer, Tree, unpack
 from .watching import OperationCounter, ShapeTrace, describe_module
 
 # A header as JSON, and tensors by name.
@@ -192,24 +192,27 @@ class CaseRunner:
 
     def keep(self, name: str, value: object) -> None:
         """Keep a tensor, the parts of a list or tuple of tensors, or any other value by a name."""
+        kind = type(value).__name__
         if isinstance(value, Iterator):
             value = list(islice(value, MOST_PARTS + 1))
         if is_tensor(value) and (special := special_kind(value)):
             self.header["values"][name] = {"type": f"{special} tensor", "json": None}
-        elif is_tensor(value):
+        elif is_tensor(value) and len(self.results) < MOST_TENSORS:
             self.results[name] = value.detach().clone()
-        elif is_sequence(value) and any(map(is_tensor, value)):
-            self.header["facts"].setdefault(name, {})["type"] = type(value).__name__
+        elif is_sequence(value) and any(map(is_tensor, value)) and len(value) <= MOST_TENSORS:
+            self.header["facts"].setdefault(name, {})["type"] = kind
             for index, part in enumerate(value):
                 self.keep(f"{name}.{index}", part)
         else:
             told = Packer(self.keep_part).pack(value, name)
-            self.header["values"][name] = {"type": type(value).__name__, "json": told}
+            self.header["values"][name] = {"type": kind, "json": told}
 
     def keep_part(self, place: str, tensor: torch.Tensor) -> Tree:
         """Keep a tensor that lies within another value; what stands for it there."""
         if special := special_kind(tensor):
             return {"unjudged": f"a {special} tensor"}
+        if len(self.results) >= MOST_TENSORS:
+            return {"unjudged": f"more than {MOST_TENSORS} tensors"}
         self.results[place] = tensor.detach().clone()
         return {"tensor": place}
 

@@ -13,7 +13,6 @@ from safetensors.torch import save
 from tensorgrade.exchange.observation import (
     DTYPES,
     MOST_ITEMS,
-    MOST_TENSORS,
     Loaded,
     Observation,
     read_loaded,
@@ -24,7 +23,7 @@ from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized
 from tensorgrade.judging.value_agreement import ValueJudge, side_by_side
 from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
-from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TEXT
+from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 
 LENGTH = struct.Struct("<Q")
 WORDS = st.text(max_size=8)
