@@ -16,7 +16,7 @@ from ..exchange.references import Seen
 from ..exchange.values import kind, plain
 from ..exchange.values import shown as value_shown
 from ..recognition import dropout
-from ..recognition.imprints import echoed
+from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from .agreement import disagreement, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
@@ -194,12 +194,14 @@ class Checks:
                     self.wrong("values", f"{said}, so it cannot learn", case=case)
 
     def keeps_dtype(self, group: str) -> None:
-        """Results have the dtype of the reference."""
+        """Results, and all parts of them, have the dtype of the reference."""
         for case, expected, observed in self.answered(group):
-            want = expected.tensors["result"].dtype
-            got = self.result(case, "result", expected, observed).dtype
-            if got != want:
-                self.wrong("fact", f"the result is {got}; {want} is asked for", case=case)
+            for name in results_in(expected):
+                want = expected.tensors[name].dtype
+                got = self.result(case, name, expected, observed).dtype
+                if got != want:
+                    said = f"{spoken_result(name)} is {got}; {want} is asked for"
+                    self.wrong("fact", said, case=case)
 
     def avoids(self, group: str, calls: set[str], problem: str) -> None:
         """None of these calls was made in a watched call."""

@@ -126,9 +126,9 @@ class ValueJudge:
     def of_dicts(self, want: Tree, got: Tree) -> ValueGap | None:
         """Dicts and dataclasses: the same keys, in any order, and each value as it should be."""
         wanted, given = ({value_of(k): (k, v) for k, v in parts(tree)} for tree in (want, got))
-        for key in wanted.keys() - given.keys():
+        for key in (key for key in wanted if key not in given):
             return ValueGap("missing", wanted[key][0], None, (entry(*wanted[key]), got))
-        for key in given.keys() - wanted.keys():
+        for key in (key for key in given if key not in wanted):
             return ValueGap("extra", None, given[key][0], (want, entry(*given[key])))
         return next(filter(None, self.of_entries(wanted, given)), None)
 

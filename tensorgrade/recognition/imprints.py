@@ -133,6 +133,13 @@ def of_use(seen: Observation, names: set[str]) -> Imprint:
 
 
 def of_dtype(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """The dtype of the result."""
-    result = seen.tensors.get("result")
-    return Imprint("none" if result is None else str(result.dtype))
+    """The dtype of the result, or of each of its parts."""
+    results = [seen.tensors.get(name) for name in results_in(expected)]
+    return Imprint(", ".join("none" if part is None else str(part.dtype) for part in results))
+
+
+def results_in(expected: Observation) -> list[str]:
+    """`result`, or the names of its parts."""
+    if "result" in expected.tensors:
+        return ["result"]
+    return sorted(name for name in expected.tensors if name.startswith(("result.", "result[")))

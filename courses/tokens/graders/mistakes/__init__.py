@@ -1,0 +1,3 @@
+"""Mistakes that happen in several exercises."""
+
+MISTAKES: list = []
