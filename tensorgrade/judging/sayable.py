@@ -33,7 +33,7 @@ KNOWN |= set(
     """NoneType ndarray generator method function builtin_function_or_method module linear modules
     numpy c10 weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
     __init__ __call__ forward _call_impl _wrapped_call_impl __main__ <lambda> <locals> return_types
-    parameters buffers attributes changed missing misshapen unexpected type operations load
+    parameters buffers attributes changed altered missing misshapen unexpected type operations load
     out_features in_features num_features dim0 dim1""".split()
 )
 

@@ -248,7 +248,9 @@ def test_an_object_keeps_what_it_holds(tmp_path, base, start):
 
     changing = text.replace("        return", "        self.seen.append(1)\n        return")
     assert small.diagnosis(text, keeps) is None
-    assert "changes `self` itself" in small.diagnosis(changing, keeps).problem
+    for hidden in (False, True):
+        assert small.diagnosis(text, keeps, hidden) is None
+        assert "changes `self` itself" in small.diagnosis(changing, keeps, hidden).problem
     assert small.diagnosis(changing, lambda f: f.keeps_inputs("values")) is None
 
 
@@ -346,6 +348,12 @@ def test_mistakes_are_named_whatever_the_value_and_its_types(tmp_path):
     wrong = FOLDED.format("OrderedDict(a=[x.sum().item() / 0.8, 'b'])")
     for hidden in (False, True):
         assert small.attempt(wrong, hidden).f.mistakes == ("halved",)
+
+
+def test_a_mistakes_name_is_taken_once(tmp_path):
+    twice = 'mistake("same", "One.", ("x", "-x")), mistake("same", "Two.", ("x", "2 * x"))'
+    with pytest.raises(CourseError, match="two mistakes are named same; one that happens in"):
+        course(tmp_path, "x", mistakes=twice)
 
 
 def test_an_endless_or_broken_generator_ends(tmp_path):

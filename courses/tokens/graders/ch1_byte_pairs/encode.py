@@ -80,11 +80,6 @@ MISTAKES = [
         ("ids = merge_pair(", "merge_pair("),
     ),
     mistake(
-        "letters_for_bytes",
-        "It starts with the numbers of the letters. A letter may be several bytes of UTF-8.",
-        ('list(text.encode("utf-8"))', "[ord(letter) for letter in text]"),
-    ),
-    mistake(
         "ids_as_text",
         "The ids come back as texts; they should be whole numbers.",
         ("return ids", "return [str(number) for number in ids]"),

@@ -86,11 +86,6 @@ MISTAKES = [
         ("if not counts or max(counts.values()) < 2", "if not counts"),
     ),
     mistake(
-        "letters_for_bytes",
-        "It starts with the numbers of the letters. A letter may be several bytes of UTF-8.",
-        ('list(text.encode("utf-8"))', "[ord(letter) for letter in text]"),
-    ),
-    mistake(
         "one_merge_too_many",
         "It learns one merge more than it is asked for.",
         ("range(num_merges)", "range(num_merges + 1)"),

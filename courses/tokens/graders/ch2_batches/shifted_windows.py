@@ -50,7 +50,7 @@ def test_shifted_windows_dtype(attempt):
     attempt.shifted_windows.keeps_dtype("dtype")
 
 
-@exercise("shifted_windows", points=1, guard=True)
+@exercise("shifted_windows", points=1)
 def test_shifted_windows_inputs(attempt):
     """The list that is passed in stays as it was."""
     attempt.shifted_windows.keeps_inputs("values")
