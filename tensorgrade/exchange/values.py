@@ -134,7 +134,7 @@ def sized(tree: Tree) -> str:
 
 
 def plain(tree: Tree) -> object:
-    """A value with lists for all sequences and text for all keys: what differs in type is alike.
+    """A value with lists for tuples and sets, and text for all keys: what differs in type is alike.
 
     >>> plain({"dict": [["sizes", {"tuple": [2, 3]}]]})
     {'sizes': [2, 3]}

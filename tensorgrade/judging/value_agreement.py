@@ -75,7 +75,7 @@ class ValueJudge:
         if not self.same_type(want, got):
             return ValueGap("type", want, got, around)
         if kind(want) in ("list", "tuple"):
-            return self.of_sequences(want, got)
+            return self.of_lists(want, got)
         if kind(want) in ("dict", "record"):
             return self.of_dicts(want, got)
         alike = self.close(want, got) if kind(want) == "number" else same(want, got)
@@ -113,7 +113,7 @@ class ValueJudge:
             return None
         return want, tensor.item()
 
-    def of_sequences(self, want: Tree, got: Tree) -> ValueGap | None:
+    def of_lists(self, want: Tree, got: Tree) -> ValueGap | None:
         """Lists and tuples: as many parts, and each as it should be."""
         if len(parts(want)) != len(parts(got)):
             return ValueGap("size", want, got, (want, got))

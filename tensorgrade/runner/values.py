@@ -70,7 +70,7 @@ class Packer:
         return {"text": json.dumps(str(value))[1:-1]}
 
     def container(self, value: Any, place: str, depth: int) -> Tree:
-        """Sequences, sets, dicts and dataclasses; of anything else only what it is."""
+        """Lists, tuples, sets, dicts and dataclasses; of anything else only what it is."""
         if isinstance(value, LISTED):
             value, kind = list(islice(value, MOST_PARTS + 1)), type(value).__name__
             return {"list": self.parts(value, place, depth), "type": kind}
@@ -90,7 +90,7 @@ class Packer:
         return {"unjudged": f"an object of type {type(value).__name__}"}
 
     def parts(self, values: Any, place: str, depth: int) -> list[Tree]:
-        """The parts of a sequence or a set; of too many none, which `parts_left` tells."""
+        """The parts of a list, a tuple or a set; of too many none, which `parts_left` tells."""
         if len(values) > self.parts_left:
             self.parts_left = -1
             return []

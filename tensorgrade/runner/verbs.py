@@ -199,7 +199,7 @@ class CaseRunner:
             self.header["values"][name] = {"type": f"{special} tensor", "json": None}
         elif is_tensor(value) and len(self.results) < MOST_TENSORS:
             self.results[name] = value.detach().clone()
-        elif is_sequence(value) and any(map(is_tensor, value)) and len(value) <= MOST_TENSORS:
+        elif is_list(value) and any(map(is_tensor, value)) and len(value) <= MOST_TENSORS:
             self.header["facts"].setdefault(name, {})["type"] = kind
             for index, part in enumerate(value):
                 self.keep(f"{name}.{index}", part)
@@ -407,7 +407,7 @@ def is_handle(value: Tree) -> bool:
     return isinstance(value, dict) and "object" in value
 
 
-def is_sequence(value: object) -> TypeGuard[list | tuple]:
+def is_list(value: object) -> TypeGuard[list | tuple]:
     """Whether something is a list or a tuple."""
     return isinstance(value, (list, tuple))
 
@@ -418,7 +418,7 @@ def parts_of(returned: Any) -> list | tuple:
         return list(returned.values())
     if is_dataclass(returned) and not isinstance(returned, type):
         return [getattr(returned, one.name) for one in fields(returned)]
-    return returned if is_sequence(returned) else [returned]
+    return returned if is_list(returned) else [returned]
 
 
 def missing_name(error: BaseException) -> str | None:
