@@ -6,6 +6,7 @@ def test_values(attempt):
 """
 
 from collections.abc import Collection
+from itertools import filterfalse
 from typing import NoReturn
 
 import torch
@@ -26,7 +27,9 @@ from .sayable import spoken_size
 from .unanswered import lost_weights, strings, why_it_ended, why_it_raised
 from .value_agreement import (
     ValueJudge,
+    hands_back,
     known_keys,
+    known_sizes,
     said_in_public,
     said_in_secret,
     side_by_side,
@@ -110,7 +113,9 @@ class Checks:
         hidden = self.attempt.references.hidden
         place = gap.public_place(told) if hidden else gap.place
         what = f"`{name}{place}`" if place else spoken_result(name)
-        problem = said_in_secret(gap, what) if hidden else said_in_public(gap, what)
+        problem = (
+            said_in_secret(gap, what, known_sizes(case)) if hidden else said_in_public(gap, what)
+        )
         self.wrong("values", problem, case=case, texts=side_by_side(gap))
 
     def has_types(self, case: Case, expected: Observation, observed: Observation) -> None:
@@ -165,6 +170,13 @@ class Checks:
             if echoed(case, result) and not echoed(case, expected.tensors[name]):
                 said = f"{spoken_result(name)} is what was passed in"
                 self.wrong("values", said, case=case, actual=result)
+        judge = ValueJudge(expected, observed, self.attempt.tolerances)
+        for name in expected.values:
+            want, got = expected.value(name), observed.value(name)
+            if not judge.same_type(want, got):
+                self.compare_value(case, name, expected, observed, strict=False)
+            if hands_back(case, got) and not hands_back(case, want):
+                self.wrong("values", f"{spoken_result(name)} is what was passed in", case=case)
 
     def gives_the_same(self, group: str) -> None:
         """In every case of the group the results that have names of their own equal `result`.
@@ -174,13 +186,19 @@ class Checks:
         """
         for case, expected, observed in self.answered(group):
             self.something_came_back(case, expected, observed)
-            for name in expected.tensors:
+            for name in filterfalse(is_within, expected.tensors):
                 other = self.result(case, name, expected, observed)
                 partner = ".".join(["result", *name.split(".")[1:]])
                 first = self.result(case, partner, expected, observed)
                 if gap := disagreement(other, first, self.attempt.tolerances):
                     said = f"{spoken_result(name)} is not what it was before, nothing else changed"
                     self.wrong(gap.kind, said, case=case, actual=other)
+            judge = ValueJudge(observed, observed, self.attempt.tolerances)
+            for name in expected.values:
+                pair = observed.value("result"), observed.value(name)
+                if judge.between(*pair, pair):
+                    said = f"{spoken_result(name)} is not what it was before, nothing else changed"
+                    self.wrong("values", said, case=case)
 
     def starts_alive(self, group: str, module: str = "module") -> None:
         """New weights are numbers that differ from one another. Biases may start at zero."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import isclose
 
 from ..course import Tolerance
+from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..exchange.text import short
 from ..exchange.values import KINDS, kind, parts, plain, shown, size_of, sized, type_name, value_of
@@ -13,7 +14,6 @@ from .agreement import Disagreement, disagreement
 
 ALIKE = {"tuple": "list", "bool": "number"}  # unless an author asks for the very type
 BRIEF, BEFORE, AFTER = 60, 24, 36
-LARGEST_SIZE = 9999
 
 
 @dataclass(frozen=True)
@@ -179,17 +179,34 @@ def said(tree: Tree) -> str:
     return shown(tree) if kind(tree) == "unjudged" else sized(tree)
 
 
-def said_in_secret(gap: ValueGap, what: str) -> str:
-    """A sentence about a gap on a hidden case: what came back, how large, and not what is right."""
+def said_in_secret(gap: ValueGap, what: str, sizes: set[int]) -> str:
+    """A sentence about a gap on a hidden case: what came back, how large, and not what is right.
+
+    sizes: those that may be said. Learner code, which sees the inputs, chooses how large it is.
+    """
     if gap.how in ("missing", "extra"):
         more = "misses a key" if gap.how == "missing" else "has a key that is not asked for"
         return f"{what} {more}"
-    size = size_of(gap.actual) or 0
-    got = sized(gap.actual) if size <= LARGEST_SIZE else KINDS[kind(gap.actual)]
+    got = sized(gap.actual) if size_of(gap.actual) in sizes else KINDS[kind(gap.actual)]
     if gap.how == "type":
         return f"{what} is {got}; {KINDS[kind(gap.expected)]} is asked for"
     of_size = gap.how == "size"
     return f"{what} is {got}, and that is not the right {'size' if of_size else 'one'}"
+
+
+def known_sizes(case: Case) -> set[int]:
+    """Sizes that say nothing new: of what a case passes in, or one off, as people often are."""
+    passed = [v for step in case.steps for v in step.get("arguments", {}).values()]
+    own = [size for value in passed if (size := size_of(value)) is not None]
+    return {0, 1, 2} | {size + off for size in own for off in (-1, 0, 1)}
+
+
+def hands_back(case: Case, tree: Tree) -> bool:
+    """Whether a value is a text or a container that was passed in, just as it was."""
+    passed = [v for step in case.steps for v in step.get("arguments", {}).values()]
+    return size_of(tree) is not None and any(
+        size_of(value) is not None and plain(value) == plain(tree) for value in passed
+    )
 
 
 def count(tree: Tree) -> str:

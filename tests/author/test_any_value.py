@@ -109,6 +109,7 @@ def test_what_is_said_on_hidden_cases_tells_no_value_of_the_answer(tmp_path):
     small = course(tmp_path, "{x: [len(x), x.upper()], 'n': 7341}", cases)
     for returned, said in {
         "{x: [len(x), x.lower()], 'n': 7341}": "`result[…]` is a text of 6, and that is not",
+        "{x: [len(x), x * 7], 'n': 7341}": "`result[…]` is a text, and that is not",
         "{x: [len(x), x.upper()], 'n': 7342}": "`result['n']` is a number, and that is not",
         "{x: [len(x)], 'n': 7341}": "`result[…]` is a list of 1, and that is not the right size",
         "{'n': 7341}": "the result misses a key",
@@ -252,6 +253,40 @@ def test_an_object_keeps_what_it_holds(tmp_path, base, start):
         assert small.diagnosis(text, keeps, hidden) is None
         assert "changes `self` itself" in small.diagnosis(changing, keeps, hidden).problem
     assert small.diagnosis(changing, lambda f: f.keeps_inputs("values")) is None
+    found = small.diagnosis(text.replace("x * self.size", "x"), keeps)
+    assert found.problem == "the result is what was passed in"
+
+
+def test_who_does_nothing_has_kept_no_input(tmp_path):
+    cases = 'case("values/1", call(x=[3, 1, 2])), case("sorted/1", call(x=[1, 2]))'
+    small = course(tmp_path, "sorted(x)", cases)
+    for returned, said in {
+        "sorted(x)": None,
+        "[*sorted(x), 1]": None,  # wrong, and for others to judge
+        "x": "the result is what was passed in",
+        "None": "None: is there a `return`?",
+        "len(x)": "the result is 3; a list of 3 is asked for",
+    }.items():
+        found = small.diagnosis(FOLDED.format(returned), lambda f: f.keeps_inputs("values"))
+        assert (found is None) if said is None else said in found.problem, found
+    assert small.diagnosis(FOLDED.format("x"), lambda f: f.keeps_inputs("sorted")) is None
+
+
+def test_values_are_held_to_be_the_same_twice(tmp_path):
+    calls = 'call(x=torch.ones(3)), call(x=torch.ones(3), result="again")'
+    cases = f'case("same/1", {calls}), {X}'
+    small = course(tmp_path, "{'shape': list(x.shape), 'twice': [2 * x]}", cases)
+    changing = "seen = []\n" + FOLDED.format(
+        "seen.append(1) or {'shape': list(x.shape), 'twice': [2 * x * len(seen)]}"
+    )
+
+    def same(f):
+        f.gives_the_same("same")
+
+    assert small.diagnosis(FOLDED.format("{'shape': [3], 'twice': [x + x]}"), same) is None
+    assert "not what it was before" in small.diagnosis(changing, same).problem
+    shapes = FOLDED.format("seen.append(1) or {'shape': len(seen), 'twice': [2 * x]}")
+    assert "not what it was" in small.diagnosis("seen = []\n" + shapes, same).problem
 
 
 @pytest.mark.parametrize("wanted", ["ValueError", "KeyError"])
