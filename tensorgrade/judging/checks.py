@@ -370,9 +370,10 @@ class Checks:
         for case, expected, observed in self.answered(group):
             got, want = (plain(seen.value("result")) for seen in (observed, expected))
             if not isinstance(got, dict) or not isinstance(want, dict) or list(got) != list(want):
-                said = plain(observed.values.get("result", {}).get("json"))
-                keys = ", ".join(said) if isinstance(said, dict) else "missing"
-                problem = f"the keys are {keys}; asked for are {', '.join(names_of(want))}"
+                told = plain(observed.values.get("result", {}).get("json"))
+                problem = keys_differ(
+                    names_of(told), names_of(want), self.attempt.references.hidden
+                )
                 self.wrong("fact", problem, case=case)
 
     def result(
@@ -513,6 +514,14 @@ def shown(observed: Observation, name: str) -> str:
     if kind(told) in ("none", "unjudged"):
         return f"an object of type {value.get('type')}"
     return f"{value_shown(told)[:200]} ({value.get('type')})"
+
+
+def keys_differ(told: list[str], want: list[str], hidden: bool) -> str:
+    """A sentence about a dict's keys. On a hidden case a right key may be a part of the answer."""
+    asked = f"asked for are {', '.join(want)}"
+    if hidden and not set(want) <= set(told):
+        asked = "these, or their order, are not right"
+    return f"the keys are {', '.join(told) or 'missing'}; {asked}"
 
 
 def names_of(value: object) -> list[str]:

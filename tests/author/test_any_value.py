@@ -124,6 +124,44 @@ def test_what_is_said_on_hidden_cases_tells_no_value_of_the_answer(tmp_path):
             assert secret.lower() not in f"{found}".lower().replace(returned.lower(), "")
 
 
+WAYS_OUT = [
+    "type(x, (dict,), {})()",
+    "type(x, (), {})()",
+    "[x, type(x, (), {})()]",
+    "{'n': {x: 1}}",
+    "{(x, 1): {x}}",
+    "[x] * 3",
+    "(part for part in [x])",
+    "(_ for _ in ()).throw(ValueError(x))",
+    "namedtuple(x, x)(x)",
+    "x.encode()",
+    "print(x) or x",
+    "{x: x}[x + x]",
+    "[0] * sum(map(ord, x))",
+]
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_what_is_passed_in_finds_no_way_out_of_a_hidden_case(tmp_path, way):
+    cases = 'case("values/1", call(x=pick(public="kiwi", hidden="sesame"), printed="said"))'
+    small = course(tmp_path, "{x: [len(x)], 'n': 7341}", cases)
+    for check in (
+        agrees,
+        lambda f: f.agrees("values", strict=True),
+        lambda f: f.keeps_order("values"),
+    ):
+        for hidden, secrets in ((True, ("sesame", "647", "sesamesesame")), (False, ("kiwi",))):
+            attempt = small.attempt(FOLDED.format(way), hidden)
+            found = small.diagnosis(FOLDED.format(way), check, hidden)
+            told = (
+                f"{found.problem} {found.called} {found.where} {found.error} {attempt.f.mistakes}"
+            )
+            if hidden:
+                assert not any(secret in told for secret in secrets), told
+    public = small.diagnosis(FOLDED.format(way), agrees)
+    assert "kiwi" in f"{public.called} {public}", "where nothing is hidden, it is told"
+
+
 def test_the_place_is_shown_as_a_small_diff(tmp_path):
     small = course(tmp_path, "{'ids': list(range(100)), 'n': 1}")
     wrong = FOLDED.format("{'n': 1, 'ids': [*range(60), 7, *range(61, 100)]}")
