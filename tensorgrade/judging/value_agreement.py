@@ -92,8 +92,11 @@ class ValueJudge:
         if isinstance(want, int) and isinstance(got, int):
             return want == got
         tolerance = self.tolerances.get("float64", Tolerance(0.0, 0.0))
-        room = tolerance.absolute + tolerance.relative * abs(want)
-        return want == got or isclose(want, got, rel_tol=0.0, abs_tol=room)
+        try:
+            room = tolerance.absolute + tolerance.relative * abs(want)
+            return want == got or isclose(want, got, rel_tol=0.0, abs_tol=room)
+        except OverflowError:  # a whole number beyond all floats
+            return False
 
     def of_tensors(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
         """Two tensors; or, unless types count, a number and a tensor that holds just one."""
@@ -102,8 +105,13 @@ class ValueJudge:
             if number is None:
                 return ValueGap("type", want, got, around)
             return None if self.close(*number) else ValueGap("value", want, got, around)
-        told = self.observed.tensors.get(got["tensor"])
-        gap = disagreement(told, self.expected.tensors[want["tensor"]], self.tolerances)
+        told, right = (
+            seen.tensors.get(tree["tensor"])
+            for seen, tree in ((self.observed, got), (self.expected, want))
+        )
+        if right is None:  # a reply that names no tensor of its own, held against another one
+            return ValueGap("type", want, got, around)
+        gap = disagreement(told, right, self.tolerances)
         return ValueGap("tensor", want, got, around, tensors=gap) if gap else None
 
     def number_in(self, want: Tree, got: Tree) -> tuple[float, float] | None:

@@ -49,7 +49,12 @@ RETURNED = {
     "floats": (
         "[0.1 + 0.2, float('inf'), 1]",
         ["[0.3, float('inf'), 1]", "(0.3, float('inf'), True)", "[torch.tensor(0.3), 1e999, 1.0]"],
-        {"[0.31, 1e999, 1]": "`result[0]` is 0.31", "[0.3, 1e999, float('nan')]": "is nan"},
+        {
+            "[0.31, 1e999, 1]": "`result[0]` is 0.31",
+            "[0.3, 1e999, float('nan')]": "is nan",
+            "[10**2000, 1e999, 1]": "is a number; 0.3",
+            "[0.3, 10**4000, 1]": "thousands of digits",
+        },
     ),
     "one float": (
         "float(x.double().norm())",

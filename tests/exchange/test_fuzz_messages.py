@@ -5,6 +5,7 @@ import json
 import struct
 from dataclasses import asdict
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -190,6 +191,15 @@ def test_any_tree(told, other):
         left, right = (Observation(values={"x": found.values[name]}) for name in "ab")
         gap = ValueJudge(left, right, {}).gap("x")
         assert gap is None or all(isinstance(text, str) for text in side_by_side(gap))
+
+
+@pytest.mark.parametrize("tree", [{"tensor": "nowhere"}, [{"tensor": "x"}, {"tensor": ""}]])
+def test_a_tensor_that_was_not_sent_agrees_with_nothing(tree):
+    """Not even with itself."""
+    values = {"result": {"type": "T", "json": tree}}
+    reply = pack({"id": "a", "values": values, "facts": {}, "error": None})
+    found = read_observation(reply, "a")
+    assert ValueJudge(found, found, {}).gap("result").how == "type"
 
 
 def test_a_tree_is_bounded_in_depth_parts_and_characters():
