@@ -356,6 +356,15 @@ def test_functions_and_methods_may_be_asked_to_refuse(tmp_path, wanted):
     assert small.diagnosis(always, refuses).problem == "it refuses everything"
 
 
+def test_weights_that_are_loaded_alone_are_no_result(tmp_path):
+    text = "class f(nn.Linear):\n    ### BEGIN SOLUTION\n    def forward(self, x):\n"
+    text += "        super().forward(x)\n    ### END SOLUTION\n"
+    cases = 'case("values/1", construct(in_features=2, out_features=1), load({"weight": '
+    cases += 'weights(1, 2), "bias": weights(1)}), call(x=normal(2)))'
+    with pytest.raises(CourseError, match="values/1: nothing comes back that could be judged"):
+        SmallCourse(tmp_path, text, cases)
+
+
 def test_a_case_that_should_be_refused_and_is_not_is_an_error_of_the_build(tmp_path):
     with pytest.raises(CourseError, match="values/1: the solution should refuse it, and does not"):
         course(tmp_path, "x", 'case("values/1", call(x=1), signature="error")')

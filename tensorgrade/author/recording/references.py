@@ -76,7 +76,8 @@ def unfit(case: Case, seen: Observation) -> str:
 def says_something(case: Case, seen: Observation) -> bool:
     """Whether a case comes to more than None."""
     told = any(value["type"] != "NoneType" for value in seen.values.values())
-    facts = any(facts.keys() - {"changed", "altered"} for facts in seen.facts.values())
+    asked = (facts for name, facts in seen.facts.items() if name != "load")
+    facts = any(facts.keys() - {"changed", "altered"} for facts in asked)
     return bool(seen.tensors) or told or facts or case.signature != "values"
 
 
