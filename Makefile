@@ -37,6 +37,7 @@ check: .venv/ready
 	@ruff check --quiet .
 	@mypy
 	@tensorgrade build --check
+	@cd courses/tokens && tensorgrade build --check
 
 .venv/ready: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv

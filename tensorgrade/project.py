@@ -46,10 +46,20 @@ class Project:
 
     @cached_property
     def mistakes(self) -> list:
-        """All known mistakes: those of several exercises first, then each exercise's own."""
+        """All known mistakes: those of several exercises first, then each exercise's own.
+
+        Raises CourseError where two have one name, by which all else speaks of them.
+        """
         shared = list(import_from(self.graders, "mistakes").MISTAKES)
         exercises = [(c.name, e.name) for c in self.course.chapters for e in c.exercises]
-        return shared + [one for names in exercises for one in self.own_mistakes(*names)]
+        found = shared + [one for names in exercises for one in self.own_mistakes(*names)]
+        names = [one.name for one in found]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise CourseError(
+                f"two mistakes are named {twice}; one that happens in several exercises stands in "
+                "graders/mistakes, once, and says where"
+            )
+        return found
 
     def own_mistakes(self, chapter: str, exercise: str) -> list:
         """The mistakes in an exercise's own file. Raises CourseError for one of another."""

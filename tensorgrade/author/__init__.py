@@ -3,7 +3,18 @@
 from .recording.casebook import case, shown
 from .recording.drawings import computed, normal, weights
 from .recording.mistakes import mistake, on
-from .recording.steps import call, construct, describe, duplicate, load, mode, part, restore
+from .recording.steps import (
+    call,
+    construct,
+    describe,
+    duplicate,
+    gradients,
+    load,
+    mode,
+    part,
+    read,
+    restore,
+)
 
 __all__ = [
     "call",
@@ -12,12 +23,14 @@ __all__ = [
     "construct",
     "describe",
     "duplicate",
+    "gradients",
     "load",
     "mistake",
     "mode",
     "normal",
     "on",
     "part",
+    "read",
     "restore",
     "shown",
     "weights",

@@ -20,6 +20,11 @@ from typing import TypedDict, Unpack
 import torch
 
 from ..course import CourseError
+from ..runner.values import Packer, Tree
+from .text import short
+from .values import kind, shown, sized, unjudged
+
+LONGEST_ARGUMENT = 60
 
 
 @dataclass(frozen=True)
@@ -136,17 +141,20 @@ class Recorder:
         result: str = "result",
         scattered: bool = False,
         constants: Sequence[str] = (),
+        printed: str = "",
+        afterwards: Sequence[str] = (),
         **arguments: object,
     ) -> None:
         """Call a function of the attempt.
 
         gradient: asks for gradients, one tensor for each result that is a part of a tuple.
         watch: counts operations. scattered: tensors do not lie contiguously in memory.
-        constants: arguments that need no gradient.
+        constants: arguments that need no gradient. printed: a name for what the call prints.
+        afterwards: arguments whose values after the call are kept, as `afterwards.` and the name.
         """
-        self.record_call(
-            {"name": name}, arguments, gradient, watch, seed, result, scattered, constants
-        )
+        more = {"scattered": scattered, "constants": constants, "printed": printed}
+        more |= {"afterwards": afterwards}
+        self.record_call({"name": name}, arguments, gradient, watch, seed, result, more)
 
     def record_call(
         self,
@@ -156,14 +164,15 @@ class Recorder:
         watch: bool,
         seed: int,
         result: str,
-        scattered: bool,
-        constants: Sequence[str],
+        more: dict,
     ) -> None:
-        """A call of what `target` says: a name, or an object and the path of a part of it."""
+        """A call of what `target` says: a name, or an object and the path of a part of it.
+
+        more: settings that stand in the step only where they say something.
+        """
         settings: dict = {**target, "gradient": self.gradient_keys(gradient, result)}
         settings |= {"watch": watch, "seed": self.seeds(seed)}
-        settings |= {"scattered": True} if scattered else {}
-        settings |= {"constants": list(constants)} if constants else {}
+        settings |= {k: list(v) if isinstance(v, tuple) else v for k, v in more.items() if v}
         self.step("call", arguments, **settings, handle=result)
 
     def gradient_keys(self, gradient: Gradient, result: str) -> list[str] | None:
@@ -179,13 +188,15 @@ class Recorder:
         spelled = {k: self.spell(f"{at}.{k}", v) for k, v in arguments.items()}
         self.steps.append({"verb": verb, "as": handle, "arguments": spelled, **settings})
 
-    def spell(self, key: str, value: object) -> object:
-        """How an argument is written in a step: tensors and objects by name."""
-        if isinstance(value, torch.Tensor):
-            return {"tensor": self.tensor(key, value)}
-        if isinstance(value, Part):
-            return {"result": value.result, "path": list(value.path)}
-        return {"object": value.handle} if isinstance(value, RecordedObject) else value
+    def spell(self, key: str, value: object) -> Tree:
+        """How an argument is written in a step: tensors and objects by name. Raises CourseError."""
+        tree = Packer(lambda place, held: {"tensor": self.tensor(place, held)}, handle_of).pack(
+            value, key
+        )
+        place, what = next(unjudged(tree, key.partition(".")[2]), ("", ""))
+        if what:
+            raise CourseError(f"{place} is {what}, which cannot be passed to learner code")
+        return tree
 
     def tensor(self, key: str, value: torch.Tensor) -> str:
         self.tensors[key] = value
@@ -201,6 +212,16 @@ class Part:
 
     result: str
     path: tuple[int, ...] = ()
+
+    @property
+    def handle(self) -> str:
+        """How it is called on the wire: `first.1` for the second part of `first`."""
+        return ".".join(map(str, (self.result, *self.path)))
+
+
+def handle_of(value: object) -> Tree | None:
+    """What stands for an object that an earlier step makes; None for any other value."""
+    return {"object": value.handle} if isinstance(value, (RecordedObject, Part)) else None
 
 
 class RecordedObject:
@@ -245,13 +266,25 @@ class RecordedObject:
         path: str = "",
         scattered: bool = False,
         constants: Sequence[str] = (),
+        printed: str = "",
+        afterwards: Sequence[str] = (),
         **arguments: object,
     ) -> None:
         """Call the object, or the part of it at a dotted `path`."""
         target = {"on": self.handle, "path": path}
-        self.recorder.record_call(
-            target, arguments, gradient, watch, seed, result, scattered, constants
-        )
+        more = {"scattered": scattered, "constants": constants, "printed": printed}
+        more |= {"afterwards": afterwards}
+        self.recorder.record_call(target, arguments, gradient, watch, seed, result, more)
+
+    def read(self, path: str, result: str = "") -> None:
+        """Keep what stands at a dotted path, under that name or another one."""
+        at = {"on": self.handle, "path": path, "as": result or path}
+        self.recorder.steps.append({"verb": "read", **at})
+
+    def gradients(self, result: str = "grad", path: str = "") -> None:
+        """Keep the gradients that the object's parameters hold by now, each by its name."""
+        at = {"on": self.handle, "path": path, "as": result}
+        self.recorder.steps.append({"verb": "gradients", **at})
 
 
 def record(
@@ -273,7 +306,10 @@ def record(
         return seed_for(seed, exercise, name, "seed", written)
 
     recorder = Recorder(own_seed if hidden else int)
-    write(recorder, Draw(seed_for(seed, exercise, name), dtype))
+    try:
+        write(recorder, Draw(seed_for(seed, exercise, name), dtype))
+    except CourseError as error:
+        raise CourseError(f"{exercise}, case {name}: {error}") from None
     return Case(exercise, name, tuple(recorder.steps), recorder.tensors, **settings)
 
 
@@ -290,31 +326,36 @@ def seed_for(master: int, *purpose: str | int) -> int:
     return int.from_bytes(digest, "big") >> 1
 
 
-def spoken(case: Case) -> str:
-    """What a case calls, in one line, with shapes.
+def spoken(case: Case, hidden: bool = True) -> str:
+    """What a case calls, in one line, with shapes. hidden: of texts and lists only their sizes.
 
     >>> spoken(record("mean", "a/1", lambda a, d: a.call("mean", x=d.normal(2, 3), dim=1), 1))
     'mean(x: 2×3, dim=1)'
     """
-    return ", then ".join(
-        sentence for step in case.steps if (sentence := spoken_step(case, step)) is not None
-    )
+    said = (spoken_step(case, step, hidden) for step in case.steps)
+    return ", then ".join(sentence for sentence in said if sentence is not None)
 
 
-def spoken_step(case: Case, step: dict) -> str | None:
+def spoken_step(case: Case, step: dict, hidden: bool) -> str | None:
     if step["verb"] == "mode":
         return ".train()" if step["training"] else ".eval()"
     if step["verb"] not in ("construct", "call"):
         return None
-    arguments = ", ".join(f"{k}{spoken_value(case, v)}" for k, v in step["arguments"].items())
+    passed = step["arguments"].items()
+    arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed)
     name = step.get("name") or ("." + step["path"] if step.get("path") else "its forward")
     return f"{name}({arguments})"
 
 
-def spoken_value(case: Case, value: object) -> str:
-    if isinstance(value, dict) and "tensor" in value:
+def spoken_value(case: Case, value: Tree, hidden: bool) -> str:
+    """What follows an argument's name: the shape of a tensor, a number, a text or a list."""
+    if kind(value) == "tensor":
         return ": " + spoken_shape(case.tensors[value["tensor"]].shape)
-    return "" if isinstance(value, dict) else f"={value}"
+    if kind(value) == "object":
+        return ""
+    if hidden and kind(value) not in ("none", "bool", "number"):
+        return f": {sized(value)}"
+    return f"={short(shown(value), LONGEST_ARGUMENT)}"
 
 
 def spoken_shape(shape: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ here, once; whoever reads an Observation finds the types it promises. That says 
 its truth.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
@@ -13,10 +14,12 @@ import torch
 
 from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
+from ..runner.values import MOST_TENSORS
 from .text import printable
+from .values import Reader, Tree
 
 REFUSALS = {"ValueError", "AssertionError"}
-MOST_TENSORS, MOST_ITEMS, DEEPEST = 200, 2000, 6
+MOST_ITEMS, DEEPEST = 2000, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
@@ -58,10 +61,9 @@ class CaughtError:
         """Whether the learner's own line says so; torch raises the same for its own reasons."""
         return self.type == "NotImplementedError" and "NotImplementedError" in self.source
 
-    @property
-    def is_refusal(self) -> bool:
-        """Whether construction failed in one of the two ways that are fine: ValueError, assert."""
-        return self.verb == "construct" and not REFUSALS.isdisjoint(self.kinds)
+    def is_refusal(self, verb: str, errors: Collection[str] = REFUSALS) -> bool:
+        """Whether what was asked was refused in a way that is fine; ValueError and assert are."""
+        return self.verb == verb and not set(errors).isdisjoint(self.kinds)
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Observation:
 
     tensors: results and gradients by name. values: results that are no tensors, with their type.
     facts: what was seen on the way (claims of the learner's process). error: what was raised.
+    claims: values as they came, for judging alone, where `values` is what may be said of them.
     """
 
     status: Outcome = Outcome.ANSWERED
@@ -102,6 +105,18 @@ class Observation:
     values: dict[str, dict] = field(default_factory=dict)
     facts: dict[str, dict] = field(default_factory=dict)
     error: CaughtError | None = None
+    claims: dict[str, dict] | None = field(default=None, repr=False)
+
+    def value(self, name: str) -> Tree:
+        """What came back under a name, as a tree to be judged; None where nothing did."""
+        told = self.values if self.claims is None else self.claims
+        if name in told:
+            return told[name]["json"]
+        if name in self.tensors:
+            return {"tensor": name}
+        parts = (other for other in (*self.tensors, *told) if other.startswith(f"{name}."))
+        numbers = sorted({int(n) for part in parts if (n := part[len(name) + 1 :]).isdecimal()})
+        return [self.value(f"{name}.{number}") for number in numbers] or None
 
     def fact(self, *path: str, default: Told) -> Told:
         """A fact by its path, or the default where it was not told or has another type."""
@@ -130,16 +145,30 @@ def read_observation(message: bytes, case_id: str) -> Observation:
         raise BadMessage("not a reply to this case")
     if len(tensors) > MOST_TENSORS or any(t.dtype not in DTYPES for t in tensors.values()):
         raise BadMessage("too many tensors, or of a kind that no exercise returns")
-    values, facts = objects_in(header["values"]), objects_in(header["facts"])
+    values, facts = read_values(header["values"]), objects_in(header["facts"])
     tensors = {printable(name): tensor for name, tensor in tensors.items()}
     return Observation(Outcome.ANSWERED, tensors, values, facts, read_error(header["error"]))
+
+
+def read_values(told: object) -> dict[str, dict]:
+    """Values that are no tensors, each a type and a tree. Raises BadMessage."""
+    if not isinstance(told, dict):
+        raise BadMessage("values must be an object")
+    return {
+        printable(name): {
+            "type": printable(str(value.get("type"))),
+            "json": Reader().read(value.get("json")),
+        }
+        for name, value in list(told.items())[:MOST_ITEMS]
+        if isinstance(value, dict)
+    }
 
 
 def objects_in(told: object) -> dict[str, dict]:
     """The objects of an object, tidied; anything else in it is dropped. Raises BadMessage."""
     clean = tidy(told, DEEPEST - 1)
     if not isinstance(clean, dict):
-        raise BadMessage("values and facts must be objects")
+        raise BadMessage("facts must be an object")
     return {name: value for name, value in clean.items() if isinstance(value, dict)}
 
 

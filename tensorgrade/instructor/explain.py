@@ -18,6 +18,7 @@ from ..judging.agreement import disagreement
 from ..judging.diagnosis import Kind, PublicDiagnosis
 from ..judging.remarks import remarks
 from ..judging.unanswered import raised
+from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..recognition.fingerprints import Near, nearly
 from ..sources.finding import find_handins
 from ..sources.handins import Handin
@@ -137,14 +138,25 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
                 PublicDiagnosis(
                     Kind(gap.kind),
                     name,
-                    spoken(case),
+                    spoken(case, hidden=False),
                     actual=actual,
                     expected=tensor,
                     differs=gap.differs,
                     remarks=remarks(case, actual, tensor, hidden=False),
                 )
             )
-    return wrong
+    judge = ValueJudge(expected, observed, explanation.part.attempt.tolerances)
+    gaps = {name: judge.gap(name) for name in expected.values if case.signature in COMPARED}
+    return wrong + [
+        PublicDiagnosis(
+            Kind.VALUES,
+            said_in_public(other, f"{name}{other.place}"),
+            spoken(case, hidden=False),
+            texts=side_by_side(other),
+        )
+        for name, other in gaps.items()
+        if other
+    ]
 
 
 def is_compared(seen: Seen) -> bool:

@@ -5,15 +5,19 @@ def test_values(attempt):
     attempt.normalise.agrees("values")
 """
 
+from collections.abc import Collection
+from itertools import filterfalse
 from typing import NoReturn
 
 import torch
 
 from ..exchange.cases import Case, spoken, spoken_shape
-from ..exchange.observation import Observation, Outcome
+from ..exchange.observation import REFUSALS, Observation, Outcome
 from ..exchange.references import Seen
+from ..exchange.values import kind, plain
+from ..exchange.values import shown as value_shown
 from ..recognition import dropout
-from ..recognition.imprints import echoed
+from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from .agreement import disagreement, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
@@ -21,6 +25,15 @@ from .judged import JudgedAttempt
 from .remarks import remarks
 from .sayable import spoken_size
 from .unanswered import lost_weights, strings, why_it_ended, why_it_raised
+from .value_agreement import (
+    ValueJudge,
+    hands_back,
+    known_keys,
+    known_sizes,
+    said_in_public,
+    said_in_secret,
+    side_by_side,
+)
 
 
 class Checks:
@@ -52,30 +65,66 @@ class Checks:
         if observed.status != Outcome.ANSWERED:
             raise Wrong(why_it_ended(self.attempt, case, observed.status))
 
-    def agrees(self, group: str, only: str = "") -> None:
+    def agrees(self, group: str, only: str = "", strict: bool = False) -> None:
         """Every result of every case in the group agrees with the reference.
 
-        only: judge results whose name starts so (`gradient` for gradients alone).
+        only: judge results whose name starts so (`gradient` for gradients alone). strict: types
+        count, so that a tuple is no list and an OrderedDict no dict.
         """
         for case, expected, observed in self.answered(group):
             for name in sorted(expected.tensors):
-                if name.startswith(only):
+                if name.startswith(only) and not is_within(name):
                     self.compare(case, name, expected.tensors[name], observed)
-            for name, value in expected.values.items():
-                if observed.values.get(name) != value:
-                    self.wrong("values", f"the result is {shown(observed, name)}", case=case)
+            for name in expected.values:
+                if name.startswith(only):
+                    self.compare_value(case, name, expected, observed, strict)
+            if strict:
+                self.has_types(case, expected, observed)
         if not only:
             self.gives_no_more(group)
 
     def gives_no_more(self, group: str) -> None:
         """No more results come back than the reference gives: unpacking them would fail."""
         for case, expected, observed in self.answered(group):
+            if "result" in expected.values:
+                continue  # one value, which is compared as a whole
             most, got = (
                 sum(name.startswith("result.") for name in (*seen.tensors, *seen.values))
                 for seen in (expected, observed)
             )
             if got > most:
                 self.wrong("values", f"{got} results come back; {most} are asked for", case=case)
+
+    def compare_value(
+        self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
+    ) -> None:
+        """A value that is no tensor against the reference. Raises Wrong where they disagree."""
+        gap = ValueJudge(expected, observed, self.attempt.tolerances, strict).gap(name)
+        if gap is None:
+            return
+        if not gap.steps and observed.value(name) is None:
+            problem = f"{spoken_result(name)} is {shown(observed, name)}"
+            self.wrong("values", problem, case=case, texts=side_by_side(gap))
+        if gap.tensors:
+            self.compare(
+                case, gap.expected["tensor"], expected.tensors[gap.expected["tensor"]], observed
+            )
+        told = known_keys(observed.values.get(name, {}).get("json"))
+        hidden = self.attempt.references.hidden
+        place = gap.public_place(told) if hidden else gap.place
+        what = f"`{name}{place}`" if place else spoken_result(name)
+        problem = (
+            said_in_secret(gap, what, known_sizes(case)) if hidden else said_in_public(gap, what)
+        )
+        self.wrong("values", problem, case=case, texts=side_by_side(gap))
+
+    def has_types(self, case: Case, expected: Observation, observed: Observation) -> None:
+        """Tensors come in a list where a list is asked for, in a tuple where that is."""
+        for name, facts in expected.facts.items():
+            got = observed.facts.get(name, {}).get("type")
+            if f"{name}.0" in expected.tensors and got != facts.get("type"):
+                problem = f"{spoken_result(name)} is a {got}; a {facts['type']} is asked for"
+                self.wrong("values", problem, case=case)
 
     def compare(self, case: Case, name: str, expected: torch.Tensor, observed: Observation) -> None:
         """One result against the reference. Raises Wrong where they disagree."""
@@ -96,8 +145,11 @@ class Checks:
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
         )
 
-    def keeps_inputs(self, *groups: str) -> None:
-        """No call of these groups changed a tensor that it was given, and each gave a result."""
+    def keeps_inputs(self, *groups: str, objects: bool = False) -> None:
+        """No call of these groups changed what it was given, at any depth, and each gave a result.
+
+        objects: nor the object that was called, nor one that was passed in.
+        """
         for case, expected, observed in (
             entry for group in groups for entry in self.answered(group)
         ):
@@ -105,16 +157,26 @@ class Checks:
             for name in observed.facts:
                 if changed := strings(observed.fact(name, "changed", default=[])):
                     self.wrong("fact", CHANGED.format(changed[0]), case=case)
+                altered = strings(observed.fact(name, "altered", default=[]))
+                if objects and altered:
+                    self.wrong("fact", ALTERED.format(altered[0]), case=case)
 
     def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Doing nothing changes no input either, and earns nothing. Raises Wrong."""
         for name in expected.tensors:
-            if name.startswith("gradient."):
+            if name.startswith("gradient.") or is_within(name):
                 continue
             result = self.result(case, name, expected, observed)
             if echoed(case, result) and not echoed(case, expected.tensors[name]):
                 said = f"{spoken_result(name)} is what was passed in"
                 self.wrong("values", said, case=case, actual=result)
+        judge = ValueJudge(expected, observed, self.attempt.tolerances)
+        for name in expected.values:
+            want, got = expected.value(name), observed.value(name)
+            if not judge.same_type(want, got):
+                self.compare_value(case, name, expected, observed, strict=False)
+            if hands_back(case, got) and not hands_back(case, want):
+                self.wrong("values", f"{spoken_result(name)} is what was passed in", case=case)
 
     def gives_the_same(self, group: str) -> None:
         """In every case of the group the results that have names of their own equal `result`.
@@ -124,13 +186,19 @@ class Checks:
         """
         for case, expected, observed in self.answered(group):
             self.something_came_back(case, expected, observed)
-            for name in expected.tensors:
+            for name in filterfalse(is_within, expected.tensors):
                 other = self.result(case, name, expected, observed)
                 partner = ".".join(["result", *name.split(".")[1:]])
                 first = self.result(case, partner, expected, observed)
                 if gap := disagreement(other, first, self.attempt.tolerances):
                     said = f"{spoken_result(name)} is not what it was before, nothing else changed"
                     self.wrong(gap.kind, said, case=case, actual=other)
+            judge = ValueJudge(observed, observed, self.attempt.tolerances)
+            for name in expected.values:
+                pair = observed.value("result"), observed.value(name)
+                if judge.between(*pair, pair):
+                    said = f"{spoken_result(name)} is not what it was before, nothing else changed"
+                    self.wrong("values", said, case=case)
 
     def starts_alive(self, group: str, module: str = "module") -> None:
         """New weights are numbers that differ from one another. Biases may start at zero."""
@@ -144,12 +212,14 @@ class Checks:
                     self.wrong("values", f"{said}, so it cannot learn", case=case)
 
     def keeps_dtype(self, group: str) -> None:
-        """Results have the dtype of the reference."""
+        """Results, and all parts of them, have the dtype of the reference."""
         for case, expected, observed in self.answered(group):
-            want = expected.tensors["result"].dtype
-            got = self.result(case, "result", expected, observed).dtype
-            if got != want:
-                self.wrong("fact", f"the result is {got}; {want} is asked for", case=case)
+            for name in results_in(expected):
+                want = expected.tensors[name].dtype
+                got = self.result(case, name, expected, observed).dtype
+                if got != want:
+                    said = f"{spoken_result(name)} is {got}; {want} is asked for"
+                    self.wrong("fact", said, case=case)
 
     def avoids(self, group: str, calls: set[str], problem: str) -> None:
         """None of these calls was made in a watched call."""
@@ -196,24 +266,27 @@ class Checks:
                 problem = f"the buffer `{name}` has shape {got}; {want} is asked for"
                 self.wrong("fact", problem, case=case)
 
-    def refuses(self, group: str, problem: str) -> None:
-        """Construction fails with a message of the learner's own (ValueError or AssertionError).
+    def refuses(self, group: str, problem: str, errors: Collection[str] = REFUSALS) -> None:
+        """What the solution refuses is refused there: an object not made, a call not answered.
 
-        What can never be made at all refuses everything, and earns nothing for it.
+        errors: the kinds that are fine. What refuses everything earns nothing for it.
         """
-        for case, _, observed in self.group(group):
+        for case, expected, observed in self.group(group):
             self.came_back(case, observed)
-            error = observed.error
+            error, verb = observed.error, expected.error.verb if expected.error else "construct"
             if error and (error.missing or (error.is_unwritten and not error.text)):
                 raise Wrong(why_it_raised(self.attempt, self.name, case, error))
-            if error and error.verb == "construct" and not error.is_refusal:
-                self.wrong("fact", REFUSED_OTHERWISE.format(error.type), case=case)
-            if error is None or not error.is_refusal:
+            if error and error.verb == verb and not error.is_refusal(verb, errors):
+                self.wrong("fact", refused_otherwise(error.type, errors), case=case)
+            if error is None or error.verb != verb:
                 self.wrong("fact", problem, case=case)
-        asked = {case.name for case, _, _ in self.group(group)}
-        others = [seen for seen in self.seen if seen.case.name not in asked]
+        others = [
+            seen for seen in self.seen if not (seen.case.group == group or seen.expected.error)
+        ]
         if others and all(is_refused(seen.observed) for seen in others):
             self.wrong("fact", "it cannot be made at all", case=others[0].case)
+        if others and all(seen.observed.error for seen in others):
+            self.wrong("fact", "it refuses everything", case=others[0].case)
 
     def drops_entries(self, group: str, twice: bool = False) -> None:
         """The runs `dropped` and `again` came out of `plain` by inverted dropout of single entries.
@@ -278,25 +351,29 @@ class Checks:
     def agrees_on_keys(self, group: str, *keys: str) -> None:
         """The dicts returned have these keys with the reference's values (tuples or lists)."""
         for case, expected, observed in self.answered(group):
-            got = observed.values.get("result", {}).get("json")
-            if not isinstance(got, dict):
+            got, want = (plain(seen.value("result")) for seen in (observed, expected))
+            if not isinstance(got, dict) or not isinstance(want, dict):
                 problem = f"the result is {shown(observed, 'result')}; a dict is asked for"
                 self.wrong("values", problem, case=case)
+            said = plain(observed.values["result"]["json"])
+            told = said if isinstance(said, dict) else {}
             for key in keys:
-                if got.get(key) != expected.values["result"]["json"][key]:
-                    self.wrong("values", f"`{key}` is {got.get(key, 'missing')}", case=case)
+                if got.get(key) != want[key]:
+                    value = told.get(key, "…") if key in got else "missing"
+                    self.wrong("values", f"`{key}` is {value}", case=case)
                 if not all(type(size) is int for size in got[key]):
-                    problem = f"`{key}` is {got[key]}; sizes are whole numbers"
+                    problem = f"`{key}` is {told.get(key, '…')}; sizes are whole numbers"
                     self.wrong("values", problem, case=case)
 
     def keeps_order(self, group: str) -> None:
         """The dicts returned have the reference's keys in its order."""
         for case, expected, observed in self.answered(group):
-            got = observed.values.get("result", {}).get("json")
-            want = list(expected.values["result"]["json"])
-            if not isinstance(got, dict) or list(got) != want:
-                keys = ", ".join(got) if isinstance(got, dict) else "missing"
-                problem = f"the keys are {keys}; asked for are {', '.join(want)}"
+            got, want = (plain(seen.value("result")) for seen in (observed, expected))
+            if not isinstance(got, dict) or not isinstance(want, dict) or list(got) != list(want):
+                told = plain(observed.values.get("result", {}).get("json"))
+                problem = keys_differ(
+                    names_of(told), names_of(want), self.attempt.references.hidden
+                )
                 self.wrong("fact", problem, case=case)
 
     def result(
@@ -321,19 +398,31 @@ class Checks:
         expected: torch.Tensor | None = None,
         differs: torch.Tensor | None = None,
         remarks: tuple[str, ...] = (),
+        texts: tuple[str, str] | None = None,
     ) -> NoReturn:
         """Raise Wrong, with the expected values only where the case is public."""
-        told = Diagnosis(
-            Kind(kind), problem, spoken(case), where, case.name, actual, remarks=remarks
-        )
-        if self.attempt.references.hidden:
+        hidden = self.attempt.references.hidden
+        called = spoken(case, hidden)
+        told = Diagnosis(Kind(kind), problem, called, where, case.name, actual, remarks=remarks)
+        if hidden:
             raise Wrong(told)
-        raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs))
+        raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
 
 
 def is_refused(observed: Observation) -> bool:
     """Whether a case ended where an object was to be made."""
     return observed.error is not None and observed.error.verb == "construct"
+
+
+def is_within(name: str) -> bool:
+    """Whether a tensor lies within a value of another type, and is judged with that."""
+    return "[" in name
+
+
+def refused_otherwise(given: str, errors: Collection[str]) -> str:
+    """That something was refused with an error of another kind."""
+    asked = "a ValueError, or an assert," if set(errors) == REFUSALS else " or ".join(errors)
+    return f"it is refused with {given}; {asked} is asked for"
 
 
 NOT_THERE = "without dropout most of the entries are missing that could be dropped"
@@ -345,7 +434,7 @@ COUNTED = (
     "always the same number of entries is dropped; by chance it is sometimes more, sometimes less"
 )
 CHANGED = "it changes its input `{}` in place; whoever called it still needs it"
-REFUSED_OTHERWISE = "it is refused with {}; a ValueError, or an assert, is asked for"
+ALTERED = "a call changes `{}` itself; afterwards it should hold what it held before"
 REPEATED = {
     "calls": "every call drops the same entries, whatever the seed; each call should draw anew",
     "slices": "the same places are dropped in every row or every slice; "
@@ -416,15 +505,30 @@ def shown(observed: Observation, name: str) -> str:
     value = observed.values.get(name) or observed.values.get(name.split(".")[0])
     if value is None:
         return "missing"
+    told = value.get("json")
     if value.get("type") == "NoneType":
-        return "None: is there a `return`?"
-    if isinstance(value.get("json"), dict):
-        return f"a dict with the keys {', '.join(value['json'])[:200]}"
+        called = "changed" in observed.facts.get(name.split(".")[0], {})
+        return "None: is there a `return`?" if called else "None"
+    if kind(told) == "dict":
+        return f"a dict with the keys {', '.join(names_of(plain(told)))[:200]}"
     if str(value.get("type")).endswith(" tensor"):  # one that cannot be stored as plain numbers
         return f"a {value.get('type')}"
-    if value.get("json") is None:
+    if kind(told) in ("none", "unjudged"):
         return f"an object of type {value.get('type')}"
-    return f"{str(value['json'])[:200]} ({value.get('type')})"
+    return f"{value_shown(told)[:200]} ({value.get('type')})"
+
+
+def keys_differ(told: list[str], want: list[str], hidden: bool) -> str:
+    """A sentence about a dict's keys. On a hidden case a right key may be a part of the answer."""
+    asked = f"asked for are {', '.join(want)}"
+    if hidden and not set(want) <= set(told):
+        asked = "these, or their order, are not right"
+    return f"the keys are {', '.join(told) or 'missing'}; {asked}"
+
+
+def names_of(value: object) -> list[str]:
+    """The keys of a dict; of anything else none."""
+    return list(value) if isinstance(value, dict) else []
 
 
 def asked_for(observed: Observation, name: str) -> str:

@@ -60,10 +60,14 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class PublicDiagnosis(Diagnosis):
-    """A diagnosis on a public case: the expected values may be shown beside the learner's."""
+    """A diagnosis on a public case: the expected values may be shown beside the learner's.
+
+    texts: the same for values that are no tensors: of both, what stands where they differ first.
+    """
 
     expected: torch.Tensor | None = None
     differs: torch.Tensor | None = None
+    texts: tuple[str, str] | None = None
 
 
 class Wrong(AssertionError):

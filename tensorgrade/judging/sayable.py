@@ -19,6 +19,7 @@ from torch import nn
 
 from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Observation
+from ..exchange.values import plain, size_of, spelled
 
 LONGEST_NAME, MOST_SIZES, MOST_NAMES = 40, 6, 3
 LARGEST_WRITTEN = 9999  # of the numbers that stand in the handed-in text
@@ -32,7 +33,7 @@ KNOWN |= set(
     """NoneType ndarray generator method function builtin_function_or_method module linear modules
     numpy c10 weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
     __init__ __call__ forward _call_impl _wrapped_call_impl __main__ <lambda> <locals> return_types
-    parameters buffers attributes changed missing misshapen unexpected type operations load
+    parameters buffers attributes changed altered missing misshapen unexpected type operations load
     out_features in_features num_features dim0 dim1""".split()
 )
 
@@ -243,9 +244,10 @@ class Sayable:
     @cached_property
     def names(self) -> set[str]:
         """The names that the case itself is made of."""
-        told = [name for step in self.case.steps for name in names_in(step)]
-        told += [*self.expected.tensors, *names_in(self.expected.facts)]
-        told += names_in(self.expected.values)
+        # Not what is passed in, nor what should come back: a text there is hidden.
+        told = [name for step in self.case.steps for name in names_in(step | {"arguments": {}})]
+        told += [name for step in self.case.steps for name in step.get("arguments", {})]
+        told += [*self.expected.tensors, *names_in(self.expected.facts), *self.expected.values]
         return {part for name in told for part in name.split(".")}
 
     @cached_property
@@ -253,7 +255,9 @@ class Sayable:
         """Sizes of the case, and what two of them make together."""
         tensors = (*self.case.tensors.values(), *self.expected.tensors.values())
         # Not the whole steps: they hold seeds too.
-        told = [step.get("arguments") for step in self.case.steps]
+        passed = [v for step in self.case.steps for v in step.get("arguments", {}).values()]
+        told = [value for value in passed if not isinstance(value, (list, dict))]
+        told += [size for value in passed if (size := size_of(value)) is not None]
         own = {size for tensor in tensors for size in (*tensor.shape, tensor.numel())}
         own |= {n for part in (*told, self.expected.facts) for n in numbers_in(part)}
         pairs = product(own, {*own, 1})  # one off is what people are most often
@@ -317,14 +321,16 @@ class Sayable:
             values={name: self.value(name, value) for name, value in observed.values.items()},
             facts={self.name(name): self.fact(name, fact) for name, fact in observed.facts.items()},
             error=observed.error and self.error(observed.error),
+            claims=observed.values,
         )
 
     def value(self, name: str, value: dict) -> dict:
         """A result that is no tensor: its type, and as much of it as may be said."""
         kind = str(value.get("type"))
         kind = kind if kind in SPECIAL else self.name(kind)
-        plain = self.told(value.get("json"), self.expected.values.get(name, {}).get("json"))
-        return {"type": kind, "json": None if plain is UNSAID else plain}
+        want = self.expected.values.get(name, {}).get("json")
+        told = self.told(plain(value["json"]), plain(want))
+        return {"type": kind, "json": None if told is UNSAID else spelled(told)}
 
     def fact(self, name: str, fact: dict) -> dict:
         """A fact; what only counts, and is never said, stays."""

@@ -27,7 +27,7 @@ Place = Callable[[int], str]  # what a line of the learner's file is called
 
 def why_it_ended(attempt: JudgedAttempt, case: Case, status: Outcome) -> Diagnosis:
     """The diagnosis for a case that no answer came back for."""
-    called = spoken(case)
+    called = spoken(case, attempt.references.hidden)
     if status in ENDS:
         return Diagnosis(Kind(status), ENDS[status], called, case=case.name)
     return Diagnosis(Kind.ERROR, attempt.loaded.reason, called, case=case.name)
@@ -39,7 +39,7 @@ def why_it_raised(
     """The diagnosis for a case that was answered with an error."""
     if error.missing:
         return missing(attempt, error.missing, case)
-    called = spoken(case)
+    called = spoken(case, attempt.references.hidden)
     if error.is_unwritten:
         problem = to_do(exercise, error)
         return Diagnosis(Kind.TO_DO, problem, called, case=case.name, error=error)
@@ -75,7 +75,7 @@ def to_do(name: str, error: CaughtError) -> str:
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
     """The file does not define the name: say what it does define, or why it could not."""
-    called = spoken(case)
+    called = spoken(case, attempt.references.hidden)
     if error := attempt.loaded.failure_of(name):
         problem = f"`{name}` could not be loaded: {raised(error, attempt.place)}"
         return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)

@@ -5,12 +5,16 @@ what right answers may do differently.
 """
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import torch
 
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
+from ..exchange.values import kind, plain
 from .operations import grows
+
+LONGEST_WORDS = 300
 
 
 @dataclass(frozen=True)
@@ -32,18 +36,45 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
     """Every result: names, shapes, and two fixed weighted sums; and which inputs changed."""
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
-    words += [f"{name}={plain_value(seen.values[name])}" for name in sorted(seen.values)]
+    floats: list[float] = []
+    words += [f"{n}={brief(plain_value(seen.values[n], floats))}" for n in sorted(seen.values)]
     words += changed_inputs(seen)
     tensors = [seen.tensors[name] for name in names]
+    tensors += [torch.tensor(floats, dtype=torch.float64)] if floats else []
     words += ["nan"] * any(t.isnan().any() for t in tensors if t.is_floating_point())
     return Imprint("; ".join(words), (weighted(tensors, 1.0), weighted(tensors, 2.7)))
 
 
-def plain_value(value: dict) -> object:
-    """A number, text, list or dict as it is; whether anything else is there at all."""
-    if value.get("json") is not None:
-        return value["json"]
-    return "nothing" if value.get("type") == "NoneType" else "an object"
+def plain_value(value: dict, floats: list[float]) -> object:
+    """A value whatever the types of its containers; whether anything else is there at all.
+
+    floats: is given the numbers with a fraction, which need be close only; each leaves a ~.
+    """
+    if value["json"] is None:
+        return "nothing" if value["type"] == "NoneType" else "an object"
+    if kind(value["json"]) == "unjudged":
+        return "an object"
+    return without_floats(plain(value["json"]), floats)
+
+
+def without_floats(value: object, floats: list[float]) -> object:
+    """A plain value with its floats taken out."""
+    if isinstance(value, float):
+        floats.append(value)
+        return "~"
+    if isinstance(value, list):
+        return [without_floats(part, floats) for part in value]
+    if isinstance(value, dict):
+        return {key: without_floats(part, floats) for key, part in value.items()}
+    return value
+
+
+def brief(value: object) -> str:
+    """A value as text; a long one as a digest of that, which tells as much."""
+    text = str(value)
+    return (
+        text if len(text) <= LONGEST_WORDS else blake2b(text.encode(), digest_size=12).hexdigest()
+    )
 
 
 def changed_inputs(seen: Observation) -> list[str]:
@@ -102,6 +133,13 @@ def of_use(seen: Observation, names: set[str]) -> Imprint:
 
 
 def of_dtype(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """The dtype of the result."""
-    result = seen.tensors.get("result")
-    return Imprint("none" if result is None else str(result.dtype))
+    """The dtype of the result, or of each of its parts."""
+    results = [seen.tensors.get(name) for name in results_in(expected)]
+    return Imprint(", ".join("none" if part is None else str(part.dtype) for part in results))
+
+
+def results_in(expected: Observation) -> list[str]:
+    """`result`, or the names of its parts."""
+    if "result" in expected.tensors:
+        return ["result"]
+    return sorted(name for name in expected.tensors if name.startswith(("result.", "result[")))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from ..course import CourseError
 from ..exchange.cases import Case
-from ..exchange.observation import Observation, Outcome
+from ..exchange.observation import REFUSALS, CaughtError, Observation, Outcome
 from .dropout import of_dropout
 from .imprints import Imprint, of_dtype, of_growth, of_structure, of_values
 
@@ -34,12 +34,19 @@ def imprint(
     """
     if seen.status != Outcome.ANSWERED:
         return Imprint(seen.status)
-    if case.signature == "error" and seen.error and seen.error.is_refusal:
+    if case.signature == "error" and seen.error and refuses(seen.error, expected.error):
         return Imprint("refused")
     if seen.error and case.signature != "ignored":
         error = seen.error
         return Imprint(f"{error.verb} {error.type}: {without_numbers(error.text)}")
     return signature_of(case, own)(case, expected, seen)
+
+
+def refuses(error: CaughtError, expected: CaughtError | None) -> bool:
+    """Whether an error is a refusal, of a kind that is always fine or of the solution's own."""
+    if expected is None:
+        return error.is_refusal("construct")
+    return error.is_refusal(expected.verb, {*REFUSALS, expected.type})
 
 
 def signature_of(case: Case, own: dict[str, Signature]) -> Signature:

@@ -1,4 +1,4 @@
-"""The verbs of the wire: construct, duplicate, load, restore, mode, call, describe.
+"""What may be asked: construct, duplicate, load, restore, mode, call, read, gradients, describe.
 
 A case is a list of steps. Each step is one verb on an object that stays on this side and is
 known outside by a handle. What a step returns is collected under the names the step asks for.
@@ -6,9 +6,11 @@ known outside by a handle. What a step returns is collected under the names the 
 
 import copy
 import inspect
+import io
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from numbers import Integral
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import fields, is_dataclass
+from itertools import islice
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -17,6 +19,7 @@ from torch import nn
 
 from .errors import OutOfTime, describe_error
 from .torch_state import standard_torch
+from .values import MOST_PARTS, MOST_TENSORS, MOST_TEXT, Packer, Tree, unpack
 from .watching import OperationCounter, ShapeTrace, describe_module
 
 # A header as JSON, and tensors by name.
@@ -109,19 +112,33 @@ class CaseRunner:
             for name, value in target.named_parameters():
                 self.keep(f"{step['as']}.{name}", value)
 
+    def do_read(self, step: dict) -> None:
+        """Keep what an object, or a part of it at a dotted path, holds."""
+        self.keep(step["as"], self.target(step))
+
+    def do_gradients(self, step: dict) -> None:
+        """Keep the gradients that the parameters of an object hold by now, or None."""
+        for name, parameter in self.target(step).named_parameters():
+            self.keep(f"{step['as']}.{name}", parameter.grad)
+
     def do_call(self, step: dict) -> None:
         """Call a function or module; keep what it returns, gradients and changed inputs."""
         seed_everything(step.get("seed", 0), self.device)
         arguments, leaves = self.fresh_arguments(step)
-        before = {k: v.detach().clone() for k, v in arguments.items() if is_tensor(v)}
+        held = self.held_by(step)
+        before = {name: Snapshot(value) for name, value in (arguments | held).items()}
         watcher = OperationCounter() if step.get("watch") else None
         facts = self.header["facts"].setdefault(step["as"], {})
-        with watcher or nullcontext(), self.trace(step, facts):
+        with watcher or nullcontext(), self.trace(step, facts), self.printed(step):
             returned = call(self.target(step), arguments)
         name = step["as"]
         self.returned[name] = returned
         self.keep(name, returned)
-        facts["changed"] = [k for k, v in before.items() if changed(v, arguments[k])]
+        for argument in step.get("afterwards", ()):
+            self.keep(f"afterwards.{argument}", arguments[argument])
+        facts["changed"] = [k for k in arguments if k not in held and before[k].changed()]
+        if altered := [k for k in held if before[k].changed()]:
+            facts["altered"] = altered
         if watcher:
             facts["operations"] = dict(watcher.counts)
             facts["largest"] = watcher.largest
@@ -139,9 +156,26 @@ class CaseRunner:
         with tracer:
             yield
 
+    @contextmanager
+    def printed(self, step: dict) -> Iterator[None]:
+        """Keep what a call prints, where the step names it; ends of lines without their blanks."""
+        if not step.get("printed"):
+            yield
+            return
+        with redirect_stdout(io.StringIO()) as said:
+            yield
+        lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
+        self.keep(step["printed"], "\n".join(line.rstrip() for line in lines).strip("\n"))
+
+    def held_by(self, step: dict) -> dict[str, Any]:
+        """The objects that live on between calls: the one that is called, and those passed in."""
+        names = {k: v["object"] for k, v in step["arguments"].items() if is_handle(v)}
+        names |= {"self": step["on"]} if "on" in step else {}
+        return {name: self.held_under(handle) for name, handle in names.items()}
+
     def keep_gradients(self, step: dict, returned: object, leaves: dict) -> None:
         """Gradients of all results together with respect to inputs and parameters, by name."""
-        outputs = returned if isinstance(returned, (tuple, list)) else [returned]
+        outputs = parts_of(returned)
         if "on" in step:
             leaves |= dict(self.objects[step["on"]].named_parameters())
         wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
@@ -160,16 +194,30 @@ class CaseRunner:
                 self.keep(f"gradient.{name}", gradient)
 
     def keep(self, name: str, value: object) -> None:
-        """Keep a tensor, the parts of a tuple, or a JSON value under a name."""
+        """Keep a tensor, the parts of a list or tuple of tensors, or any other value by a name."""
+        kind = type(value).__name__
+        if isinstance(value, Iterator):
+            value = list(islice(value, MOST_PARTS + 1))
         if is_tensor(value) and (special := special_kind(value)):
             self.header["values"][name] = {"type": f"{special} tensor", "json": None}
-        elif is_tensor(value):
+        elif is_tensor(value) and len(self.results) < MOST_TENSORS:
             self.results[name] = value.detach().clone()
-        elif isinstance(value, (tuple, list)) and any(is_tensor(part) for part in value):
+        elif is_list(value) and any(map(is_tensor, value)) and len(value) <= MOST_TENSORS:
+            self.header["facts"].setdefault(name, {})["type"] = kind
             for index, part in enumerate(value):
                 self.keep(f"{name}.{index}", part)
         else:
-            self.header["values"][name] = {"type": type(value).__name__, "json": jsonable(value)}
+            told = Packer(self.keep_part).pack(value, name)
+            self.header["values"][name] = {"type": kind, "json": told}
+
+    def keep_part(self, place: str, tensor: torch.Tensor) -> Tree:
+        """Keep a tensor that lies within another value; what stands for it there."""
+        if special := special_kind(tensor):
+            return {"unjudged": f"a {special} tensor"}
+        if len(self.results) >= MOST_TENSORS:
+            return {"unjudged": f"more than {MOST_TENSORS} tensors"}
+        self.results[place] = tensor.detach().clone()
+        return {"tensor": place}
 
     def find(self, name: str, given: bool = False) -> Any:
         """A name of the learner's file, or of the stand-ins."""
@@ -191,17 +239,23 @@ class CaseRunner:
         """A step's arguments with tensors and objects put in for their names."""
         return {name: self.resolve(value) for name, value in step["arguments"].items()}
 
-    def resolve(self, value: Any) -> Any:
-        if isinstance(value, dict) and "tensor" in value:
-            return self.tensors[value["tensor"]].clone().to(self.device)
-        if isinstance(value, dict) and "object" in value:
-            return self.objects[value["object"]]
-        if isinstance(value, dict) and "result" in value:
-            found = self.returned[value["result"]]
-            for part in value["path"]:
-                found = found[part]
-            return found
-        return value
+    def resolve(self, value: Tree) -> Any:
+        """An argument as the learner gets it: fresh, so that nobody can spoil it for others."""
+        return unpack(
+            value,
+            lambda key: self.tensors[key].clone().to(self.device),
+            self.held_under,
+        )
+
+    def held_under(self, handle: str) -> Any:
+        """An object by its handle; or what an earlier call gave, `first`, or a part, `first.1`."""
+        if handle in self.objects:
+            return self.objects[handle]
+        name, *path = handle.split(".")
+        found = self.returned[name]
+        for place in path:
+            found = found[int(place)]
+        return found
 
     def fresh_arguments(self, step: dict) -> tuple[dict, dict]:
         """Arguments, and the leaves whose gradients are asked for.
@@ -316,22 +370,68 @@ def special_kind(tensor: torch.Tensor) -> str:
     return next((kind for kind, applies in kinds.items() if applies), "")
 
 
-def changed(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Whether a tensor is no longer what it was, bit by bit in effect."""
-    return before.shape != after.shape or not torch.equal(before, after.detach())
+class Snapshot:
+    """What a value holds now: all of a container, the state and the attributes of an object."""
+
+    def __init__(self, value: Any):
+        self.value, self.before = value, state_of(value)
+
+    def changed(self) -> bool:
+        """Whether it holds something else by now, bit by bit in effect."""
+        (was, tensors), (now, others) = self.before, state_of(self.value)
+        return (
+            was != now
+            or tensors.keys() != others.keys()
+            or not all(same(tensor, others[place]) for place, tensor in tensors.items())
+        )
 
 
-def jsonable(value: Any, depth: int = 3) -> Any:
-    """Numbers, strings, lists and dicts as they are (tuples as lists); anything else as None."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, Integral):  # NumPy's whole numbers too
-        return int(value)
-    if depth and isinstance(value, (list, tuple)):
-        return [jsonable(part, depth - 1) for part in value]
-    if depth and isinstance(value, dict):
-        return {str(key): jsonable(part, depth - 1) for key, part in value.items()}
-    return None
+def same(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Whether two tensors agree in dtype, shape and every entry."""
+    return before.dtype == after.dtype and torch.equal(before, after)
+
+
+def state_of(value: Any) -> tuple[str, dict[str, torch.Tensor]]:
+    """A value as text, and copies of the tensors in it. Of what cannot be packed, which it is."""
+    tensors: dict[str, torch.Tensor] = {}
+
+    def copied(place: str, tensor: torch.Tensor) -> Tree:
+        if not special_kind(tensor):
+            tensors[place] = tensor.detach().clone()
+        return {"tensor": place}
+
+    held = attributes_of(value) if hasattr(value, "__dict__") and not is_tensor(value) else value
+    return repr(Packer(copied).pack(held, "")), tensors
+
+
+def attributes_of(owner: Any) -> dict[str, Any]:
+    """What an object holds by name: of a module its tensors, and its submodules' attributes too."""
+    if not isinstance(owner, nn.Module):
+        return vars(owner)
+    held: dict[str, Any] = {**dict(owner.named_parameters()), **dict(owner.named_buffers())}
+    for prefix, module in owner.named_modules():
+        own = {k: v for k, v in vars(module).items() if not k.startswith("_")}
+        held |= {f"{prefix}.{name}": part for name, part in own.items()}
+    return held
+
+
+def is_handle(value: Tree) -> bool:
+    """Whether an argument is an object that was made by an earlier step."""
+    return isinstance(value, dict) and "object" in value
+
+
+def is_list(value: object) -> TypeGuard[list | tuple]:
+    """Whether something is a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
+
+def parts_of(returned: Any) -> list | tuple:
+    """The results of a call, one after another, whatever they came in."""
+    if isinstance(returned, dict):
+        return list(returned.values())
+    if is_dataclass(returned) and not isinstance(returned, type):
+        return [getattr(returned, one.name) for one in fields(returned)]
+    return returned if is_list(returned) else [returned]
 
 
 def missing_name(error: BaseException) -> str | None:

@@ -135,6 +135,8 @@ GAP = 4
 
 def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
     """First the shapes; then, where these agree, both blocks with the differences marked."""
+    if diagnosis.texts:
+        return two_lines(*diagnosis.texts)
     expected, actual = diagnosis.expected, diagnosis.actual
     if not isinstance(expected, torch.Tensor):
         return []
@@ -154,6 +156,18 @@ def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Tex
     ]
     names = [f"expected, {shape_of(expected)}", f"yours, {shape_of(actual)} (x: differs)"]
     return [*beside(names, blocks, width), *caption(shown, differs)]
+
+
+def two_lines(expected: str, actual: str) -> list[Text]:
+    """Two texts, one below the other, and a mark below the first character that differs.
+
+    >>> [line.plain for line in two_lines("[1, 2]", "[1, 3]")][1:]
+    ['yours     [1, 3]', '              ^']
+    """
+    alike = (a == b for a, b in zip(expected, actual, strict=False))
+    first = next((n for n, same in enumerate(alike) if not same), min(len(expected), len(actual)))
+    mark = " " * (len("expected  ") + first) + "^"
+    return [Text(f"expected  {expected}"), Text(f"yours     {actual}"), Text(mark)]
 
 
 def shape_of(tensor: torch.Tensor | None) -> str:

@@ -5,6 +5,7 @@ import json
 import struct
 from dataclasses import asdict
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,6 @@ from safetensors.torch import save
 from tensorgrade.exchange.observation import (
     DTYPES,
     MOST_ITEMS,
-    MOST_TENSORS,
     Loaded,
     Observation,
     read_loaded,
@@ -21,7 +21,10 @@ from tensorgrade.exchange.observation import (
     tidy,
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
+from tensorgrade.exchange.values import plain, shown, sized
+from tensorgrade.judging.value_agreement import ValueJudge, side_by_side
 from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
+from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 
 LENGTH = struct.Struct("<Q")
 WORDS = st.text(max_size=8)
@@ -85,8 +88,37 @@ def check_observation(found: Observation) -> None:
     assert all(t.dtype in DTYPES and t.device.type == "cpu" for t in found.tensors.values())
     assert all(isinstance(v, dict) for v in found.values.values()) and isinstance(found.facts, dict)
     error = found.error and asdict(found.error)
-    check_text([found.values, found.facts, error, list(found.tensors)])
+    check_text([found.facts, error, list(found.tensors), list(found.values)])
+    for value in found.values.values():
+        check_text(value["type"])
+        check_tree(value["json"])
     found.fact("a", "b", default=[])
+
+
+def check_tree(tree) -> None:
+    """A value is printable and bounded, and can be told, sized and compared without an error."""
+    texts = list(texts_in(tree, 3 * DEEPEST + 1))
+    assert sum(map(len, texts)) <= 2 * MOST_TEXT
+    assert all(c.isprintable() or c in "\n\t" for text in texts for c in text)
+    assert isinstance(shown(tree), str) and isinstance(sized(tree), str)
+    json.dumps(plain(tree))
+    same = Observation(values={"result": {"type": "x", "json": tree}})
+    assert ValueJudge(same, same, {}).gap("result") is None or not is_clean(tree)
+
+
+def texts_in(value, depth: int):
+    """All texts in JSON that is at most so deep."""
+    assert depth >= 0
+    if isinstance(value, str):
+        yield value
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    for part in parts if isinstance(parts, list) else ():
+        yield from texts_in(part, depth - 1)
+
+
+def is_clean(tree) -> bool:
+    """Whether a tree holds nothing that is never equal to itself."""
+    return not any(word in json.dumps(tree) for word in ("NaN", "unjudged", "tensor"))
 
 
 def check_loaded(found: Loaded) -> None:
@@ -118,6 +150,69 @@ def test_any_reply_to_a_case(parts, body):
         check_observation(found)
     assert reads(read_observation, message, "b") is None, "another case's id is refused"
     assert reads(read_observation, message + body + b"x", "a") is None, "so is a longer message"
+
+
+TAGS = [
+    "list",
+    "tuple",
+    "set",
+    "dict",
+    "record",
+    "text",
+    "bytes",
+    "tensor",
+    "unjudged",
+    "type",
+    "?",
+]
+TREES = st.recursive(
+    JSON,
+    lambda inner: (
+        st.dictionaries(st.sampled_from(TAGS), inner, min_size=1, max_size=2)
+        | st.builds(lambda tag, parts: {tag: parts}, st.sampled_from(TAGS), st.lists(inner))
+        | st.builds(
+            lambda tag, pairs: {tag: pairs, "type": "T"},
+            st.sampled_from(TAGS),
+            st.lists(st.lists(inner, min_size=2, max_size=2)),
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(TREES, TREES)
+@settings(max_examples=300)
+def test_any_tree(told, other):
+    """Values with any tags in any places become trees, or something else that is never right."""
+    values = {name: {"type": "T", "json": tree} for name, tree in (("a", told), ("b", other))}
+    reply = pack({"id": "a", "values": values, "facts": {}, "error": None})
+    if found := reads(read_observation, reply, "a"):
+        check_observation(found)
+        left, right = (Observation(values={"x": found.values[name]}) for name in "ab")
+        gap = ValueJudge(left, right, {}).gap("x")
+        assert gap is None or all(isinstance(text, str) for text in side_by_side(gap))
+
+
+@pytest.mark.parametrize("tree", [{"tensor": "nowhere"}, [{"tensor": "x"}, {"tensor": ""}]])
+def test_a_tensor_that_was_not_sent_agrees_with_nothing(tree):
+    """Not even with itself."""
+    values = {"result": {"type": "T", "json": tree}}
+    reply = pack({"id": "a", "values": values, "facts": {}, "error": None})
+    found = read_observation(reply, "a")
+    assert ValueJudge(found, found, {}).gap("result").how == "type"
+
+
+def test_a_tree_is_bounded_in_depth_parts_and_characters():
+    deep: list | dict = []
+    for _ in range(60):
+        deep = {"tuple": [deep]}
+    for tree in (deep, [0] * (MOST_PARTS + 9), [{"text": "a" * MOST_TEXT}] * 2):
+        values = {"x": {"type": "T", "json": tree}}
+        found = read_observation(
+            pack({"id": "a", "values": values, "facts": {}, "error": None}), "a"
+        )
+        check_observation(found)
+        assert "something else" in json.dumps(found.values["x"]["json"])
 
 
 @given(st.fixed_dictionaries({"names": JSON, "problems": JSON}))

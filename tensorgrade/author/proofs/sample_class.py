@@ -56,15 +56,15 @@ TROUBLE = {
 def write_sample_class(project: Project, folder: Path, learners: int, seed: int = 1) -> int:
     """Write `<student>/<chapter>/<chapter>.py` for so many learners; returns how many files."""
     chance, written = random.Random(seed), 0
-    troubles = iter(TROUBLE.items())
+    troubles, chapters = iter(TROUBLE.items()), project.course.chapters
     for number in range(learners):
         student, skill = student_name(number), chance.random()
-        for chapter in project.course.chapters:
+        for chapter in chapters:
             choices = [
                 choose(project, exercise.name, skill, chance) for exercise in chapter.exercises
             ]
             text = HEADER + assemble(project, chapter.name, choices)
-            if number % 5 == 4 and chapter == project.course.chapters[number % 4]:
+            if number % 5 == 4 and chapter == chapters[number % len(chapters)]:
                 _, spoil = next(troubles, ("", lambda text: text))
                 text = spoil(text)
             path = folder / student / chapter.name / f"{chapter.name}.py"

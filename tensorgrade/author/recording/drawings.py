@@ -61,9 +61,9 @@ class Drawn:
         self.made: dict[Drawing, torch.Tensor] = {}
 
     def value(self, value: Any) -> Any:
-        """The value with its drawings made, in tuples and dicts too."""
-        if isinstance(value, tuple):
-            return tuple(map(self.value, value))
+        """The value with its drawings made, in lists, tuples and dicts too."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self.value, value))
         if isinstance(value, dict):
             return {key: self.value(part) for key, part in value.items()}
         if not isinstance(value, Drawing):

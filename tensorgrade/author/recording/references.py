@@ -13,6 +13,7 @@ from ...course import CourseError
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...exchange.references import References
+from ...exchange.values import unjudged
 from ...judging.course_checks import load_checks
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, as_stored
@@ -53,7 +54,34 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     for case, observation in zip(cases, seen, strict=True):
         if observation.error and case.signature != "error":
             raise CourseError(f"the solution fails on {case.id}: {observation.error}")
+        if problem := unfit(case, observation):
+            raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
     return References(chapter, hidden, tuple(zip(cases, seen, strict=True)))
+
+
+def unfit(case: Case, seen: Observation) -> str:
+    """Why what the solution gives on a case cannot be judged; nothing where it can."""
+    if seen.error:
+        return ""
+    if case.signature == "error":
+        return "the solution should refuse it, and does not"
+    for name, value in seen.values.items():
+        if value["json"] is None and value["type"] != "NoneType":
+            return f"`{name}` is a {value['type']}, which cannot be judged"
+        if found := next(unjudged(value["json"], name), None):
+            return f"`{found[0]}` is {found[1]}, which cannot be judged"
+    asked = any(step.get("gradient") for step in case.steps)
+    if asked and not any(name.startswith("gradient.") for name in seen.tensors):
+        return "gradients are asked for, and no result of the solution has any"
+    return "" if says_something(case, seen) else "nothing comes back that could be judged"
+
+
+def says_something(case: Case, seen: Observation) -> bool:
+    """Whether a case comes to more than None."""
+    told = any(value["type"] != "NoneType" for value in seen.values.values())
+    asked = (facts for name, facts in seen.facts.items() if name != "load")
+    facts = any(facts.keys() - {"changed", "altered"} for facts in asked)
+    return bool(seen.tensors) or told or facts or case.signature != "values"
 
 
 class Recording:

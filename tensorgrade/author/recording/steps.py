@@ -1,4 +1,4 @@
-"""The steps of a case, as data: make an object, load weights, call, switch its mode, describe it.
+"""The steps of a case, as data: make an object, load weights, call, read, switch, describe.
 
     construct(width=4), load({"layer.weight": weights(4, 3)}), call(rows=normal(5, 3))
 
@@ -38,7 +38,8 @@ def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
 
     gradient: asks for gradients. watch: counts operations. result: a name for what comes back.
     seed: set before. path: of a part of the object. scattered: tensors do not lie contiguously.
-    constants: names of arguments that need no gradient. The rest are arguments of the call.
+    constants: names of arguments that need no gradient. printed: a name for what is printed.
+    afterwards: arguments that are kept as they are after the call. The rest are arguments of it.
     """
     return Step("call", target, arguments)
 
@@ -56,6 +57,16 @@ def duplicate(of: Step | None = None) -> Step:
 def restore(source: Step) -> Step:
     """Load into the object made last the state that another one saves."""
     return Step("restore", None, {"source": source})
+
+
+def read(path: str, result: str = "", on: Step | None = None) -> Step:
+    """Keep what an object holds at a dotted path (`vocabulary`, `layer.weight`), by a name."""
+    return Step("read", on, {"path": path, "result": result})
+
+
+def gradients(result: str = "grad", on: Step | None = None, path: str = "") -> Step:
+    """Keep the gradients that an object's parameters hold, after a step that filled them in."""
+    return Step("gradients", on, {"result": result, "path": path})
 
 
 def mode(training: bool, on: Step | None = None) -> Step:
@@ -101,8 +112,14 @@ class Writer:
             getattr(self.target(step), step.verb)(**arguments)
 
     def value(self, value: Any) -> Any:
-        """What is handed over for an argument."""
-        return self.objects[value] if isinstance(value, Step) else self.drawn.value(value)
+        """What is handed over for an argument, or for a part of one."""
+        if isinstance(value, Step):
+            return self.objects[value]
+        if type(value) in (list, tuple):
+            return type(value)(map(self.value, value))
+        if type(value) is dict:
+            return {key: self.value(part) for key, part in value.items()}
+        return self.drawn.value(value)
 
     def target(self, step: Step) -> RecordedObject:
         """The object that a step is about."""

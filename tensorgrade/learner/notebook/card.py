@@ -66,8 +66,12 @@ def facts_of(first: Finding) -> list[tuple[str, str]]:
 
 
 def shapes_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """The expected shape and the learner's own, where a tensor was asked for."""
-    if not isinstance(diagnosis, PublicDiagnosis) or diagnosis.expected is None:
+    """What is expected and the learner's own: of tensors the shape, else what differs."""
+    if not isinstance(diagnosis, PublicDiagnosis):
+        return []
+    if diagnosis.texts:
+        return list(zip(("expected", "yours"), diagnosis.texts, strict=True))
+    if diagnosis.expected is None:
         return []
     return [("expected", shape_of(diagnosis.expected)), ("yours", shape_of(diagnosis.actual))]
 

@@ -1,0 +1,77 @@
+"""The course: chapters, seed, tolerances, limits; and nbgrader's settings.
+
+Everything that an instructor decides stands here. Exercises stand in `solutions/`, their points
+beside the tests in `graders/`. `tensorgrade build` carries it all into every derived file.
+nbgrader reads the same file through `nbgrader_config.py`.
+"""
+
+from tensorgrade.course import Limits, Settings, Tolerance
+
+FLOATS = {
+    # Nothing here is measured but counts and ids; a course with real numbers says more.
+    "float64": Tolerance(relative=1e-5, absolute=1e-5),
+    "float32": Tolerance(relative=1e-4, absolute=1e-4),
+}
+
+COURSE = Settings(
+    name="tokens",
+    title="From text to tokens",
+    # Hidden cases are drawn from this number, which never leaves this side. A new term takes a new
+    # one (python -c "import secrets; print(secrets.randbits(128))"), and `tensorgrade build`.
+    seed=163673096972790249133001177430714005043,
+    chapters=("ch1_byte_pairs", "ch2_batches"),
+    # What an exercise is worth, where that is not to be the sum of its tests in graders/; each
+    # test keeps its share. For example {"encode": 12}.
+    points={},
+    tolerances={"cpu": FLOATS, "cuda": FLOATS},
+    # What one learner's file may use, in seconds, bytes and pieces.
+    limits=Limits(
+        load_seconds=15,
+        case_seconds=5,
+        handin_seconds=120,
+        processor_seconds=60,
+        memory_bytes=1 << 30,
+        processes=64,
+        open_files=256,
+        file_bytes=16 << 20,
+        folder_bytes=16 << 20,
+        folder_files=256,
+        reply_bytes=8 << 20,
+        source_bytes=1 << 20,
+    ),
+    # Grading refuses on a machine that gives less: full, namespaces, landlock or none
+    # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
+    isolation="namespaces",
+)
+
+if "get_config" in globals():  # nbgrader reads this file through nbgrader_config.py
+    c = get_config()  # noqa: F821
+    c.CourseDirectory.course_id = "tokens"
+    # The gradebook: a file beside this one, or, for several instructors at once, a server:
+    # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/tokens"
+    c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+    # Points come from the hidden graders, in a sandbox; no submitted notebook is ever executed.
+    # Whatever a submitted file holds, its learner has points and a page, and the others theirs.
+    c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.reading.SoundNotebook"
+    # Nothing that a learner wrote runs in a feedback page.
+    c.GenerateFeedback.exporter_class = "tensorgrade.nbgrader_plugin.feedback.CleanPages"
+    c.Autograde.autograde_preprocessors = [
+        "tensorgrade.nbgrader_plugin.autograding.HiddenGraders",
+        "nbgrader.preprocessors.LimitOutput",
+        "nbgrader.preprocessors.SaveAutoGrades",
+        "nbgrader.preprocessors.AssignLatePenalties",
+    ]
+    c.Autograde.sanitize_preprocessors = [
+        "nbgrader.preprocessors.ClearOutput",
+        "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
+        "nbgrader.preprocessors.DeduplicateIds",
+        "nbgrader.preprocessors.OverwriteKernelspec",
+        "nbgrader.preprocessors.OverwriteCells",
+        "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+    # When chapters are due, such as {"ch1_byte_pairs": "2027-01-15 23:59 UTC"}; a
+    # chapter that is not named keeps the date that it has in the formgrader.
+    c.HiddenGraders.deadlines = {}
+    # Learners may hand in `.py` files too; where there are both, see docs/notebooks.md.
+    c.ExchangeFactory.collect = "tensorgrade.nbgrader_plugin.collecting.CollectScriptsToo"

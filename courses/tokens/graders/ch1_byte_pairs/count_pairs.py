@@ -1,0 +1,83 @@
+"""All that judges count_pairs: its cases, its tests with their points, its own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, mistake, shown
+
+from ..texts import some_ids
+
+
+def cases(pick):
+    """Lists of several lengths; runs of one id; lists without any pair."""
+    chance = pick.chance("count_pairs")
+    run = pick(public=[7, 7, 7, 8], hidden=some_ids(chance, 5, 1))
+    lists = [some_ids(chance, n) for n in pick(public=[9], hidden=[12, 40])]
+    return [
+        shown("values/twice", call(ids=[5, 6, 5, 6])),
+        *(case(f"values/{len(ids)} ids", call(ids=ids)) for ids in lists),
+        case("overlap/a run", call(ids=run)),
+        case("short/one", call(ids=[chance.randrange(9)])),
+        case("short/none", call(ids=[])),
+    ]
+
+
+@exercise("count_pairs", points=4)
+def test_count_pairs_values(attempt):
+    """Each pair of neighbours with how often it occurs."""
+    attempt.count_pairs.agrees("values")
+
+
+@exercise("count_pairs", points=2)
+def test_count_pairs_overlap(attempt):
+    """Pairs that overlap count each for itself."""
+    attempt.count_pairs.agrees("overlap")
+
+
+@exercise("count_pairs", points=1)
+def test_count_pairs_short(attempt):
+    """One id or none at all: no pairs, and no error."""
+    attempt.count_pairs.agrees("short")
+
+
+@exercise("count_pairs", points=1)
+def test_count_pairs_order(attempt):
+    """Pairs stand in the order in which they come up first."""
+    attempt.count_pairs.keeps_order("values")
+
+
+MISTAKES = [
+    mistake(
+        "last_pair_lost",
+        "The last pair is not counted: n ids have n − 1 pairs.",
+        ("zip(ids, ids[1:])", "zip(ids[:-1], ids[1:-1])"),
+    ),
+    mistake(
+        "pairs_side_by_side",
+        "Only every second pair is looked at. Each id but the last begins a pair.",
+        ("zip(ids, ids[1:])", "zip(ids[::2], ids[1::2])"),
+    ),
+    mistake(
+        "only_seen",
+        "Each pair is noted once, however often it occurs.",
+        ("counts.get(pair, 0) + 1", "1"),
+    ),
+    mistake(
+        "counted_from_zero",
+        "A pair that occurs once is counted as 0: counting starts one too low.",
+        ("counts.get(pair, 0) + 1", "counts.get(pair, -1) + 1"),
+    ),
+    mistake(
+        "order_ignored_in_pairs",
+        "(5, 6) and (6, 5) are taken for the same pair. Which one stands first counts.",
+        ("for pair in zip(ids, ids[1:])", "for pair in map(tuple, map(sorted, zip(ids, ids[1:])))"),
+    ),
+    mistake(
+        "single_ids_counted",
+        "Ids are counted, each with itself, and no pairs of neighbours.",
+        ("zip(ids, ids[1:])", "zip(ids, ids)"),
+    ),
+    mistake(
+        "sorted_by_count",
+        "The pairs are put into another order. They should stay as they come up first.",
+        ("return counts", "return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))"),
+    ),
+]

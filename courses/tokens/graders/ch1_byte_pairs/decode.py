@@ -1,0 +1,110 @@
+"""All that judges decode: its cases, its tests with their points, its own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, mistake, shown
+
+from ..texts import some_merges, some_text
+
+
+def cases(pick):
+    """Ids of bytes, of merges, and of merges of merges; halves of letters; strange ids."""
+    chance = pick.chance("decode")
+    texts = [some_text(chance, n) for n in pick(public=[14], hidden=[20, 40])]
+    merges = [some_merges(chance, text, 6) for text in texts]
+    known = {(195, 182): 256, (104, 105): 257, (257, 256): 258}
+    strange = pick(public=300, hidden=chance.randrange(259, 9999))
+    return [
+        shown("values/aab!", call(ids=[257, 33], merges={(97, 97): 256, (256, 98): 257})),
+        *(
+            case(f"values/{len(text)} letters", call(ids=[*merged.values(), 97, 98], merges=merged))
+            for text, merged in zip(texts, merges, strict=True)
+        ),
+        case("bytes/two ids, one letter", call(ids=[98, 195, 182], merges={})),
+        case("bytes/merged", call(ids=[258, 32, 256], merges=known)),
+        case("halves/first", call(ids=pick(public=[97, 195], hidden=[104, 195, 104]), merges={})),
+        case("short/none", call(ids=[], merges=known)),
+        case("strange/no merge", call(ids=[97, strange], merges=known), signature="error"),
+        case("strange/below zero", call(ids=[-1, 97], merges=known), signature="error"),
+    ]
+
+
+@exercise("decode", points=4)
+def test_decode_values(attempt):
+    """The text that ids stand for, whatever they were merged from."""
+    attempt.decode.agrees("values")
+
+
+@exercise("decode", points=2)
+def test_decode_bytes(attempt):
+    """Bytes are joined first and read as UTF-8 then."""
+    attempt.decode.agrees("bytes")
+
+
+@exercise("decode", points=1)
+def test_decode_halves(attempt):
+    """Half a letter becomes the replacement character, and no error."""
+    attempt.decode.agrees("halves")
+
+
+@exercise("decode", points=1)
+def test_decode_short(attempt):
+    """No ids are no text."""
+    attempt.decode.agrees("short")
+
+
+@exercise("decode", points=2)
+def test_decode_strange(attempt):
+    """An id that stands for nothing is refused with a ValueError."""
+    attempt.decode.refuses(
+        "strange", "an id that stands for nothing is decoded all the same", errors=["ValueError"]
+    )
+
+
+MISTAKES = [
+    mistake(
+        "byte_by_byte",
+        "Each id is read as text by itself. One letter may be spread over several: join first.",
+        (
+            'b"".join(pieces[number] for number in ids).decode("utf-8", errors="replace")',
+            '"".join(pieces[number].decode("utf-8", errors="replace") for number in ids)',
+        ),
+    ),
+    mistake(
+        "halves_turned_round",
+        "The two halves of a merge stand the wrong way round.",
+        ("pieces[left] + pieces[right]", "pieces[right] + pieces[left]"),
+    ),
+    mistake(
+        "errors_raised",
+        "Half a letter ends in an error. Say what is to become of it when you decode.",
+        (', errors="replace")', ")"),
+    ),
+    mistake(
+        "errors_ignored",
+        "Half a letter is left out. The replacement character should stand for it.",
+        ('errors="replace"', 'errors="ignore"'),
+    ),
+    mistake(
+        "strange_ids_skipped",
+        "An id that stands for nothing is passed over in silence.",
+        (
+            'raise ValueError(f"no merge gives the id {number}")',
+            "ids = [one for one in ids if one in pieces]",
+        ),
+    ),
+    mistake(
+        "strange_ids_end_in_a_key_error",
+        "An id that stands for nothing ends in the dict's KeyError. A ValueError is asked for.",
+        ("if number not in pieces", "if pieces[number] is None"),
+    ),
+    mistake(
+        "bytes_come_back",
+        "Bytes come back where a text is asked for.",
+        ('.decode("utf-8", errors="replace")', ""),
+    ),
+    mistake(
+        "read_as_latin",
+        "The bytes are read one letter each. A text of ours is UTF-8.",
+        ('.decode("utf-8", errors="replace")', '.decode("latin-1")'),
+    ),
+]

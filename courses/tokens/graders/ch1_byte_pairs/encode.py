@@ -1,0 +1,87 @@
+"""All that judges encode: its cases, its tests with their points, its own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, mistake, shown
+
+from ..texts import some_merges, some_text
+
+
+def cases(pick):
+    """Merges that build on each other, on the text that they come from and on others."""
+    chance = pick.chance("encode")
+    texts = [some_text(chance, n) for n in pick(public=[14], hidden=[20, 60])]
+    merges = [some_merges(chance, text, 6) for text in texts]
+    first, other = pick(public=(97, 98), hidden=(104, 105))
+    chain = {(first, other): 256, (256, first): 257, (other, first): 258}
+    text = chr(first) + chr(other) + chr(first) * 2 + chr(other)
+    return [
+        shown("values/aab", call(text="aab", merges={(97, 97): 256, (256, 98): 257})),
+        *(
+            case(f"values/{len(text)} letters", call(text=text, merges=merged))
+            for text, merged in zip(texts, merges, strict=True)
+        ),
+        case("order/chain", call(text=text, merges=chain)),
+        case("order/backwards", call(text=text, merges={(256, first): 400, (first, other): 256})),
+        case("bytes/umlauts", call(text=pick(public="aö", hidden="ßh"), merges=chain)),
+        case("short/no merges", call(text=text, merges={})),
+        case("short/no text", call(text="", merges=chain)),
+    ]
+
+
+@exercise("encode", points=4)
+def test_encode_values(attempt):
+    """The bytes of a text with all merges applied."""
+    attempt.encode.agrees("values")
+
+
+@exercise("encode", points=2)
+def test_encode_order(attempt):
+    """Merges are applied in the order of learning, each of them once."""
+    attempt.encode.agrees("order")
+
+
+@exercise("encode", points=1)
+def test_encode_bytes(attempt):
+    """Letters of two bytes enter as these two bytes."""
+    attempt.encode.agrees("bytes")
+
+
+@exercise("encode", points=1)
+def test_encode_short(attempt):
+    """No merges leave the bytes; no text has no ids."""
+    attempt.encode.agrees("short")
+
+
+@exercise("encode", points=1, guard=True)
+def test_encode_inputs(attempt):
+    """The merges that are passed in stay as they were."""
+    attempt.encode.keeps_inputs("values")
+
+
+MISTAKES = [
+    mistake(
+        "merges_backwards",
+        "The merges are applied from the last to the first. Later ones are made of earlier ones.",
+        ("in merges.items()", "in reversed(merges.items())"),
+    ),
+    mistake(
+        "merges_by_pair",
+        "The merges are applied in the order of the pairs' ids, not in that of learning.",
+        ("in merges.items()", "in sorted(merges.items())"),
+    ),
+    mistake(
+        "first_merge_only",
+        "It comes back after the first merge.",
+        ("ids = merge_pair(ids, pair, new_id)", "return merge_pair(ids, pair, new_id)"),
+    ),
+    mistake(
+        "bytes_left",
+        "What each merge gives is thrown away, so the bare bytes come back.",
+        ("ids = merge_pair(", "merge_pair("),
+    ),
+    mistake(
+        "ids_as_text",
+        "The ids come back as texts; they should be whole numbers.",
+        ("return ids", "return [str(number) for number in ids]"),
+    ),
+]

@@ -1,0 +1,91 @@
+"""All that judges merge_pair: its cases, its tests with their points, its own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, mistake, shown
+
+from ..texts import some_ids
+
+
+def cases(pick):
+    """The pair in the middle, at the end, in a run of one id; nowhere; lists without any pair."""
+    chance = pick.chance("merge_pair")
+    lists = [some_ids(chance, n, 3) for n in pick(public=[12], hidden=[17, 40])]
+    new = pick(public=256, hidden=chance.randrange(300, 900))
+    a, b, c = pick(public=(1, 2, 3), hidden=(4, 9, 5))
+    return [
+        shown("values/three", call(ids=[5, 6, 6, 5, 6], pair=(5, 6), new_id=256)),
+        *(
+            case(f"values/{len(ids)} ids", call(ids=ids, pair=(ids[2], ids[3]), new_id=new))
+            for ids in lists
+        ),
+        case("values/at the end", call(ids=[c, a, b, b, a, b], pair=(a, b), new_id=new)),
+        case("values/turned round", call(ids=[c, b, a, b, a], pair=(a, b), new_id=new)),
+        case("runs/three", call(ids=[a, a, a, c], pair=(a, a), new_id=new)),
+        case("runs/five", call(ids=[c, b, b, b, b, b], pair=(b, b), new_id=new)),
+        case("short/nowhere", call(ids=[a, c, b], pair=(a, b), new_id=new)),
+        case("short/one", call(ids=[a], pair=(a, b), new_id=new)),
+        case("short/none", call(ids=[], pair=(a, b), new_id=new)),
+    ]
+
+
+@exercise("merge_pair", points=4)
+def test_merge_pair_values(attempt):
+    """The new id stands wherever the pair stood; all other ids stay."""
+    attempt.merge_pair.agrees("values")
+
+
+@exercise("merge_pair", points=2)
+def test_merge_pair_runs(attempt):
+    """In a run of one id, pairs are taken from the left, and none twice."""
+    attempt.merge_pair.agrees("runs")
+
+
+@exercise("merge_pair", points=1)
+def test_merge_pair_short(attempt):
+    """Where the pair is not there, nothing changes."""
+    attempt.merge_pair.agrees("short")
+
+
+@exercise("merge_pair", points=1)
+def test_merge_pair_inputs(attempt):
+    """The list that is passed in stays as it was."""
+    attempt.merge_pair.keeps_inputs("values", "runs")
+
+
+MISTAKES = [
+    mistake(
+        "steps_over_one",
+        "After a merge it goes on with the pair's second id. Step over both.",
+        ("place += 2", "place += 1"),
+    ),
+    mistake(
+        "last_id_lost",
+        "The last id is lost where it belongs to no pair.",
+        ("while place < len(ids)", "while place < len(ids) - 1"),
+    ),
+    mistake(
+        "pair_either_way_round",
+        "The pair is merged the other way round, too. (5, 6) is not (6, 5).",
+        ("== pair", "in (pair, pair[::-1])"),
+    ),
+    mistake(
+        "first_id_alone",
+        "It merges wherever the first id of the pair stands, whatever follows.",
+        ("tuple(ids[place : place + 2]) == pair", "ids[place] == pair[0]"),
+    ),
+    mistake(
+        "only_once",
+        "Only the first place is merged. The pair may stand in many.",
+        ("place += 2", "return [*merged, *ids[place + 2 :]]"),
+    ),
+    mistake(
+        "pair_kept",
+        "The new id is put in, and the pair stays beside it.",
+        ("merged.append(new_id)", "merged += [*pair, new_id]"),
+    ),
+    mistake(
+        "merged_in_place",
+        "It empties the list that is passed in. Whoever called it still needs that.",
+        ("return merged", "ids.clear()\n    return merged"),
+    ),
+]

@@ -1,0 +1,145 @@
+"""All that judges Vocabulary: its cases, its tests with their points, its own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, construct, mistake, read, shown
+
+from ..texts import some_words
+
+SPECIAL = ["<unk>", "<end>"]
+
+
+def cases(pick):
+    """Texts with repeated words; texts with unknown ones and with special tokens in them."""
+    chance = pick.chance("Vocabulary")
+    text = pick(public="the cat saw the dog and the dog saw it", hidden=some_words(chance, 30))
+    words = sorted(set(text.split()))
+    strange = pick(public="bird", hidden=f"x{words[0]}")
+    new = f"{words[2]} {strange} {words[0]} {words[2]}"
+    made = construct(text=text, special=SPECIAL)
+    plain = construct(text=text, special=["<end>"])
+    both = construct(text=f"{text} <end> {text}", special=SPECIAL)
+    order = pick(public=[3, 0, 5, 1], hidden=[2, 4, 1, 4, 0])
+    return [
+        shown("ids/small", construct(text="the cat the dog", special=SPECIAL), read("ids")),
+        case("ids/longer", made, read("ids")),
+        case("ids/special in the text", both, read("ids")),
+        case("encode/known", made, call(path="encode", text=" ".join(reversed(words)))),
+        case("encode/with the end", made, call(path="encode", text=f"{words[1]} <end>")),
+        case("unknown/one word", made, call(path="encode", text=new)),
+        case("refused/one word", plain, call(path="encode", text=new), signature="error"),
+        case("decode/words", made, call(path="decode", ids=order)),
+        case("decode/special", made, call(path="decode", ids=[0, len(words) + 1, len(words)])),
+        case("same/twice", made, call(path="encode", text=new), call(path="encode", text=text)),
+    ]
+
+
+@exercise("Vocabulary", points=4)
+def test_vocabulary_ids(attempt):
+    """Sorted words from 0 on, then the special tokens."""
+    attempt.Vocabulary.agrees("ids")
+
+
+@exercise("Vocabulary", points=2)
+def test_vocabulary_encode(attempt):
+    """The ids of a text, special tokens in it too."""
+    attempt.Vocabulary.agrees("encode")
+
+
+@exercise("Vocabulary", points=2)
+def test_vocabulary_unknown(attempt):
+    """An unknown word gets the id of `<unk>`."""
+    attempt.Vocabulary.agrees("unknown")
+
+
+@exercise("Vocabulary", points=1)
+def test_vocabulary_refused(attempt):
+    """Where there is no `<unk>`, an unknown word is refused with a KeyError."""
+    attempt.Vocabulary.refuses(
+        "refused", "an unknown word gets an id that is none", errors=["KeyError"]
+    )
+
+
+@exercise("Vocabulary", points=2)
+def test_vocabulary_decode(attempt):
+    """Ids become tokens again, with one space between them."""
+    attempt.Vocabulary.agrees("decode")
+
+
+@exercise("Vocabulary", points=1)
+def test_vocabulary_stays(attempt):
+    """Encoding changes nothing in the vocabulary."""
+    attempt.Vocabulary.agrees("same")
+    attempt.Vocabulary.keeps_inputs("same", objects=True)
+
+
+MISTAKES = [
+    mistake(
+        "special_first",
+        "The special tokens come first, so that each of them moves the ids of all words.",
+        ("[*words, *special]", "[*special, *words]"),
+    ),
+    mistake(
+        "ids_from_one",
+        "The first id is 1. Rows of a table are counted from 0.",
+        ("enumerate([*words, *special])", "enumerate([*words, *special], 1)"),
+    ),
+    mistake(
+        "order_of_the_text",
+        "The words stand in the order of the text; sorted ones are asked for.",
+        (
+            "sorted(set(text.split()) - set(special))",
+            "[w for w in dict.fromkeys(text.split()) if w not in special]",
+        ),
+    ),
+    mistake(
+        "words_repeated",
+        "A word that occurs twice takes two numbers. Each different word gets one id.",
+        (
+            "sorted(set(text.split()) - set(special))",
+            "sorted(w for w in text.split() if w not in special)",
+        ),
+    ),
+    mistake(
+        "special_twice",
+        "A special token that is a word of the text takes two numbers.",
+        (" - set(special)", ""),
+    ),
+    mistake(
+        "letters_for_words",
+        "The text is cut into letters. A token is a word here.",
+        ("text.split()) - set(special)", "text) - set(special)"),
+    ),
+    mistake(
+        "unknown_left_out",
+        "Unknown words are left out. The id of `<unk>` should stand for each of them.",
+        (
+            "[self.ids.get(token, unknown) for token in text.split()]",
+            "[self.ids[token] for token in text.split() if token in self.ids]",
+        ),
+    ),
+    mistake(
+        "unknown_as_none",
+        "Where there is no `<unk>`, an unknown word becomes None, and no error.",
+        ("if None in ids", "if False"),
+    ),
+    mistake(
+        "words_learned_while_encoding",
+        "Encoding gives an unknown word an id of its own. A vocabulary is made once.",
+        (
+            'unknown = self.ids.get("<unk>")',
+            'unknown = self.ids.get("<unk>")\n'
+            "        for token in text.split():\n"
+            "            self.ids.setdefault(token, len(self.ids))",
+        ),
+    ),
+    mistake(
+        "joined_without_spaces",
+        "There is no space between the tokens.",
+        ('" ".join', '"".join'),
+    ),
+    mistake(
+        "tokens_in_a_list",
+        "A list of tokens comes back where one text is asked for.",
+        ('" ".join(tokens[number] for number in ids)', "[tokens[number] for number in ids]"),
+    ),
+]

@@ -1,0 +1,100 @@
+"""All that judges shifted_windows: its cases, its tests with their points, its own mistakes."""
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, mistake, shown
+
+from ..texts import some_ids
+
+
+def cases(pick):
+    """Lengths and strides that differ from each other, windows that just fit, and none at all."""
+    chance = pick.chance("shifted_windows")
+    sizes = pick(public=[(11, 3, 2), (9, 2, 3)], hidden=[(14, 4, 3), (30, 5, 2), (23, 3, 7)])
+    lists = [(some_ids(chance, n, 50), length, stride) for n, length, stride in sizes]
+    ids = some_ids(chance, pick(public=7, hidden=10), 50)
+    return [
+        shown("values/five ids", call(ids=[40, 41, 42, 43, 44], length=2, stride=2)),
+        *(
+            case(f"values/{len(i)} {length} {stride}", call(ids=i, length=length, stride=stride))
+            for i, length, stride in lists
+        ),
+        case("fit/just", call(ids=ids, length=len(ids) - 1, stride=1)),
+        case("fit/no target", call(ids=[*ids, *ids], length=len(ids), stride=len(ids))),
+        case("none/too short", call(ids=ids, length=len(ids), stride=2)),
+        case("none/much too short", call(ids=ids[:2], length=len(ids), stride=1)),
+        case("dtype/int64", call(ids=ids, length=3, stride=1), signature="dtype"),
+    ]
+
+
+@exercise("shifted_windows", points=5)
+def test_shifted_windows_values(attempt):
+    """Windows, and the same ones moved one place on."""
+    attempt.shifted_windows.agrees("values")
+
+
+@exercise("shifted_windows", points=2)
+def test_shifted_windows_fit(attempt):
+    """A window is there only if its last target is."""
+    attempt.shifted_windows.agrees("fit")
+
+
+@exercise("shifted_windows", points=1)
+def test_shifted_windows_none(attempt):
+    """No window at all gives tensors of shape (0, length)."""
+    attempt.shifted_windows.agrees("none")
+
+
+@exercise("shifted_windows", points=1)
+def test_shifted_windows_dtype(attempt):
+    """Ids are whole numbers: dtype int64."""
+    attempt.shifted_windows.keeps_dtype("dtype")
+
+
+@exercise("shifted_windows", points=1)
+def test_shifted_windows_inputs(attempt):
+    """The list that is passed in stays as it was."""
+    attempt.shifted_windows.keeps_inputs("values")
+
+
+MISTAKES = [
+    mistake(
+        "targets_not_moved",
+        "The targets are the inputs themselves. Each target is the id that comes next.",
+        ("ids[start + 1 : start + length + 1]", "ids[start : start + length]"),
+    ),
+    mistake(
+        "targets_moved_back",
+        "The targets are moved back by one place; the answer is the id that comes next.",
+        ("return tuple(", "inputs, targets = targets, inputs\n    return tuple("),
+    ),
+    mistake(
+        "stride_ignored",
+        "The stride is ignored: a window begins at every place.",
+        ("len(ids) - length, stride)", "len(ids) - length)"),
+    ),
+    mistake(
+        "stride_is_the_length",
+        "Windows begin `length` apart, whatever the stride.",
+        ("len(ids) - length, stride)", "len(ids) - length, length)"),
+    ),
+    mistake(
+        "last_window_lost",
+        "The last window that fits is left out.",
+        ("range(0, len(ids) - length, stride)", "range(0, len(ids) - length - 1, stride)"),
+    ),
+    mistake(
+        "only_the_next_id",
+        "For each window there is one target. Each place of it has an answer of its own.",
+        ("ids[start + 1 : start + length + 1]", "[ids[start + length]] * length"),
+    ),
+    mistake(
+        "floats",
+        "The ids are floats. They number rows of a table: dtype int64.",
+        ("dtype=torch.int64", "dtype=torch.float32"),
+    ),
+    mistake(
+        "no_shape_for_none",
+        "Without any window the shape is (0,). It should be (0, length).",
+        (".reshape(shape)", ""),
+    ),
+]

@@ -1,0 +1,168 @@
+"""Values that are no tensors, on the trusted side: trees (runner/values.py), read with care, told.
+
+A tree that came back was written by a process that runs learner code. What is read here has the
+form that it should have; that says nothing about its truth.
+"""
+
+from collections.abc import Iterator
+
+from ..runner.values import DEEPEST, MOST_PARTS, MOST_TEXT, Tree, Words, tagged, unpack
+from .text import printable
+
+STRANGE = {"unjudged": "something else"}
+CONTAINERS = ("list", "tuple", "set", "dict", "record")
+KINDS = {"list": "a list", "tuple": "a tuple", "set": "a set", "dict": "a dict"}
+KINDS |= {"record": "a record", "text": "a text", "bytes": "bytes", "tensor": "a tensor"}
+KINDS |= {"object": "an object", "none": "None", "bool": "a truth value", "number": "a number"}
+KINDS |= {"unjudged": "an object"}
+
+
+class Reader:
+    """Reads one tree; of what has another form, or is too much, only that it is something else."""
+
+    def __init__(self) -> None:
+        self.parts_left, self.text_left = MOST_PARTS, MOST_TEXT
+
+    def read(self, told: object, depth: int = DEEPEST) -> Tree:
+        """The tree as far as it is one."""
+        self.parts_left -= 1
+        if self.parts_left < 0:
+            return STRANGE
+        if told is None or isinstance(told, (bool, int, float)):
+            return told
+        if isinstance(told, str):
+            return printable(told)
+        if isinstance(told, list):
+            return [self.read(part, depth - 1) for part in told] if depth > 0 else STRANGE
+        return self.read_tagged(told, depth) if isinstance(told, dict) and told else STRANGE
+
+    def read_tagged(self, told: dict, depth: int) -> Tree:
+        """A tree with a tag."""
+        tag, inner = tagged(told)
+        kind = {"type": printable(str(told["type"]))} if set(told) == {tag, "type"} else {}
+        if set(told) - {tag} != set(kind):
+            return STRANGE
+        if isinstance(inner, str) and not kind:
+            return self.read_text(tag, inner)
+        if not isinstance(inner, list) or depth <= 0 or tag not in CONTAINERS:
+            return STRANGE
+        if tag not in ("dict", "record"):
+            parts = [self.read(part, depth - 1) for part in inner]
+            return STRANGE if tag == "set" and not all(map(is_key, parts)) else {tag: parts} | kind
+        if not all(isinstance(pair, list) and len(pair) == 2 for pair in inner):
+            return STRANGE
+        pairs = [[self.read(part, depth - 1) for part in pair] for pair in inner]
+        return {tag: pairs} | kind if all(is_key(key) for key, _ in pairs) else STRANGE
+
+    def read_text(self, tag: str, inner: str) -> Tree:
+        """Text, bytes, the name of a tensor, or what something is that cannot be judged."""
+        self.text_left -= len(inner)
+        if self.text_left < 0 or not inner.isprintable():
+            return STRANGE
+        if tag in ("tensor", "unjudged"):
+            return {tag: printable(inner)}
+        try:
+            unpack({tag: inner})
+        except ValueError:
+            return STRANGE
+        return {tag: inner} if tag in ("text", "bytes") else STRANGE
+
+
+def is_key(tree: Tree) -> bool:
+    """Whether a tree stands for something that a dict or a set can hold by its value."""
+    if not isinstance(tree, dict):
+        return not isinstance(tree, list)
+    tag, inner = tagged(tree)
+    return tag in ("text", "bytes") or (tag == "tuple" and all(map(is_key, inner)))
+
+
+def kind(tree: Tree) -> str:
+    """The tag of a tree, or `none`, `bool`, `number`, `text` or `list` where it has none.
+
+    >>> kind([1]), kind({"tuple": [1]}), kind(1.5)
+    ('list', 'tuple', 'number')
+    """
+    if isinstance(tree, dict):
+        return tagged(tree)[0]
+    names = {type(None): "none", bool: "bool", str: "text", list: "list"}
+    return names.get(type(tree), "number")
+
+
+def type_name(tree: Tree) -> str:
+    """The name of the Python type that a tree stands for."""
+    if isinstance(tree, dict):
+        tag = tagged(tree)[0]
+        return str(tree.get("type") or {"text": "str", "tensor": "Tensor"}.get(tag, tag))
+    return type(tree).__name__
+
+
+def parts(tree: Tree) -> list:
+    """The parts of a container: items, or pairs of key and value; nothing for anything else."""
+    inner = tagged(tree)[1] if isinstance(tree, dict) else tree
+    return inner if isinstance(inner, list) else []
+
+
+def value_of(tree: Tree) -> object:
+    """The value that a tree stands for; a tensor, and what is not judged, only as a word."""
+    return unpack(tree, lambda key: Words("a tensor"), lambda name: Words("an object"))
+
+
+def shown(tree: Tree) -> str:
+    """A value as Python writes it, on one line of whatever length.
+
+    >>> shown({"dict": [[{"tuple": [1, 2]}, {"bytes": "6162"}]]})
+    "{(1, 2): b'ab'}"
+    """
+    return repr(value_of(tree))
+
+
+def size_of(tree: Tree) -> int | None:
+    """How many parts, characters or bytes a value has; None for what has no size."""
+    if kind(tree) in ("text", "bytes"):
+        return len(unpack(tree))
+    return len(parts(tree)) if kind(tree) in CONTAINERS else None
+
+
+def sized(tree: Tree) -> str:
+    """What a value is and how large, and nothing of what is in it.
+
+    >>> sized([1, 2]), sized("abc"), sized(2.5)
+    ('a list of 2', 'a text of 3', 'a number')
+    """
+    size = size_of(tree)
+    return KINDS[kind(tree)] + ("" if size is None else f" of {size}")
+
+
+def plain(tree: Tree) -> object:
+    """A value with lists for tuples and sets, and text for all keys: what differs in type is alike.
+
+    >>> plain({"dict": [["sizes", {"tuple": [2, 3]}]]})
+    {'sizes': [2, 3]}
+    """
+    if kind(tree) in ("list", "tuple", "set"):
+        return [plain(part) for part in parts(tree)]
+    if kind(tree) in ("dict", "record"):
+        return {str(value_of(key)): plain(part) for key, part in parts(tree)}
+    return value_of(tree)
+
+
+def spelled(value: object) -> Tree:
+    """The tree of what `plain` gives."""
+    if isinstance(value, list):
+        return [spelled(part) for part in value]
+    if isinstance(value, dict):
+        return {"dict": [[key, spelled(part)] for key, part in value.items()]}
+    return value
+
+
+def unjudged(tree: Tree, place: str) -> Iterator[tuple[str, str]]:
+    """(place, what is there) for all in a value that cannot be compared."""
+    if kind(tree) == "unjudged":
+        yield place, str(tagged(tree)[1])
+    elif kind(tree) in ("dict", "record"):
+        for key, part in parts(tree):
+            yield from unjudged(key, f"a key of {place}")
+            yield from unjudged(part, f"{place}[{shown(key)}]")
+    else:
+        for number, part in enumerate(parts(tree)):
+            yield from unjudged(part, f"{place}[{number}]")

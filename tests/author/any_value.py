@@ -1,0 +1,96 @@
+"""A course of one exercise, `f`, in a folder of its own: its solution and its cases are given."""
+
+from pathlib import Path
+
+from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.in_process import InProcess
+from tensorgrade.author.recording.references import build_exercise
+from tensorgrade.judging.course_checks import load_checks
+from tensorgrade.judging.diagnosis import Diagnosis, Wrong
+from tensorgrade.project import Project
+from tensorgrade.recognition.fingerprints import Fingerprints
+
+CHAPTER = "ch1_small"
+CONFIG = """
+from tensorgrade.course import Settings, Tolerance
+
+FLOATS = {"float64": Tolerance(1e-6, 1e-6), "float32": Tolerance(1e-4, 1e-4)}
+COURSE = Settings("small", "A small course", 2**100, ("ch1_small",), {"cpu": FLOATS})
+"""
+LESSON = """# %% [markdown]
+# # Small
+
+# %%
+from collections import *
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+# %% exercise="f"
+{solution}
+"""
+GRADER = """
+from collections import OrderedDict
+
+import torch
+
+from tensorgrade import exercise
+from tensorgrade.author import *
+
+
+def cases(pick):
+    return [{cases}]
+
+
+@exercise("f", points=1)
+def test_f(attempt):
+    attempt.f.agrees("values")
+
+
+MISTAKES = [{mistakes}]
+"""
+IMPORTS = "from collections import *\nfrom dataclasses import dataclass\nimport torch\n"
+IMPORTS += "from torch import nn\n"
+
+
+class SmallCourse:
+    """The course, with references made by its solution."""
+
+    def __init__(self, root: Path, solution: str, cases: str, mistakes: str = ""):
+        self.project = Project(root)
+        files = {
+            "course_config.py": CONFIG,
+            f"solutions/{CHAPTER}.py": LESSON.format(solution=solution),
+            "graders/mistakes/__init__.py": "MISTAKES = []\n",
+            f"graders/{CHAPTER}/f.py": GRADER.format(cases=cases, mistakes=mistakes),
+        }
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        self.made = {
+            hidden: build_exercise(str(root), CHAPTER, "f", hidden) for hidden in (False, True)
+        }
+
+    def attempt(self, source: str, hidden: bool = False) -> Attempt:
+        """A learner's text, run on the cases."""
+        references, prints = self.made[hidden]
+        messages = {one.name: one.message for one in self.project.mistakes}
+        backend = InProcess(self.project.submission(CHAPTER, IMPORTS + source))
+        attempt = Attempt(
+            backend,
+            self.project.course,
+            references,
+            Fingerprints({"f": prints}, messages),
+            load_checks(self.project.graders),
+        )
+        attempt.run()
+        return attempt
+
+    def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
+        """What a check says of a learner's text; None where it passes."""
+        try:
+            check(self.attempt(source, hidden).f)
+        except Wrong as wrong:
+            return wrong.diagnosis
+        return None

@@ -1,0 +1,451 @@
+"""Whatever Python value an exercise gives or takes: right answers pass, wrong ones are told why."""
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.views.comparison import comparison
+
+from .any_value import SmallCourse
+
+X = 'case("values/1", call(x=normal(2, 3)))'
+FOLDED = """
+def f(x):
+    ### BEGIN SOLUTION
+    return {}
+    ### END SOLUTION
+"""
+# What the solution returns, right answers, wrong answers each with what is said of it in public.
+RETURNED = {
+    "dict of tensors": (
+        "{'sum': x.sum(0), 'twice': 2 * x}",
+        ["dict(twice=x + x, sum=x.sum(0))", "OrderedDict(sum=x.sum(dim=0), twice=2 * x)"],
+        {
+            "{'sum': x.sum(0), 'twice': 3 * x}": "right shape but not the right values",
+            "{'sum': x.sum(0)}": "has no key 'twice'",
+            "{'sum': x.sum(0), 'twice': 2 * x, 'more': 1}": "a key 'more' that is not asked for",
+            "{'sum': x.sum(0), 'twice': None}": "is None; a tensor is asked for",
+            "[x.sum(0), 2 * x]": "the result is a list of 2; a dict of 2 is asked for",
+        },
+    ),
+    "generator": (
+        "(row * 2 for row in x)",
+        ["[row * 2 for row in x]", "iter([2 * x[0], 2 * x[1]])", "map(lambda row: row + row, x)"],
+        {"(row for row in x)": "not the right values", "[2 * x[0]]": "part 2 of the result"},
+    ),
+    "generator of numbers": (
+        "(n * n for n in range(3))",
+        ["[0, 1, 4]", "(0, 1, 4)", "deque([0, 1, 4])"],
+        {
+            "[0, 1, 5]": "`result[2]` is 5; 4 is asked for",
+            "range(3)": "`result[2]` is 2; 4 is asked for",
+            "iter(int, 1)": "the result is more than 20000 parts; a list of 3 is asked for",
+        },
+    ),
+    "nested lists": (
+        "[[x[0], [x[1]]], [{'a': (x,)}]]",
+        ["((x[0], (x[1],)), [{'a': [x]}])"],
+        {"[[x[0], [x[0]]], [{'a': (x,)}]]": "values", "[[x[0], []], [{'a': (x,)}]]": "parts"},
+    ),
+    "floats": (
+        "[0.1 + 0.2, float('inf'), 1]",
+        ["[0.3, float('inf'), 1]", "(0.3, float('inf'), True)", "[torch.tensor(0.3), 1e999, 1.0]"],
+        {
+            "[0.31, 1e999, 1]": "`result[0]` is 0.31",
+            "[0.3, 1e999, float('nan')]": "is nan",
+            "[10**2000, 1e999, 1]": "is a number; 0.3",
+            "[0.3, 10**4000, 1]": "thousands of digits",
+        },
+    ),
+    "one float": (
+        "float(x.double().norm())",
+        ["x.norm().item()", "x.norm()", "float((x * x).sum()) ** 0.5"],
+        {"float(x.sum())": "is asked for", "'3'": "the result is '3'", "None": "None: is there a"},
+    ),
+    "text": (
+        "'zwei\\x1b[31m Wörter\\n' * 100",
+        ["'zwei\\x1b[31m Wörter\\n' * 100"],
+        {"'zwei\\x1b[31m Wörter\\n' * 99 + 'zwei\\x1b[31m Worter\\n'": "a text of", "7": "is 7"},
+    ),
+    "bytes by number": (
+        "{0: b'a\\xff', 256: b'ab'}",
+        ["defaultdict(bytes, {256: b'ab', 0: bytes([97, 255])})"],
+        {"{0: b'a', 256: b'ab'}": "`result[0]` is b'a'", "{'0': b'a\\xff', 256: b'ab'}": "no key"},
+    ),
+    "counts of pairs": (
+        "Counter(zip([1, 2, 1], [2, 1, 2]))",
+        ["{(2, 1): 1, (1, 2): 2}"],
+        {"{(1, 2): 2, (2, 1): 2}": "`result[(2, 1)]` is 2; 1 is asked for"},
+    ),
+    "set": ("{1, (2, 3)}", ["frozenset([(2, 3), 1])"], {"{1, (2, 4)}": "set", "[1]": "a list"}),
+    "named tuple": (
+        "namedtuple('Pair', 'left right')(x, 2)",
+        ["(x, 2)", "[x, 2]"],
+        {"(x, 3)": "3", "(x,)": "part 2"},
+    ),
+    "truth": ("x.shape[0] > 1", ["True", "1"], {"False": "is False; True is asked for"}),
+}
+
+
+def course(folder, returned: str, cases: str = X, mistakes: str = "") -> SmallCourse:
+    return SmallCourse(folder, FOLDED.format(returned), cases, mistakes)
+
+
+def agrees(exercise):
+    exercise.agrees("values")
+
+
+@pytest.mark.parametrize("kind", RETURNED)
+def test_right_and_wrong_answers(tmp_path, kind):
+    solution, right, wrong = RETURNED[kind]
+    small = course(tmp_path, solution)
+    for returned in (solution, *right):
+        for hidden in (False, True):
+            found = small.diagnosis(FOLDED.format(returned), agrees, hidden)
+            assert found is None, (returned, found)
+    for returned, said in wrong.items():
+        found = small.diagnosis(FOLDED.format(returned), agrees)
+        assert found is not None and said in found.problem, (returned, found)
+        assert small.diagnosis(FOLDED.format(returned), agrees, hidden=True), returned
+
+
+def test_what_is_said_on_hidden_cases_tells_no_value_of_the_answer(tmp_path):
+    """Nor what was passed in: the type and the size of the learner's own value, and the place."""
+    cases = 'case("values/1", call(x=pick(public="one", hidden="sesame")))'
+    small = course(tmp_path, "{x: [len(x), x.upper()], 'n': 7341}", cases)
+    for returned, said in {
+        "{x: [len(x), x.lower()], 'n': 7341}": "`result[…]` is a text of 6, and that is not",
+        "{x: [len(x), x * 7], 'n': 7341}": "`result[…]` is a text, and that is not",
+        "{x: [len(x), x.upper()], 'n': 7342}": "`result['n']` is a number, and that is not",
+        "{x: [len(x)], 'n': 7341}": "`result[…]` is a list of 1, and that is not the right size",
+        "{'n': 7341}": "the result misses a key",
+        "{x: [len(x), x.upper()], 'n': 7341, x + x: 1}": "has a key that is not asked for",
+        "x": "the result is a text of 6; a dict is asked for",
+        "[][len(x)]": "IndexError",
+        "{}[x]": "KeyError",
+    }.items():
+        found = small.diagnosis(FOLDED.format(returned), agrees, hidden=True)
+        assert said in found.problem, (returned, found.problem)
+        for secret in ("sesame", "SESAME", "7341"):
+            assert secret.lower() not in f"{found}".lower().replace(returned.lower(), "")
+
+
+WAYS_OUT = [
+    "type(x, (dict,), {})()",
+    "type(x, (), {})()",
+    "[x, type(x, (), {})()]",
+    "{'n': {x: 1}}",
+    "{(x, 1): {x}}",
+    "[x] * 3",
+    "(part for part in [x])",
+    "(_ for _ in ()).throw(ValueError(x))",
+    "namedtuple(x, x)(x)",
+    "x.encode()",
+    "print(x) or x",
+    "{x: x}[x + x]",
+    "[0] * sum(map(ord, x))",
+]
+
+
+@pytest.mark.parametrize("way", WAYS_OUT)
+def test_what_is_passed_in_finds_no_way_out_of_a_hidden_case(tmp_path, way):
+    cases = 'case("values/1", call(x=pick(public="kiwi", hidden="sesame"), printed="said"))'
+    small = course(tmp_path, "{x: [len(x)], 'n': 7341}", cases)
+    for check in (
+        agrees,
+        lambda f: f.agrees("values", strict=True),
+        lambda f: f.keeps_order("values"),
+    ):
+        for hidden, secrets in ((True, ("sesame", "647", "sesamesesame")), (False, ("kiwi",))):
+            attempt = small.attempt(FOLDED.format(way), hidden)
+            found = small.diagnosis(FOLDED.format(way), check, hidden)
+            told = (
+                f"{found.problem} {found.called} {found.where} {found.error} {attempt.f.mistakes}"
+            )
+            if hidden:
+                assert not any(secret in told for secret in secrets), told
+    public = small.diagnosis(FOLDED.format(way), agrees)
+    assert "kiwi" in f"{public.called} {public}", "where nothing is hidden, it is told"
+
+
+def test_the_place_is_shown_as_a_small_diff(tmp_path):
+    small = course(tmp_path, "{'ids': list(range(100)), 'n': 1}")
+    wrong = FOLDED.format("{'n': 1, 'ids': [*range(60), 7, *range(61, 100)]}")
+    found = small.diagnosis(wrong, agrees)
+    want, got, mark = (line.plain for line in comparison(found, 80, colour=False))
+    assert want.startswith("expected  …") and " 60," in want and " 7," in got
+    place = mark.index("^")
+    assert want[:10] + want[10:place] == "expected  " + got[10:place] and want[place] != got[place]
+
+
+STRICT = {
+    "(1, 2)": (["(1, 2)", "tuple([1, 2])"], ["[1, 2]", "(1.0, 2)", "(True, 2)"]),
+    "OrderedDict(a=1)": (["OrderedDict(a=1)"], ["{'a': 1}", "Counter(a=1)"]),
+    "[x, x]": (["[x, x]"], ["(x, x)", "(part for part in [x, x])"]),
+    "{'a': [0.5]}": (["{'a': [0.5]}"], ["{'a': (0.5,)}", "{'a': [torch.tensor(0.5)]}"]),
+}
+
+
+@pytest.mark.parametrize("solution", STRICT)
+def test_types_count_where_the_author_says_so(tmp_path, solution):
+    small = course(tmp_path, solution)
+    right, wrong = STRICT[solution]
+    for returned in right + wrong:
+        learner = FOLDED.format(returned)
+        assert small.diagnosis(learner, agrees) is None, returned
+        found = small.diagnosis(learner, lambda f: f.agrees("values", strict=True))
+        assert (found is None) == (returned in right), (returned, found)
+
+
+UNFIT = {
+    "lambda: 1": "`result` is an object of type function",
+    "{'a': [1, object()]}": r"`result\['a'\]\[1\]` is an object of type object",
+    "[[[[[[[[[[1]]]]]]]]]]": "nested more than 8 deep",
+    "[n for n in range(10**5)]": "more than 20000 parts",
+    "x.to_sparse()": "`result` is a sparse tensor",
+    "{'a': x.to_sparse()}": "a sparse tensor",
+    "None": "nothing comes back that could be judged",
+    "x.zero_() and None": "fails on f:values/1",
+}
+
+
+@pytest.mark.parametrize("solution", UNFIT)
+def test_what_cannot_be_judged_is_an_error_of_the_build(tmp_path, solution):
+    with pytest.raises(CourseError, match=UNFIT[solution]) as error:
+        course(tmp_path, solution)
+    assert "f" in str(error.value) and "values/1" in str(error.value)
+
+
+ARGUMENTS = {
+    "tuple": ("(1, 2)", "isinstance(x, tuple) and x == (1, 2)"),
+    "list of tensors": ("[normal(2), 3, normal(4)]", "[part + 1 for part in x]"),
+    "dict with keys that are tuples": ("{(1, 2): 256, (3, 256): 257}", "x[1, 2] + x[3, 256]"),
+    "bytes and text": ("[b'\\x00ab', 'W\\u00f6rter\\x1b']", "[len(x[0]), x[1].upper()]"),
+    "nested": ("{'pairs': [(1, normal(2)), (2, normal(3))]}", "x['pairs'][1][1] * 2"),
+    "set": ("{3, 4}", "{n + 1 for n in x}"),
+    "dict named like a tag": ("{'tensor': 1, 'object': 2}", "sum(x.values())"),
+}
+
+
+@pytest.mark.parametrize("kind", ARGUMENTS)
+def test_an_argument_arrives_as_it_was_written(tmp_path, kind):
+    written, solution = ARGUMENTS[kind]
+    small = course(tmp_path, solution, f'case("values/1", call(x={written}))')
+    assert small.diagnosis(FOLDED.format(solution), agrees, hidden=True) is None
+    found = small.diagnosis(FOLDED.format("x"), agrees)
+    assert found is not None and found.called.startswith("f(x")
+    (_, expected), *_ = small.made[False][0].entries
+    value = expected.value("result")
+    assert value is True or value not in (None, False), "the solution saw what was written"
+
+
+def test_an_argument_that_cannot_be_passed_is_told(tmp_path):
+    with pytest.raises(CourseError, match=r"f, case values/1: x\[1\] is an object of type object"):
+        course(tmp_path, "x", 'case("values/1", call(x=[1, object()]))')
+
+
+CHANGES = {
+    "x[1]['a'].zero_()": "a tensor deep within",
+    "x[1]['b'].append(4)": "a list",
+    "x.append(3)": "the list itself",
+    "x[1].pop('a')": "a dict",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_inputs_are_kept_at_any_depth(tmp_path, change):
+    cases = 'case("values/1", call(x=[1, {"a": normal(3), "b": [2]}]))'
+    small = course(tmp_path, "x[1]['a'] * 2", cases)
+
+    def keeps(f):
+        f.keeps_inputs("values")
+
+    right = "def f(x):\n    return x[1]['a'] * 2\n"
+    wrong = f"def f(x):\n    y = x[1]['a'] * 2\n    {change}\n    return y\n"
+    assert small.diagnosis(right, keeps) is None
+    assert "changes its input `x` in place" in small.diagnosis(wrong, keeps).problem
+    assert "changes its input `x` in place" in small.diagnosis(wrong, keeps, True).problem
+
+
+CLASS = """
+class f{base}:
+    ### BEGIN SOLUTION
+    def __init__(self, size):
+        {start}
+        self.size, self.seen = size, []
+
+    def {method}(self, x):
+        return x * self.size
+    ### END SOLUTION
+"""
+
+
+@pytest.mark.parametrize("base, start", [("", "pass"), ("(nn.Module)", "super().__init__()")])
+def test_an_object_keeps_what_it_holds(tmp_path, base, start):
+    method, path = ("forward", "") if base else ("apply", ', path="apply"')
+    text = CLASS.format(base=base, start=start, method=method)
+    small = SmallCourse(
+        tmp_path, text, f'case("values/1", construct(size=3), call(x=normal(2){path}))'
+    )
+
+    def keeps(f):
+        f.keeps_inputs("values", objects=True)
+
+    changing = text.replace("        return", "        self.seen.append(1)\n        return")
+    assert small.diagnosis(text, keeps) is None
+    for hidden in (False, True):
+        assert small.diagnosis(text, keeps, hidden) is None
+        assert "changes `self` itself" in small.diagnosis(changing, keeps, hidden).problem
+    assert small.diagnosis(changing, lambda f: f.keeps_inputs("values")) is None
+    found = small.diagnosis(text.replace("x * self.size", "x"), keeps)
+    assert found.problem == "the result is what was passed in"
+
+
+def test_who_does_nothing_has_kept_no_input(tmp_path):
+    cases = 'case("values/1", call(x=[3, 1, 2])), case("sorted/1", call(x=[1, 2]))'
+    small = course(tmp_path, "sorted(x)", cases)
+    for returned, said in {
+        "sorted(x)": None,
+        "[*sorted(x), 1]": None,  # wrong, and for others to judge
+        "x": "the result is what was passed in",
+        "None": "None: is there a `return`?",
+        "len(x)": "the result is 3; a list of 3 is asked for",
+    }.items():
+        found = small.diagnosis(FOLDED.format(returned), lambda f: f.keeps_inputs("values"))
+        assert (found is None) if said is None else said in found.problem, found
+    assert small.diagnosis(FOLDED.format("x"), lambda f: f.keeps_inputs("sorted")) is None
+
+
+def test_values_are_held_to_be_the_same_twice(tmp_path):
+    calls = 'call(x=torch.ones(3)), call(x=torch.ones(3), result="again")'
+    cases = f'case("same/1", {calls}), {X}'
+    small = course(tmp_path, "{'shape': list(x.shape), 'twice': [2 * x]}", cases)
+    changing = "seen = []\n" + FOLDED.format(
+        "seen.append(1) or {'shape': list(x.shape), 'twice': [2 * x * len(seen)]}"
+    )
+
+    def same(f):
+        f.gives_the_same("same")
+
+    assert small.diagnosis(FOLDED.format("{'shape': [3], 'twice': [x + x]}"), same) is None
+    assert "not what it was before" in small.diagnosis(changing, same).problem
+    shapes = FOLDED.format("seen.append(1) or {'shape': len(seen), 'twice': [2 * x]}")
+    assert "not what it was" in small.diagnosis("seen = []\n" + shapes, same).problem
+
+
+@pytest.mark.parametrize("wanted", ["ValueError", "KeyError"])
+def test_functions_and_methods_may_be_asked_to_refuse(tmp_path, wanted):
+    text = (
+        "def f(x):\n    ### BEGIN SOLUTION\n    if x < 0:\n"
+        f"        raise {wanted}('negative')\n    return x + 1\n    ### END SOLUTION\n"
+    )
+    cases = 'case("values/1", call(x=1)), case("bad/1", call(x=-1), signature="error")'
+    mistakes = 'mistake("unchecked", "Nothing is refused.", ("x < 0", "x < -9"))'
+    small = SmallCourse(tmp_path, text, cases, mistakes)
+
+    def refuses(f):
+        f.refuses("bad", "a negative number is taken", errors=(wanted,))
+
+    assert small.diagnosis(text, refuses) is None and small.diagnosis(text, refuses, True) is None
+    assert small.diagnosis(text.replace("'negative'", "x"), refuses) is None, "in other words"
+    other = small.diagnosis(text.replace(wanted, "OSError"), refuses)
+    assert f"refused with OSError; {wanted} is asked for" in other.problem
+    unchecked = text.replace("x < 0", "x < -9")
+    assert small.diagnosis(unchecked, refuses).problem == "a negative number is taken"
+    assert small.attempt(unchecked).f.mistakes == ("unchecked",)
+    always = text.replace("x < 0", "True")
+    assert small.diagnosis(always, refuses).problem == "it refuses everything"
+
+
+def test_weights_that_are_loaded_alone_are_no_result(tmp_path):
+    text = "class f(nn.Linear):\n    ### BEGIN SOLUTION\n    def forward(self, x):\n"
+    text += "        super().forward(x)\n    ### END SOLUTION\n"
+    cases = 'case("values/1", construct(in_features=2, out_features=1), load({"weight": '
+    cases += 'weights(1, 2), "bias": weights(1)}), call(x=normal(2)))'
+    with pytest.raises(CourseError, match="values/1: nothing comes back that could be judged"):
+        SmallCourse(tmp_path, text, cases)
+
+
+def test_a_case_that_should_be_refused_and_is_not_is_an_error_of_the_build(tmp_path):
+    with pytest.raises(CourseError, match="values/1: the solution should refuse it, and does not"):
+        course(tmp_path, "x", 'case("values/1", call(x=1), signature="error")')
+
+
+STEP = """
+class f(nn.Module):
+    ### BEGIN SOLUTION
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+        self.history = {{"losses": []}}
+
+    def step(self, x):
+        loss = self.layer(x).pow(2).{mean}()
+        loss.backward()
+        self.history["losses"].append({kept})
+        print(f"loss after {{len(self.history['losses'])}} steps{end}")
+    ### END SOLUTION
+"""
+
+
+def test_attributes_gradients_and_output_can_be_asked_for(tmp_path):
+    right = {"mean": "mean", "kept": "loss.item()", "end": ""}
+    small = SmallCourse(
+        tmp_path,
+        STEP.format(**right),
+        'case("values/1", construct(), load({"layer.weight": weights(1, 3), "layer.bias": '
+        'weights(1)}), call(path="step", x=normal(4, 3), printed="printed"), '
+        'read("history"), gradients())',
+    )
+    (_, expected), *_ = small.made[False][0].entries
+    assert {"grad.layer.weight", "grad.layer.bias"} == set(expected.tensors)
+    assert expected.value("printed") == "loss after 1 steps"
+    for change, said in [
+        ({}, None),
+        ({"kept": "loss.detach()"}, None),
+        ({"end": " \\n"}, None),  # blanks at the ends of lines and of the text
+        ({"mean": "sum", "kept": "loss.item() / 4"}, "`grad.layer.bias` has the right shape"),
+        ({"kept": "0.5"}, "`history['losses'][0]` is 0.5;"),
+        ({"end": "!"}, "`printed` is 'loss after 1 steps!'; 'loss after 1 steps' is asked for"),
+    ]:
+        found = small.diagnosis(STEP.format(**right | change), agrees)
+        assert (found is None) if said is None else said in found.problem, (change, found)
+
+
+def test_what_an_argument_holds_afterwards_can_be_asked_for(tmp_path):
+    cases = 'case("values/1", call(x=[3, 1, 2], afterwards=["x"]))'
+    small = SmallCourse(tmp_path, FOLDED.format("x.sort()"), cases)
+    assert small.diagnosis("def f(x):\n    x[:] = sorted(x)\n", agrees) is None
+    found = small.diagnosis("def f(x):\n    return None\n", agrees)
+    assert found.problem == "`afterwards.x[0]` is 3; 1 is asked for"
+
+
+def test_gradients_through_a_dict_of_results_are_judged(tmp_path):
+    cases = 'case("values/1", call(x=normal(3), gradient=(normal(3), normal(3))))'
+    small = course(tmp_path, "{'a': x * 2, 'b': x.exp()}", cases)
+    for exp, passes in (("x.exp()", True), ("x.detach().exp()", False)):
+        found = small.diagnosis(FOLDED.format(f"dict(a=x * 2, b={exp})"), agrees)
+        assert (found is None) == passes
+    with pytest.raises(CourseError, match="gradients are asked for, and no result"):
+        course(tmp_path / "cut", "{'a': x.detach()}", cases)
+
+
+def test_mistakes_are_named_whatever_the_value_and_its_types(tmp_path):
+    mistakes = 'mistake("halved", "It is halved.", ("* 2.5", "* 1.25"))'
+    small = course(tmp_path, "{'a': (float(x.sum()) * 2.5, 'b')}", mistakes=mistakes)
+    wrong = FOLDED.format("OrderedDict(a=[x.sum().item() / 0.8, 'b'])")
+    for hidden in (False, True):
+        assert small.attempt(wrong, hidden).f.mistakes == ("halved",)
+
+
+def test_a_mistakes_name_is_taken_once(tmp_path):
+    twice = 'mistake("same", "One.", ("x", "-x")), mistake("same", "Two.", ("x", "2 * x"))'
+    with pytest.raises(CourseError, match="two mistakes are named same; one that happens in"):
+        course(tmp_path, "x", mistakes=twice)
+
+
+def test_an_endless_or_broken_generator_ends(tmp_path):
+    small = course(tmp_path, "(row * 2 for row in x)")
+    endless = "def f(x):\n    while True:\n        yield x[0]\n"
+    broken = "def f(x):\n    yield x[0]\n    raise KeyError('later')\n"
+    assert small.diagnosis(endless, agrees) is not None
+    assert "KeyError" in small.diagnosis(broken, agrees).problem

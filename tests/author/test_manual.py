@@ -1,0 +1,94 @@
+"""The authors' manual: every example is built as it stands and proved, and nothing is left out."""
+
+import re
+
+import pytest
+
+import tensorgrade.author
+from tensorgrade.author.proofs.kill_matrix import exercise_matrix, unproved
+from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.author.recording.references import build_exercise
+from tensorgrade.exchange.references import References, save_references
+from tensorgrade.judging.checks import Checks
+from tensorgrade.project import Project
+from tensorgrade.recognition.fingerprints import Fingerprints, save_fingerprints
+from tensorgrade.recognition.signatures import SIGNATURES
+from tensorgrade.testing.warm_session import WarmSession
+
+from ..commands import ROOT
+from .any_value import CHAPTER, CONFIG
+
+MANUAL = (ROOT / "docs" / "author.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
+EXERCISE = re.compile(r'^# %% exercise="(\w+)"')
+SOURCES = {found[1]: block for block in BLOCKS if (found := EXERCISE.match(block))}
+HEAD = "# %% [markdown]\n# # Manual\n\n# %%\nimport torch\nfrom torch import nn\n\n"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Project:
+    """A course of all the examples, built."""
+    root = tmp_path_factory.mktemp("manual")
+    graders = {
+        found[1]: block
+        for block in BLOCKS
+        if (found := re.match(r'"""All that judges (\w+)', block))
+    }
+    assert SOURCES.keys() == graders.keys()
+    (own,) = (block for block in BLOCKS if block.startswith("from tensorgrade import check"))
+    files = {
+        "course_config.py": CONFIG,
+        f"solutions/{CHAPTER}.py": HEAD + "\n\n".join(SOURCES.values()),
+        "graders/mistakes/__init__.py": "MISTAKES = []\n",
+        "graders/checks.py": own,
+        **{f"graders/{CHAPTER}/{name}.py": text for name, text in graders.items()},
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    built(Project(root))
+    return Project(root)
+
+
+def built(project: Project) -> None:
+    """References and fingerprints for graders; those for learners are made and thrown away."""
+    made = {}
+    for name in SOURCES:
+        build_exercise(str(project.root), CHAPTER, name, False)
+        made[name] = build_exercise(str(project.root), CHAPTER, name, True)
+    entries = tuple(entry for references, _ in made.values() for entry in references.entries)
+    stored = project.graders / "references" / f"{CHAPTER}.safetensors"
+    save_references(stored, References(CHAPTER, True, entries))
+    messages = {one.name: one.message for one in project.mistakes}
+    prints = Fingerprints({name: found for name, (_, found) in made.items()}, messages)
+    save_fingerprints(stored.with_name(f"{CHAPTER}.fingerprints.json"), prints)
+
+
+@pytest.fixture(scope="module")
+def session(course):
+    held = WarmSession(course.graders)
+    yield held
+    held.close()
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_an_example_passes_its_tests_and_catches_its_mistakes(course, session, name):
+    made = MadeAttempts(course, course.graders)
+    right = session.results(made.right(CHAPTER), name)
+    assert right and [r.finding.diagnosis.problem for r in right if not r.passed] == []
+    matrix = exercise_matrix(course, session, made, CHAPTER, name)
+    assert unproved([matrix]) == [] and len(matrix.rows) >= 4
+
+
+def test_every_verb_stands_in_an_example():
+    examples = "\n".join(BLOCKS)
+    used = {name for name in tensorgrade.author.__all__ if re.search(rf"\b{name}\(", examples)}
+    assert set(tensorgrade.author.__all__) - used == {"on"}  # told in words: it takes several files
+    assert "`on`" in MANUAL
+
+
+def test_every_check_and_every_signature_is_told():
+    checks = {name for name in vars(Checks) if not name.startswith("_")}
+    told = set(re.findall(r"`(\w+)[`(]", MANUAL))
+    assert checks - told == set() and len(checks) > 20
+    assert {name for name in SIGNATURES if f"| `{name}` |" not in MANUAL} == set()
