@@ -46,7 +46,7 @@ def cases(pick):
             (3, 2, 3, 2, 7, (2, 2, 2)),
         ],
     )
-    made = {"d_in": 3, "d_out": 4, "context_length": 6, "num_heads": 2}
+    made: dict = {"d_in": 3, "d_out": 4, "context_length": 6, "num_heads": 2}
     return [
         shown(
             "sentence/seed 123",

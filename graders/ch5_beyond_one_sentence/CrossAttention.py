@@ -25,15 +25,19 @@ from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 def cases(pick):
     """(b, n, m, d_in, d_context, head_dim, heads), all different where they can be."""
     draw = Sizes(pick, "CrossAttention")
-    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
+    many_texts, long, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
     (many,) = draw(HEADS)
     sizes = pick(
         public=[(2, 3, 5, 4, 6, 3, 2), (1, 5, 2, 3, 4, 2, 3)],
-        hidden=[(3, 4, 6, 5, 2, 4, 3), (2, n, 3, 4, 5, 2, many), (b, 2, 7, d_in, 3, width, 2)],
+        hidden=[
+            (3, 4, 6, 5, 2, 4, 3),
+            (2, long, 3, 4, 5, 2, many),
+            (many_texts, 2, 7, d_in, 3, width, 2),
+        ],
     )
     one_head = pick(public=[(2, 4, 3, 5, 2, 6, 1)], hidden=[(2, 3, 6, 2, 4, 5, 1)])
     masks = pick(public=[(2, 3, 5)], hidden=[(3, 4, 6), (1, 2, 7)])
-    made = {"d_in": 3, "d_context": 5, "d_out": 6, "num_heads": 2}
+    made: dict = {"d_in": 3, "d_context": 5, "d_out": 6, "num_heads": 2}
     twins = [construct(**made, qkv_bias=True) for _ in range(2)]
     return [
         shown("sentence/reads itself", *self_reading(), signature="ignored"),
@@ -43,8 +47,10 @@ def cases(pick):
         case("values/float32", *module(2, 3, 5, 4, 6, 3, 2, dtype="float32"), dtype=torch.float32),
         case("bias/2 heads", *module(2, 4, 3, 5, 2, 3, 2, qkv_bias=True)),
         *(
-            case(f"mask/{size} for {shape}", *masked(*size, shape))
-            for size, shape in zip(masks * 2, ("each pair", "each text", "all texts"), strict=False)
+            case(f"mask/{(b, n, m)} for {shape}", *masked(b, n, m, shape))
+            for (b, n, m), shape in zip(
+                masks * 2, ("each pair", "each text", "all texts"), strict=False
+            )
         ),
         case("mask/each text, 3 heads", *masked(3, 2, 5, "each text", heads=3)),
         case("large/1e4", *module(2, 3, 5, 4, 6, 3, 2, factor=100)),

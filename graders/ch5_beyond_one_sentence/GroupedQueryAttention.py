@@ -29,7 +29,7 @@ def cases(pick):
     )
     one = pick(public=[(2, 4, 3, 2, 3, 1, 4)], hidden=[(2, 3, 5, 4, 4, 1, 3)])
     full = pick(public=[(2, 4, 3, 3, 2, 2, 4)], hidden=[(b, 5, d_in, width, 2, 2, 5)])
-    made = {"d_in": 3, "d_out": 8, "context_length": 5, "dropout": 0.1}
+    made: dict = {"d_in": 3, "d_out": 8, "context_length": 5, "dropout": 0.1}
     heads = {"num_heads": 4, "num_kv_heads": 2}
     twins = [construct(**made | {"dropout": 0.0}, **heads, qkv_bias=True) for _ in range(2)]
     return [

@@ -32,7 +32,7 @@ def cases(pick):
         public=[(2, 5, 4, 3, 2, 2, 5), (1, 4, 5, 2, 3, 2, 4)],
         hidden=[(3, 4, 6, 2, 3, 2, 4), (1, n, 3, 4, 2, many, n), (b, 3, d_in, 5, width, 2, 3)],
     )
-    made = {"d_in": 3, "d_out": 4, "d_latent": 2, "context_length": 6, "num_heads": 2}
+    made: dict = {"d_in": 3, "d_out": 4, "d_latent": 2, "context_length": 6, "num_heads": 2}
     twins = [construct(**made) for _ in range(2)]
     return [
         shown(

@@ -9,7 +9,7 @@ from ..modules import structure
 from ..sizes import BATCH, FEATURES, SMALL, TOKENS, Sizes
 from .TransformerBlock import parts
 
-SMALLEST = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
+SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
 
 
 def cases(pick):
