@@ -31,6 +31,13 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d = chance.randint(1, 12), chance.randint(1, 12)
+    query = chance.choice([0.5, 1, 1e3]) * normal(d)
+    return case("anything", call(query=query, inputs=normal(n, d), gradient=normal(d)))
+
+
 @for_learners("context_vector")
 def test_context_vector_on_the_sentence(attempt):
     """The context vector of token 2."""

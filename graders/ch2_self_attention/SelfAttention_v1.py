@@ -46,6 +46,15 @@ def module(n, d_in, d_out, **settings):
     return called(matrices(d_in, d_out), n, d_in, d_out, **settings)
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
+    training, seed = chance.random() < 0.5, chance.randrange(1000)
+    used = module(n, d_in, d_out, gradient=True, training=training)
+    made = structure(state=True, seed=seed, d_in=d_in, d_out=d_out)
+    return case("anything", *used, *made)
+
+
 @for_learners("SelfAttention_v1")
 def test_SelfAttention_v1_on_the_sentence(attempt):
     """The sentence, with the weights of seed 123."""

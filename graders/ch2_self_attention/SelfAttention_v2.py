@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, normal, shown
+from tensorgrade.author import call, case, construct, describe, load, normal, shown
 
 from ..modules import called, large_scores, linear_layers, mixed, structure, twice
 from ..relations import copied
@@ -60,6 +60,14 @@ def module(n, d_in, d_out, bias=False, **settings):
     """Constructed, given the weights of three nn.Linear, called on n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), n, d_in, d_out, **settings)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
+    bias, training = chance.random() < 0.5, chance.random() < 0.5
+    used = module(n, d_in, d_out, bias=bias, gradient=True, training=training)
+    return case("anything", *used, describe())
 
 
 @for_learners("SelfAttention_v2")

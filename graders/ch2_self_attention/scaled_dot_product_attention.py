@@ -53,6 +53,13 @@ def mixed(n, m, d_k, d_v, lead=(), **settings):
     )
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    lead = tuple(chance.randint(1, 4) for _ in range(chance.randint(0, 3)))
+    n, m, d_k, d_v = (chance.randint(1, 12) for _ in range(4))
+    return case("anything", mixed(n, m, d_k, d_v, lead, gradient=normal(*lead, n, d_v)))
+
+
 @for_learners("scaled_dot_product_attention")
 def test_scaled_dot_product_attention_on_the_sentence(attempt):
     """With the sentence's projections (seed 123)."""

@@ -54,6 +54,13 @@ def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     return scores * (others > 0)
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d_k = chance.randint(1, 12), chance.randint(1, 40)
+    scores = chance.choice([1, 3, 1e4]) * normal(n, n) + chance.choice([0, 0, 1e4, -1e4])
+    return case("anything", call(attn_scores=scores, d_k=d_k, gradient=normal(n, n)))
+
+
 @for_learners("causal_attention_weights")
 def test_causal_attention_weights_on_the_sentence(attempt):
     """The scores of the sentence."""

@@ -3,7 +3,17 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, mistake, normal, shown, weights
+from tensorgrade.author import (
+    call,
+    case,
+    construct,
+    describe,
+    load,
+    mistake,
+    normal,
+    shown,
+    weights,
+)
 
 from ..attention_modules import (
     called,
@@ -153,6 +163,18 @@ def watched(result, heads):
     """A watched module: the number of matrix products must not grow with the heads."""
     made = construct(d_in=3, d_out=8, context_length=5, dropout=0.0, num_heads=heads)
     return made, call(x=normal(2, 5, 3), watch=True, result=result)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    if chance.random() < 0.2:
+        made: dict = {"d_in": 3, "d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
+        return case("anything", *structure(**made, context_length=5, dropout=0.1))
+    b, n, d_in, width, heads = (chance.randint(1, top) for top in (4, 9, 9, 5, 6))
+    settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
+    settings |= {"bias": chance.random() < 0.5, "gradient": True}
+    sizes = b, n, d_in, heads * width, heads, n + chance.choice([0, 1, 5])
+    return case("anything", *module(*sizes, **settings), describe())
 
 
 @for_learners("MultiHeadAttention")
