@@ -55,9 +55,12 @@ def mixed(n, m, d_k, d_v, lead=(), **settings):
 
 def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
-    lead = tuple(chance.randint(1, 4) for _ in range(chance.randint(0, 3)))
+    lead = [chance.randint(1, 4) for _ in range(chance.randint(0, 3))]
     n, m, d_k, d_v = (chance.randint(1, 12) for _ in range(4))
-    return case("anything", mixed(n, m, d_k, d_v, lead, gradient=normal(*lead, n, d_v)))
+    queries = chance.choice([1, 2, 1e3]) * normal(*lead, n, d_k)
+    keys, values = normal(*lead, m, d_k), normal(*lead, m, d_v)
+    asked = call(queries=queries, keys=keys, values=values, gradient=normal(*lead, n, d_v))
+    return case("anything", asked)
 
 
 @for_learners("scaled_dot_product_attention")
