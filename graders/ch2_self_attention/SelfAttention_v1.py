@@ -49,6 +49,8 @@ def module(n, d_in, d_out, **settings):
 def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
     n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
+    if chance.random() < 0.1:
+        return case("anything", *large_scores(matrices(d_in, d_out), n, d_in, d_out))
     training, seed = chance.random() < 0.5, chance.randrange(1000)
     used = module(n, d_in, d_out, gradient=True, training=training)
     made = structure(state=True, seed=seed, d_in=d_in, d_out=d_out)

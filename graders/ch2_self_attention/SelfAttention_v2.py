@@ -65,6 +65,8 @@ def module(n, d_in, d_out, bias=False, **settings):
 def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
     n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
+    if chance.random() < 0.1:
+        return case("anything", *large_scores(linear_layers(d_in, d_out), n, d_in, d_out))
     bias, training = chance.random() < 0.5, chance.random() < 0.5
     used = module(n, d_in, d_out, bias=bias, gradient=True, training=training)
     return case("anything", *used, describe())

@@ -99,6 +99,8 @@ def module(b, n, d_in, d_out, context, *, bias=False, **settings):
 def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
     b, n, d_in, d_out = (chance.randint(1, top) for top in (4, 9, 9, 9))
+    if chance.random() < 0.1:
+        return case("anything", *large_scores(linear_layers(d_in, d_out), b, n, d_in, d_out))
     settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
     settings |= {"bias": chance.random() < 0.5, "gradient": True}
     longest = n + chance.choice([0, 1, 5])
