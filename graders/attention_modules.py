@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, computed, construct, load, mode, normal, weights
+from tensorgrade.author import call, computed, construct, load, mode, moved, normal, weights
 
 from .modules import with_another_start
 from .sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH
@@ -129,6 +129,12 @@ def short_then_long(values, d_in, d_out, **arguments):
         call(x=normal(2, 5, d_in), result="second"),
         call(x=normal(2, 2, d_in), result="third"),
     )
+
+
+def on_another_device(n, d_in, d_out, **arguments):
+    """Moved, and called in training on fewer tokens than it could take."""
+    sizes = {"d_in": d_in, "d_out": d_out, "context_length": n + 2, "dropout": 0.2}
+    return construct(**sizes, dtype="float32", **arguments), moved(x=normal(2, n, d_in))
 
 
 def dropped_weights(b, n, p, extra: dict, heads: int = 1, **arguments):

@@ -25,6 +25,7 @@ def cases(pick):
         shown("sentence/seed 123", first, call(x=SENTENCE)),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
         case("values/one token", *module(1, 3, 4)),
+        case("values/one feature", *module(4, 1, 1)),
         case("values/twice", *twice(matrices(3, 4), 3, 4)),
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(3, 3, 3)),

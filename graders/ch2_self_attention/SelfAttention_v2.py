@@ -24,6 +24,7 @@ def cases(pick):
         shown("sentence/seed 789", first, call(x=SENTENCE), signature="ignored"),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
         case("values/one token", *module(1, 3, 4)),
+        case("values/one feature", *module(4, 1, 1)),
         case("values/twice", *twice(linear_layers(3, 4), 3, 4)),
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),

@@ -12,6 +12,7 @@ from ..attention_modules import (
     in_pairs,
     large_scores,
     low_scores,
+    on_another_device,
     short_then_long,
     zero_scores,
 )
@@ -49,6 +50,7 @@ def cases(pick):
         ),
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(2, 2, 2, 2, 2)),
+        case("values/one feature", *module(2, 4, 1, 1, 4)),
         case("values/float32", *module(2, 5, 4, 3, 5, dtype="float32"), dtype=torch.float32),
         case("values/low scores", *low_scores(linear_layers(3, 4), 2, 4, 3, 4)),
         case("values/zero scores", *zero_scores(linear_layers(3, 5), 2, 4, 3, 5)),
@@ -86,6 +88,13 @@ def cases(pick):
                 signature="structure",
             )
             for bias in (False, True)
+        ),
+        # The last one: what learner code keeps from there is of no use anywhere else.
+        case(
+            "moved/in training",
+            *on_another_device(5, 3, 4),
+            dtype=torch.float32,
+            signature="ignored",
         ),
     ]
 
@@ -161,10 +170,17 @@ def test_CausalAttention_gradients(attempt):
     attempt.CausalAttention.agrees("gradients", only="gradient")
 
 
-@exercise("CausalAttention", points=1)
+@exercise("CausalAttention", points=0.5)
 def test_CausalAttention_mask_is_a_buffer(attempt):
     """The mask is a buffer named `mask`."""
     attempt.CausalAttention.has_buffer("parameters", "mask")
+
+
+@exercise("CausalAttention", points=0.5)
+def test_CausalAttention_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    attempt.CausalAttention.mixes_tokens("future")
+    attempt.CausalAttention.moves_as_a_whole("moved")
 
 
 @exercise("CausalAttention", points=0.5)

@@ -22,6 +22,7 @@ from ..attention_modules import (
     in_pairs,
     large_scores,
     low_scores,
+    on_another_device,
     short_then_long,
     zero_scores,
 )
@@ -71,6 +72,7 @@ def cases(pick):
         ),
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(2, 2, 4, 4, 2, 2)),
+        case("values/heads of one feature", *module(2, 4, 1, 2, 2, 4)),
         case("values/float32", *module(2, 5, 4, 6, 2, 5, dtype="float32"), dtype=torch.float32),
         case("values/low scores", *low_scores(layers(3, 8), 2, 4, 3, 8, num_heads=2)),
         case("values/zero scores", *zero_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
@@ -128,6 +130,13 @@ def cases(pick):
             for d_out, heads in pick(public=[(7, 2)], hidden=draw.uneven(5))
         ),
         case("operations/growth", *watched("few", 1), *watched("many", 4), signature="growth"),
+        # The last one: what learner code keeps from there is of no use anywhere else.
+        case(
+            "moved/in training",
+            *on_another_device(5, 3, 4, num_heads=2),
+            dtype=torch.float32,
+            signature="ignored",
+        ),
     ]
 
 
@@ -259,10 +268,17 @@ def test_MultiHeadAttention_has_no_loop(attempt):
     attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
 
 
-@exercise("MultiHeadAttention", points=0.5)
+@exercise("MultiHeadAttention", points=0.25)
 def test_MultiHeadAttention_mask_is_a_buffer(attempt):
     """The mask is a buffer named `mask`."""
     attempt.MultiHeadAttention.has_buffer("parameters", "mask")
+
+
+@exercise("MultiHeadAttention", points=0.25)
+def test_MultiHeadAttention_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    attempt.MultiHeadAttention.mixes_tokens("future")
+    attempt.MultiHeadAttention.moves_as_a_whole("moved")
 
 
 @exercise("MultiHeadAttention", points=0.5)

@@ -3,7 +3,7 @@
 from .recording.casebook import case, shown
 from .recording.drawings import computed, normal, weights
 from .recording.mistakes import mistake, on
-from .recording.steps import call, construct, describe, duplicate, load, mode, restore
+from .recording.steps import call, construct, describe, duplicate, load, mode, moved, restore
 
 __all__ = [
     "call",
@@ -15,6 +15,7 @@ __all__ = [
     "load",
     "mistake",
     "mode",
+    "moved",
     "normal",
     "on",
     "restore",

@@ -222,6 +222,10 @@ class RecordedObject:
             {"verb": "describe", "on": self.handle, "as": result, "state": state, "path": path}
         )
 
+    def move(self, *, result: str = "moved", **arguments: object) -> None:
+        """Move the object to a second device and call it there."""
+        self.recorder.step("move", arguments, handle=result, on=self.handle)
+
     def call(
         self,
         *,
@@ -291,11 +295,11 @@ def spoken(case: Case) -> str:
 def spoken_step(case: Case, step: dict) -> str | None:
     if step["verb"] == "mode":
         return ".train()" if step["training"] else ".eval()"
-    if step["verb"] not in ("construct", "call"):
+    if step["verb"] not in ("construct", "call", "move"):
         return None
     arguments = ", ".join(f"{k}{spoken_value(case, v)}" for k, v in step["arguments"].items())
     name = step.get("name") or ("." + step["path"] if step.get("path") else "its forward")
-    return f"{name}({arguments})"
+    return f"{name}({arguments})" + " on another device" * (step["verb"] == "move")
 
 
 def spoken_value(case: Case, value: object) -> str:

@@ -1,4 +1,4 @@
-"""The verbs of the wire: construct, duplicate, load, restore, mode, call, describe.
+"""The verbs of the wire: construct, duplicate, load, restore, mode, call, describe, move.
 
 A case is a list of steps. Each step is one verb on an object that stays on this side and is
 known outside by a handle. What a step returns is collected under the names the step asks for.
@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from .errors import OutOfTime, describe_error
+from .second_device import DEVICE, SecondDevice, TwoDevices
 from .torch_state import standard_torch
 from .watching import OperationCounter, ShapeTrace, describe_module
 
@@ -107,6 +108,22 @@ class CaseRunner:
         if step.get("state"):
             for name, value in target.named_parameters():
                 self.keep(f"{step['as']}.{name}", value)
+
+    def do_move(self, step: dict) -> None:
+        """Move a module to a second device and call it there; what was left behind is named.
+
+        Nothing comes back: there nothing is computed.
+        """
+        moved = self.target(step).to(DEVICE)
+        given = self.arguments(step).items()
+        arguments = {name: v.to(DEVICE) if is_tensor(v) else v for name, v in given}
+        facts = self.header["facts"].setdefault(step["as"], {"left": ""})
+        try:
+            with SecondDevice(moved, str(self.module.__file__)):
+                call(moved, arguments)
+        except TwoDevices as error:
+            facts["left"] = error.left
+            raise
 
     def do_call(self, step: dict) -> None:
         """Call a function or module; keep what it returns, gradients and changed inputs."""
