@@ -30,7 +30,7 @@ def cases(pick):
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
-        case("large/1e4", *large_scores(matrices(3, 4), 5, 3, 4)),
+        case("large/1e6", *large_scores(matrices(3, 4), 12, 3, 4)),
         case("gradients/5x3x4", *module(5, 3, 4, gradient=True)),
         case(
             "gradients/of weights in evaluation",

@@ -34,7 +34,7 @@ def cases(pick):
             *module(6, 4, 5, bias=True, dtype="float32", training=False),
             dtype=torch.float32,
         ),
-        case("large/1e4", *large_scores(linear_layers(3, 4), 5, 3, 4)),
+        case("large/1e6", *large_scores(linear_layers(3, 4), 12, 3, 4)),
         case("gradients/5x3x4", *module(5, 3, 4, bias=True, gradient=True)),
         case(
             "gradients/of weights in evaluation",

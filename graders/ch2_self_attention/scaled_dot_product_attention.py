@@ -27,8 +27,8 @@ def cases(pick):
         *(case(f"cross/{n} queries, {m} keys", mixed(n, m, 3, 3)) for n, m in cross),
         *(case(f"leading/{lead}", mixed(4, 5, 6, 3, lead)) for lead in leading),
         case(
-            "large/1e4",
-            call(queries=1e4 * normal(4, 3), keys=normal(5, 3), values=normal(5, 2)),
+            "large/1e6",
+            call(queries=1e6 * normal(4, 3), keys=normal(5, 3), values=normal(5, 2)),
         ),
         case(
             "values/one after another",

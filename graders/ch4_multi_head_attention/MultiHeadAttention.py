@@ -34,7 +34,7 @@ from ..sizes import Sizes
 
 def cases(pick):
     """Several numbers of heads, and head_dim unlike every other size."""
-    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(1, 5, 3, 4)])
+    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(2, 5, 3, 4)])
     sizes = pick(
         public=[(2, 6, 3, 4, 2), (1, 5, 4, 9, 3)],
         hidden=[
@@ -82,7 +82,7 @@ def cases(pick):
             case(f"bias/{size}", *module(*size, bias=True))
             for size in pick(public=[(2, 4, 3, 6, 2, 5)], hidden=[])
         ),
-        case("large/1e4", *large_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
+        case("large/1e6", *large_scores(layers(3, 6), 8, 6, 3, 6, num_heads=2)),
         case(
             "gradients/in training",
             *module(2, 4, 3, 6, 2, 5, bias=True, gradient=True, training=True),

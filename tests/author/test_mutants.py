@@ -152,7 +152,7 @@ def sizes_of(use) -> tuple:
 def bench(project):
     made = Bench(project, "ch1_simplified_attention", "attention_scores")
     yield made
-    made.grader.close()
+    made.close()
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,16 @@ from pathlib import Path
 import torch
 
 from ...attempts.attempt import Attempt
+from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...attempts.verdict import verdict
 from ...course import CourseError
 from ...exchange.cases import Case, seed_for
 from ...exchange.observation import Observation, Outcome
-from ...instructor.grader import Grader
 from ...processes import side_by_side
 from ...project import Project
 from ...sources.submission import Source
+from ...testing.warm_session import WarmSession
 from .figures import share
 from .kill_matrix import table
 from .made_attempts import right_forms
@@ -92,7 +93,7 @@ def kills_of(root: str, chapter: str, exercise: str, right: str, count: int, see
     try:
         trials = [bench.try_out(mutant) for mutant in sample(every, count, seed)]
     finally:
-        bench.grader.close()
+        bench.close()
     return Kills(exercise, len(every), trials)
 
 
@@ -108,7 +109,8 @@ class Bench:
 
     def __init__(self, project: Project, chapter: str, exercise: str):
         self.chapter, self.exercise = project.course.chapter(chapter), exercise
-        self.grader = Grader(Setup(project.graders, "none"))
+        self.maker = AttemptMaker(Setup(project.graders, "none"))
+        self.session = WarmSession(project.graders)
         self.uses = uses_by_chance(project, chapter, exercise)
         self.solution = project.solution(chapter).read_text(encoding="utf-8")
         self.right: dict[str, list[Observation]] = {}
@@ -116,7 +118,7 @@ class Bench:
     def try_out(self, mutant: Mutant) -> Trial:
         """One mutant. It runs in a child, which ends where a loop of it does not."""
         attempt = self.attempt(mutant.source)
-        results = self.grader.session.results(attempt, self.exercise)
+        results = self.session.results(attempt, self.exercise)
         (asked,) = [e for e in self.chapter.exercises if e.name == self.exercise]
         row = verdict("", asked, getattr(attempt, self.exercise), results).row()
         equivalent = self.gives_the_same(mutant)
@@ -126,7 +128,7 @@ class Bench:
     def attempt(self, source: str) -> Attempt:
         """A text as an attempt."""
         named = Source(source, f"{self.chapter.name}.py")
-        return self.grader.maker.attempt_from_source(self.chapter.name, named)
+        return self.maker.attempt_from_source(self.chapter.name, named)
 
     def gives_the_same(self, mutant: Mutant) -> bool:
         """Whether no use tells a mutant from what it was made from, or none from the solution.
@@ -152,6 +154,11 @@ class Bench:
             self.right[source] = backend.run(self.uses)
             backend.close()
         return self.right[source]
+
+    def close(self) -> None:
+        """End the session, and the process that mutants are run from."""
+        self.session.close()
+        self.maker.close()
 
 
 def uses_by_chance(project: Project, chapter: str, exercise: str) -> list[Case]:
