@@ -60,7 +60,7 @@ def cases(pick):
             case(f"bias/{size}", *module(*size, bias=True))
             for size in pick(public=[(2, 4, 3, 5, 6)], hidden=[])
         ),
-        case("large/1e6", *large_scores(linear_layers(3, 5), 8, 6, 3, 5)),
+        case("large/1e6", *large_scores(linear_layers(3, 5), 8, 4, 3, 5)),
         case(
             "gradients/in training",
             *module(2, 4, 3, 5, 6, bias=True, gradient=True, training=True),

@@ -82,7 +82,7 @@ def cases(pick):
             case(f"bias/{size}", *module(*size, bias=True))
             for size in pick(public=[(2, 4, 3, 6, 2, 5)], hidden=[])
         ),
-        case("large/1e6", *large_scores(layers(3, 6), 8, 6, 3, 6, num_heads=2)),
+        case("large/1e6", *large_scores(layers(3, 6), 4, 4, 3, 6, num_heads=2)),
         case(
             "gradients/in training",
             *module(2, 4, 3, 6, 2, 5, bias=True, gradient=True, training=True),
