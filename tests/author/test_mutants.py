@@ -15,6 +15,7 @@ from tensorgrade.author.proofs.kills import (
     Trial,
     alike,
     figures_of,
+    measure_mutants,
     report,
     told,
     uses_by_chance,
@@ -22,6 +23,7 @@ from tensorgrade.author.proofs.kills import (
 from tensorgrade.author.proofs.made_attempts import Form, right_forms
 from tensorgrade.author.proofs.mutants import OPERATORS, Mutant, compiles, mutants, sample
 from tensorgrade.author.recording.references import observe
+from tensorgrade.course import CourseError
 
 TEXT = '''import torch
 from torch import nn
@@ -207,6 +209,11 @@ def test_a_mistake_that_keeps_all_points_survives_and_is_listed():
     assert "no use tells it" not in said
     unfair = Kills("Module", 99, [trial(equivalent=True)])
     assert "no use tells it from a right answer: 1\n" in report([unfair], 0, 1)
+
+
+def test_a_name_that_is_no_exercise_is_told(project):
+    with pytest.raises(CourseError, match="no_such_exercise"):
+        measure_mutants(project, project.root / "tests", 1, 1, ["no_such_exercise"])
 
 
 def test_all_right_forms_are_found(project):

@@ -6,7 +6,7 @@ mistake. Whether it is one is decided by uses drawn by chance, and by no case of
 
 import random
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,12 +64,15 @@ class Kills:
 
 
 def measure_mutants(
-    project: Project, right: Path, count: int, seed: int, only: Iterable[str] = ()
+    project: Project, right: Path, count: int, seed: int, only: Collection[str] = ()
 ) -> list[Kills]:
     """Try so many mutants of each exercise (of those named), the exercises side by side.
 
-    right: a folder with `right_answers/` and `right_edits/`.
+    right: a folder with `right_answers/` and `right_edits/`. Raises CourseError for a name that is
+    no exercise's.
     """
+    for name in only:
+        project.course.exercise(name)
     asked = [
         (chapter.name, exercise.name)
         for chapter in project.course.chapters
