@@ -428,7 +428,7 @@ def opened(part: ast.expr) -> Iterator[str]:
         yield f"{lower or 0} + 1:{upper}"
 
 
-IN_PLACE = {"masked_fill", "exp", "div", "mul", "add", "sub", "clamp", "copy", "fill", "softmax"}
+IN_PLACE = {"masked_fill", "exp", "div", "mul", "add", "sub", "clamp", "copy", "fill"}
 
 
 @operator
