@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, computed, construct, load, mode, normal, weights
+from tensorgrade.author import call, computed, construct, load, mode, moved, normal, weights
 
 from .modules import with_another_start
 from .sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH
@@ -15,15 +15,16 @@ def evaluated(values: dict, d_in: int, d_out: int, context: int, dtype="float64"
     return made, load(values), mode(training=False)
 
 
-def called(values, b, n, d_in, d_out, context, *, training=False, **arguments):
+def called(values, b, n, d_in, d_out, context, *, training=False, size=1.0, **arguments):
     """Called on b rows of n tokens; from three rows on two of them are equal.
 
-    gradient: gradients are asked for. constants: names of arguments that need none.
+    gradient: gradients are asked for. constants: names of arguments that need none. size: of the
+    entries of x.
     """
     asked = {"gradient": normal(b, n, d_out)} if arguments.pop("gradient", False) else {}
     constants = arguments.pop("constants", ())
     made = evaluated(values, d_in, d_out, context, **arguments)
-    x = computed(with_equal_rows, normal(b, n, d_in))
+    x = computed(with_equal_rows, size * normal(b, n, d_in))
     return *made[:-1], mode(training), call(**asked, constants=constants, x=x)
 
 
@@ -41,17 +42,33 @@ def in_pairs(pick, draw, **more):
     """
     options = {"bias": (False, True), "short": (False, True), "run": RUNS}
     options |= {"dtype": ("float64", "float32")} | more
-    for at, row in enumerate(draw.pairs(**options) if pick.hidden else []):
-        ranges = [(2, 4), (5, 10), (3, 12), (3, 12)]
+    rows = draw.pairs(**options) if pick.hidden else []
+    for at, row in enumerate(rows + lacking(rows, options)):
+        # No text has six tokens, as the example has: whoever counts on them must always fail.
+        ranges = [(2, 4), (7, 10), (3, 12), (3, 12)]
         ranges[at % 4] = (BATCH, TOKENS, FEATURES, WIDTH)[at % 4]
         b, n, d_in, width = draw(*ranges)
         training, dropout = row["run"]
         heads = {1: 1, "few": 2 + at % 2, "many": draw(HEADS)[0]}.get(row.get("heads"), 1)
-        group = "bias" if row["bias"] else "short" if row["short"] else "values"
-        group = "one head" if group == "values" and row.get("heads") == 1 else group
         settings = {"dropout": dropout, "training": training, "dtype": row["dtype"]}
-        context = n + 3 * row["short"]
-        yield group, {**settings, "bias": row["bias"]}, (b, n, d_in, context, width, heads)
+        settings |= {"bias": row["bias"], "size": d_in**-0.5}  # the scores stay small
+        yield group_of(row), settings, (b, n, d_in, n + 3 * row["short"], width, heads)
+
+
+def group_of(row: dict) -> str:
+    """The group of cases that a row of options is in."""
+    if row["bias"] or row["short"]:
+        return "bias" if row["bias"] else "short"
+    return "one head" if row.get("heads") == 1 else "values"
+
+
+def lacking(rows: list[dict], options: dict) -> list[dict]:
+    """A row for each group that no row is in: what a mistake costs is not to hang on the draw."""
+    plain = {name: values[-1] for name, values in options.items()} | {"bias": False, "short": False}
+    wanted = [plain, plain | {"bias": True}, plain | {"short": True}]
+    wanted += [plain | {"heads": 1}] if "heads" in options else []
+    there = {group_of(row) for row in rows}
+    return [row for row in wanted if rows and group_of(row) not in there]
 
 
 def with_equal_rows(x: torch.Tensor) -> torch.Tensor:
@@ -86,8 +103,8 @@ def with_a_huge_end(x: torch.Tensor, last: int) -> torch.Tensor:
 
 
 def large_scores(values, b, n, d_in, d_out, **arguments):
-    """Scores of about ten thousand: their exponentials overflow."""
-    raised = {k: 100 * v if "W_query" in k or "W_key" in k else v for k, v in values.items()}
+    """Scores of millions: their exponentials overflow, and no two of them are near each other."""
+    raised = {k: 1000 * v if "W_query" in k or "W_key" in k else v for k, v in values.items()}
     return called(raised, b, n, d_in, d_out, n, **arguments)
 
 
@@ -129,6 +146,12 @@ def short_then_long(values, d_in, d_out, **arguments):
         call(x=normal(2, 5, d_in), result="second"),
         call(x=normal(2, 2, d_in), result="third"),
     )
+
+
+def on_another_device(n, d_in, d_out, **arguments):
+    """Moved, and called in training on fewer tokens than it could take."""
+    sizes = {"d_in": d_in, "d_out": d_out, "context_length": n + 2, "dropout": 0.2}
+    return construct(**sizes, dtype="float32", **arguments), moved(x=normal(2, n, d_in))
 
 
 def dropped_weights(b, n, p, extra: dict, heads: int = 1, **arguments):

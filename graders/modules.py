@@ -28,8 +28,8 @@ def called(
 
 
 def large_scores(values: dict, n: int, d_in: int, d_out: int):
-    """Scores of about ten thousand: their exponentials overflow."""
-    values = values | {k: 100 * v for k, v in values.items() if "W_value" not in k}
+    """Scores of millions: their exponentials overflow, and no two of them are near each other."""
+    values = values | {k: 1000 * v for k, v in values.items() if "W_value" not in k}
     return called(values, n, d_in, d_out)
 
 

@@ -387,7 +387,9 @@ def inverted_dropout(
 # **A buffer.** The mask belongs to the module, but nobody should train it. As a plain attribute it
 # would stay behind on the CPU when the model moves to a GPU; as an `nn.Parameter` it would be
 # handed to the optimiser. `self.register_buffer("mask", …)` is made for this case: `self.mask`
-# moves with `.to(device)`, it is saved in the `state_dict`, and it has no gradient.
+# moves with `.to(device)`, it is saved in the `state_dict`, and it has no gradient. The same goes
+# for whatever else `forward` needs: what it makes itself, such as `torch.ones(n, n)`, lies on the
+# CPU wherever `x` is, unless it is told otherwise with `device=x.device`.
 #
 # **Shorter texts.** The mask is built once, for `context_length` tokens, the longest text the
 # module will get. A text of `num_tokens` < `context_length` needs only the upper left

@@ -281,15 +281,30 @@ def kill_matrix(
 
 @app.command(rich_help_panel=AUTHORS)
 def figures(
+    exercises: Annotated[
+        list[str] | None, typer.Argument(help="With --mutants: these exercises alone.")
+    ] = None,
     pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
-    seed: Annotated[int, typer.Option(help="Another number, other pairs.")] = 1,
+    seed: Annotated[int, typer.Option(help="Another number, others drawn.")] = 1,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Mistakes that a machine makes, by exercise.")
+    ] = False,
+    sample: Annotated[int, typer.Option(help="How many of them to draw for an exercise.")] = 50,
+    sentences: Annotated[int, typer.Option(help="How many sentences on them to show.")] = 0,
 ) -> None:
     """Measure how often mistakes are caught and named, alone and two at once."""
     from .author.proofs.figures import measure, report
+    from .author.proofs.kills import measure_mutants
+    from .author.proofs.kills import report as kill_report
     from .project import find_project
 
     project = find_project()
-    measured = measure(project, project.root / "tests" / "right_answers", pairs, seed)
+    tests = project.root / "tests"  # where right answers in other forms stand
+    if mutants:
+        kills = measure_mutants(project, tests, sample, seed, exercises or ())
+        typer.echo(kill_report(kills, sentences, seed))
+        return
+    measured = measure(project, tests / "right_answers", pairs, seed)
     typer.echo(report(measured, project.mistakes))
 
 

@@ -31,6 +31,12 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d = chance.randint(1, 12), chance.randint(1, 12)
+    return case("anything", call(query=normal(d), inputs=normal(n, d), gradient=normal(n)))
+
+
 @for_learners("attention_scores")
 def test_attention_scores_on_the_sentence(attempt):
     """The dot products of token 2 with all six tokens."""

@@ -20,7 +20,7 @@ def cases(pick):
         *(case(f"values/{n}x{d}", call(query=normal(d), inputs=normal(n, d))) for n, d in sizes),
         case("values/many tokens", call(query=0.3 * normal(d), inputs=normal(n, d))),
         case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
-        case("large/1e4", call(query=1e4 * normal(4), inputs=normal(6, 4))),
+        case("large/1e6", call(query=1e6 * normal(4), inputs=normal(6, 4))),
         case("values/float32", call(query=normal(5), inputs=normal(7, 5)), dtype=torch.float32),
         case("gradients/5x3", call(query=normal(3), inputs=normal(5, 3), gradient=normal(3))),
         case(
@@ -29,6 +29,13 @@ def cases(pick):
         ),
         case("same/scattered", *scattered(query=normal(d), inputs=normal(7, d))),
     ]
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d = chance.randint(1, 12), chance.randint(1, 12)
+    query = chance.choice([0.5, 1, 1e3]) * normal(d)
+    return case("anything", call(query=query, inputs=normal(n, d), gradient=normal(d)))
 
 
 @for_learners("context_vector")

@@ -22,13 +22,20 @@ def cases(pick):
         *(case(f"values/{n}x{d}", call(inputs=normal(n, d))) for n, d in sizes),
         case("values/many tokens", call(inputs=0.4 * normal(n, d))),
         case("values/one after another", *one_after_another(inputs=(4, 3))),
-        case("large/1e4", call(inputs=100 * normal(4, 3))),
+        case("large/1e6", call(inputs=1000 * normal(12, 3))),
         case("values/one token", call(inputs=normal(1, 4))),
         case("values/float32", call(inputs=normal(7, 5)), dtype=torch.float32),
         case("gradients/5x3", call(inputs=normal(5, 3), gradient=(normal(5, 3), normal(5, 5)))),
         case("same/scattered", *scattered(inputs=normal(7, 5))),
         case("operations/growth", few, many, signature="growth"),
     ]
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d = chance.randint(1, 12), chance.randint(1, 12)
+    inputs = chance.choice([0.5, 1, 30]) * normal(n, d)
+    return case("anything", call(inputs=inputs, gradient=(normal(n, d), normal(n, n))))
 
 
 @for_learners("simplified_self_attention")

@@ -67,6 +67,15 @@ def some_hidden(scores: torch.Tensor) -> torch.Tensor:
     return scores
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 4))]
+    dim = {"dim": at} if (at := chance.randrange(-len(shape), len(shape))) != -1 else {}
+    scores = chance.choice([1, 1, 30, 1e4]) * normal(*shape) + chance.choice([0, 0, 1e4, -1e4])
+    dtype = chance.choice([torch.float64, torch.float64, torch.float32])
+    return case("anything", call(x=scores, **dim, gradient=normal(*shape)), dtype=dtype)
+
+
 @for_learners("softmax")
 def test_softmax_on_the_sentence(attempt):
     """Along the last dimension of all scores of the sentence."""

@@ -25,6 +25,13 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n = chance.randint(1, 15)
+    scores = chance.choice([0.1, 1, 5]) * normal(n)
+    return case("anything", call(x=scores, gradient=normal(n)))
+
+
 @for_learners("softmax_naive")
 def test_softmax_naive_on_the_sentence(attempt):
     """Exponentials over their sum, for the scores of token 2."""

@@ -25,11 +25,12 @@ def cases(pick):
         shown("sentence/seed 123", first, call(x=SENTENCE)),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
         case("values/one token", *module(1, 3, 4)),
+        case("values/one feature", *module(4, 1, 1)),
         case("values/twice", *twice(matrices(3, 4), 3, 4)),
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
-        case("large/1e4", *large_scores(matrices(3, 4), 5, 3, 4)),
+        case("large/1e6", *large_scores(matrices(3, 4), 12, 3, 4)),
         case("gradients/5x3x4", *module(5, 3, 4, gradient=True)),
         case(
             "gradients/of weights in evaluation",
@@ -44,6 +45,17 @@ def cases(pick):
 def module(n, d_in, d_out, **settings):
     """Constructed, given three matrices, called on n tokens."""
     return called(matrices(d_in, d_out), n, d_in, d_out, **settings)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
+    if chance.random() < 0.1:
+        return case("anything", *large_scores(matrices(d_in, d_out), n, d_in, d_out))
+    training, seed = chance.random() < 0.5, chance.randrange(1000)
+    used = module(n, d_in, d_out, gradient=True, training=training)
+    made = structure(state=True, seed=seed, d_in=d_in, d_out=d_out)
+    return case("anything", *used, *made)
 
 
 @for_learners("SelfAttention_v1")

@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, normal, shown
+from tensorgrade.author import call, case, construct, describe, load, normal, shown
 
 from ..modules import called, large_scores, linear_layers, mixed, structure, twice
 from ..relations import copied
@@ -24,6 +24,7 @@ def cases(pick):
         shown("sentence/seed 789", first, call(x=SENTENCE), signature="ignored"),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
         case("values/one token", *module(1, 3, 4)),
+        case("values/one feature", *module(4, 1, 1)),
         case("values/twice", *twice(linear_layers(3, 4), 3, 4)),
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
@@ -33,7 +34,7 @@ def cases(pick):
             *module(6, 4, 5, bias=True, dtype="float32", training=False),
             dtype=torch.float32,
         ),
-        case("large/1e4", *large_scores(linear_layers(3, 4), 5, 3, 4)),
+        case("large/1e6", *large_scores(linear_layers(3, 4), 12, 3, 4)),
         case("gradients/5x3x4", *module(5, 3, 4, bias=True, gradient=True)),
         case(
             "gradients/of weights in evaluation",
@@ -60,6 +61,16 @@ def module(n, d_in, d_out, bias=False, **settings):
     """Constructed, given the weights of three nn.Linear, called on n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), n, d_in, d_out, **settings)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
+    if chance.random() < 0.1:
+        return case("anything", *large_scores(linear_layers(d_in, d_out), n, d_in, d_out))
+    bias, training = chance.random() < 0.5, chance.random() < 0.5
+    used = module(n, d_in, d_out, bias=bias, gradient=True, training=training)
+    return case("anything", *used, describe())
 
 
 @for_learners("SelfAttention_v2")

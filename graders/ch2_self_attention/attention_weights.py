@@ -25,7 +25,7 @@ def cases(pick):
         case("values/float32", compared(5, 5, 7), dtype=torch.float32),
         *(case(f"cross/{n} queries, {m} keys", compared(n, m, 3)) for n, m in cross),
         *(case(f"leading/{lead}", compared(4, 5, 6, lead)) for lead in leading),
-        case("large/1e4", call(queries=1e4 * normal(4, 3), keys=normal(5, 3))),
+        case("large/1e6", call(queries=1e6 * normal(4, 3), keys=normal(5, 3))),
         case("values/one after another", *one_after_another(queries=(4, 3), keys=(4, 3))),
         case("gradients/4x3x5", compared(4, 3, 5, gradient=normal(4, 3))),
         case("gradients/batch", compared(4, 3, 5, (2,), gradient=normal(2, 4, 3))),
@@ -36,6 +36,15 @@ def cases(pick):
 def compared(n, m, d_k, lead=(), **settings):
     """A call on n queries and m keys; leading dimensions in front."""
     return call(queries=2 * normal(*lead, n, d_k), keys=normal(*lead, m, d_k), **settings)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    lead = [chance.randint(1, 4) for _ in range(chance.randint(0, 3))]
+    n, m, d_k = (chance.randint(1, 12) for _ in range(3))
+    queries = chance.choice([1, 2, 1e3]) * normal(*lead, n, d_k)
+    asked = call(queries=queries, keys=normal(*lead, m, d_k), gradient=normal(*lead, n, m))
+    return case("anything", asked)
 
 
 @for_learners("attention_weights")

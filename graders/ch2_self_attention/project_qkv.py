@@ -40,6 +40,13 @@ def projected(n, d_in, d_out, **settings):
     return call(x=normal(n, d_in), **matrices(d_in, d_out), **settings)
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
+    gradient = tuple(normal(n, d_out) for _ in range(3))
+    return case("anything", call(x=normal(n, d_in), **matrices(d_in, d_out), gradient=gradient))
+
+
 @for_learners("project_qkv")
 def test_project_qkv_on_the_sentence(attempt):
     """Queries, keys and values of the sentence (seed 123)."""

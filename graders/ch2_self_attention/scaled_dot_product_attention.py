@@ -27,8 +27,8 @@ def cases(pick):
         *(case(f"cross/{n} queries, {m} keys", mixed(n, m, 3, 3)) for n, m in cross),
         *(case(f"leading/{lead}", mixed(4, 5, 6, 3, lead)) for lead in leading),
         case(
-            "large/1e4",
-            call(queries=1e4 * normal(4, 3), keys=normal(5, 3), values=normal(5, 2)),
+            "large/1e6",
+            call(queries=1e6 * normal(4, 3), keys=normal(5, 3), values=normal(5, 2)),
         ),
         case(
             "values/one after another",
@@ -51,6 +51,16 @@ def mixed(n, m, d_k, d_v, lead=(), **settings):
         values=normal(*lead, m, d_v),
         **settings,
     )
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    lead = [chance.randint(1, 4) for _ in range(chance.randint(0, 3))]
+    n, m, d_k, d_v = (chance.randint(1, 12) for _ in range(4))
+    queries = chance.choice([1, 2, 1e3]) * normal(*lead, n, d_k)
+    keys, values = normal(*lead, m, d_k), normal(*lead, m, d_v)
+    asked = call(queries=queries, keys=keys, values=values, gradient=normal(*lead, n, d_v))
+    return case("anything", asked)
 
 
 @for_learners("scaled_dot_product_attention")

@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, normal, shown
+from tensorgrade.author import call, case, construct, describe, load, normal, shown
 
 from ..attention_modules import (
     called,
@@ -12,6 +12,7 @@ from ..attention_modules import (
     in_pairs,
     large_scores,
     low_scores,
+    on_another_device,
     short_then_long,
     zero_scores,
 )
@@ -49,6 +50,7 @@ def cases(pick):
         ),
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(2, 2, 2, 2, 2)),
+        case("values/one feature", *module(2, 4, 1, 1, 4)),
         case("values/float32", *module(2, 5, 4, 3, 5, dtype="float32"), dtype=torch.float32),
         case("values/low scores", *low_scores(linear_layers(3, 4), 2, 4, 3, 4)),
         case("values/zero scores", *zero_scores(linear_layers(3, 5), 2, 4, 3, 5)),
@@ -58,7 +60,7 @@ def cases(pick):
             case(f"bias/{size}", *module(*size, bias=True))
             for size in pick(public=[(2, 4, 3, 5, 6)], hidden=[])
         ),
-        case("large/1e4", *large_scores(linear_layers(3, 5), 2, 4, 3, 5)),
+        case("large/1e6", *large_scores(linear_layers(3, 5), 8, 4, 3, 5)),
         case(
             "gradients/in training",
             *module(2, 4, 3, 5, 6, bias=True, gradient=True, training=True),
@@ -87,6 +89,13 @@ def cases(pick):
             )
             for bias in (False, True)
         ),
+        # The last one: what learner code keeps from there is of no use anywhere else.
+        case(
+            "moved/in training",
+            *on_another_device(5, 3, 4),
+            dtype=torch.float32,
+            signature="ignored",
+        ),
     ]
 
 
@@ -94,6 +103,17 @@ def module(b, n, d_in, d_out, context, *, bias=False, **settings):
     """Constructed, given the weights of three nn.Linear, called on b rows of n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, n, d_in, d_out = (chance.randint(1, top) for top in (4, 9, 9, 9))
+    if chance.random() < 0.1:
+        return case("anything", *large_scores(linear_layers(d_in, d_out), b, n, d_in, d_out))
+    settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
+    settings |= {"bias": chance.random() < 0.5, "gradient": True}
+    longest = n + chance.choice([0, 1, 5])
+    return case("anything", *module(b, n, d_in, d_out, longest, **settings), describe())
 
 
 @for_learners("CausalAttention")
@@ -150,10 +170,17 @@ def test_CausalAttention_gradients(attempt):
     attempt.CausalAttention.agrees("gradients", only="gradient")
 
 
-@exercise("CausalAttention", points=1)
+@exercise("CausalAttention", points=0.5)
 def test_CausalAttention_mask_is_a_buffer(attempt):
     """The mask is a buffer named `mask`."""
     attempt.CausalAttention.has_buffer("parameters", "mask")
+
+
+@exercise("CausalAttention", points=0.5)
+def test_CausalAttention_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    attempt.CausalAttention.mixes_tokens("future")
+    attempt.CausalAttention.moves_as_a_whole("moved")
 
 
 @exercise("CausalAttention", points=0.5)

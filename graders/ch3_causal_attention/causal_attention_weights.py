@@ -31,7 +31,7 @@ def cases(pick):
             call(attn_scores=normal(4, 4), d_k=3, result="first"),
             call(attn_scores=normal(4, 4), d_k=3),
         ),
-        case("large/1e4", call(attn_scores=1e4 * normal(5, 5), d_k=3)),
+        case("large/1e6", call(attn_scores=computed(begun_low, 1e6 * normal(9, 9)), d_k=3)),
         # Scores of the future that draw all weight: they have to go before the softmax.
         case("large/future", call(attn_scores=computed(raised, normal(6, 6)), d_k=3)),
         case("same/scattered", *scattered(attn_scores=normal(6, 6), d_k=5)),
@@ -44,6 +44,12 @@ def eighths(n: int):
     return computed(torch.round, 24 * normal(n, n)) * 0.125
 
 
+def begun_low(scores: torch.Tensor) -> torch.Tensor:
+    """Scores of which the first, the only one that the first token sees, is below zero."""
+    scores[0, 0] = -scores[0, 0].abs()
+    return scores
+
+
 def raised(scores: torch.Tensor) -> torch.Tensor:
     """Scores that are higher by thousands above the diagonal."""
     return scores + 5e3 * torch.ones_like(scores).triu(1)
@@ -52,6 +58,13 @@ def raised(scores: torch.Tensor) -> torch.Tensor:
 def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     """Scores with 0 wherever the others are negative."""
     return scores * (others > 0)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, d_k = chance.randint(1, 12), chance.randint(1, 40)
+    scores = chance.choice([1, 3, 1e4]) * normal(n, n) + chance.choice([0, 0, 1e4, -1e4])
+    return case("anything", call(attn_scores=scores, d_k=d_k, gradient=normal(n, n)))
 
 
 @for_learners("causal_attention_weights")

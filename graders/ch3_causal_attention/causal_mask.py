@@ -17,6 +17,11 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    return case("anything", call(context_length=chance.randint(1, 60)))
+
+
 @for_learners("causal_mask")
 def test_causal_mask_for_the_sentence(attempt):
     """A mask for six tokens."""

@@ -68,6 +68,18 @@ def three_times(shape, p, gradient=None):
     )
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    shape = [chance.randint(1, 8) for _ in range(chance.randint(1, 4))]
+    p = chance.choice([0.0, 0.1, 0.5, 0.8, chance.random()])
+    given = {"attn_weights": normal(*shape), "p": p, "seed": chance.randrange(1000)}
+    return case(
+        "anything",
+        call(**given, training=chance.random() < 0.7, gradient=normal(*shape)),
+        call(**given, result="default"),
+    )
+
+
 @exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
     """A share p becomes 0, the rest grows by 1 / (1 - p)."""

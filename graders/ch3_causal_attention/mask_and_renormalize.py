@@ -20,7 +20,7 @@ def cases(pick):
         shown("sentence/weights", call(attn_weights=sentence)),
         *(
             case(f"values/{n}", call(attn_weights=rows_of_weights(n)))
-            for n in pick(public=[6, 4], hidden=[2, 3, 5, 8, many])
+            for n in pick(public=[6, 4], hidden=[3, 4, 5, 8, many])
         ),
         case("values/float32", call(attn_weights=rows_of_weights(7)), dtype=torch.float32),
         case(
@@ -46,6 +46,12 @@ def far_from_even(numbers: torch.Tensor) -> torch.Tensor:
     """
     scores, n = 1.5 * numbers.clamp(-1, 1.5), len(numbers)
     return torch.softmax(scores + math.log(n) * torch.eye(n), dim=-1)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n = chance.randint(1, 12)
+    return case("anything", call(attn_weights=rows_of_weights(n), gradient=normal(n, n)))
 
 
 @for_learners("mask_and_renormalize")

@@ -3,7 +3,17 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, mistake, normal, shown, weights
+from tensorgrade.author import (
+    call,
+    case,
+    construct,
+    describe,
+    load,
+    mistake,
+    normal,
+    shown,
+    weights,
+)
 
 from ..attention_modules import (
     called,
@@ -12,6 +22,7 @@ from ..attention_modules import (
     in_pairs,
     large_scores,
     low_scores,
+    on_another_device,
     short_then_long,
     zero_scores,
 )
@@ -23,7 +34,7 @@ from ..sizes import Sizes
 
 def cases(pick):
     """Several numbers of heads, and head_dim unlike every other size."""
-    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(1, 5, 3, 4)])
+    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(2, 5, 3, 4)])
     sizes = pick(
         public=[(2, 6, 3, 4, 2), (1, 5, 4, 9, 3)],
         hidden=[
@@ -61,6 +72,7 @@ def cases(pick):
         ),
         # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
         case("values/square", *module(2, 2, 4, 4, 2, 2)),
+        case("values/heads of one feature", *module(2, 4, 1, 2, 2, 4)),
         case("values/float32", *module(2, 5, 4, 6, 2, 5, dtype="float32"), dtype=torch.float32),
         case("values/low scores", *low_scores(layers(3, 8), 2, 4, 3, 8, num_heads=2)),
         case("values/zero scores", *zero_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
@@ -70,7 +82,7 @@ def cases(pick):
             case(f"bias/{size}", *module(*size, bias=True))
             for size in pick(public=[(2, 4, 3, 6, 2, 5)], hidden=[])
         ),
-        case("large/1e4", *large_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
+        case("large/1e6", *large_scores(layers(3, 6), 4, 4, 3, 6, num_heads=2)),
         case(
             "gradients/in training",
             *module(2, 4, 3, 6, 2, 5, bias=True, gradient=True, training=True),
@@ -118,6 +130,13 @@ def cases(pick):
             for d_out, heads in pick(public=[(7, 2)], hidden=draw.uneven(5))
         ),
         case("operations/growth", *watched("few", 1), *watched("many", 4), signature="growth"),
+        # The last one: what learner code keeps from there is of no use anywhere else.
+        case(
+            "moved/in training",
+            *on_another_device(5, 3, 4, num_heads=2),
+            dtype=torch.float32,
+            signature="ignored",
+        ),
     ]
 
 
@@ -153,6 +172,22 @@ def watched(result, heads):
     """A watched module: the number of matrix products must not grow with the heads."""
     made = construct(d_in=3, d_out=8, context_length=5, dropout=0.0, num_heads=heads)
     return made, call(x=normal(2, 5, 3), watch=True, result=result)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    if chance.random() < 0.2:
+        made: dict = {"d_in": 3, "d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
+        return case("anything", *structure(**made, context_length=5, dropout=0.1))
+    b, n, d_in, width, heads = (chance.randint(1, top) for top in (4, 9, 9, 5, 6))
+    if chance.random() < 0.1:
+        values = layers(d_in, heads * width)
+        used = large_scores(values, b, n, d_in, heads * width, num_heads=heads)
+        return case("anything", *used)
+    settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
+    settings |= {"bias": chance.random() < 0.5, "gradient": True}
+    sizes = b, n, d_in, heads * width, heads, n + chance.choice([0, 1, 5])
+    return case("anything", *module(*sizes, **settings), describe())
 
 
 @for_learners("MultiHeadAttention")
@@ -233,10 +268,17 @@ def test_MultiHeadAttention_has_no_loop(attempt):
     attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
 
 
-@exercise("MultiHeadAttention", points=0.5)
+@exercise("MultiHeadAttention", points=0.25)
 def test_MultiHeadAttention_mask_is_a_buffer(attempt):
     """The mask is a buffer named `mask`."""
     attempt.MultiHeadAttention.has_buffer("parameters", "mask")
+
+
+@exercise("MultiHeadAttention", points=0.25)
+def test_MultiHeadAttention_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    attempt.MultiHeadAttention.mixes_tokens("future")
+    attempt.MultiHeadAttention.moves_as_a_whole("moved")
 
 
 @exercise("MultiHeadAttention", points=0.5)

@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, load, mistake, mode, normal, weights
+from tensorgrade.author import call, case, construct, describe, load, mistake, mode, normal, weights
 
 from ..modules import structure
 from ..relations import copied
@@ -87,6 +87,16 @@ def head_weights(d_in, d_out, heads, bias):
         if bias:
             values[f"heads.{head}.projection.bias"] = weights(d_out)
     return values
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, n, d_in, d_out, heads = (chance.randint(1, top) for top in (4, 9, 9, 9, 6))
+    settings = {"dropout": chance.choice([0.0, 0.3]), "context_length": n + chance.randint(0, 5)}
+    settings |= {"bias": chance.random() < 0.5, "training": chance.random() < 0.5}
+    asked = normal(b, n, d_out * heads)
+    used = module(b, n, d_in, d_out, heads, gradient=asked, **settings)
+    return case("anything", *used, describe())
 
 
 @exercise("MultiHeadAttentionWrapper", points=7)

@@ -31,6 +31,14 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, heads, n, width = (chance.randint(1, 8) for _ in range(4))
+    return case(
+        "anything", call(x=normal(b, heads, n, width), gradient=normal(b, n, heads * width))
+    )
+
+
 @for_learners("merge_heads")
 def test_merge_heads_by_eye(attempt):
     """Two heads of three tokens, put side by side."""

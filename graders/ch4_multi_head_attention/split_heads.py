@@ -35,6 +35,13 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, n, heads, width = (chance.randint(1, 8) for _ in range(4))
+    asked = normal(b, heads, n, width)
+    return case("anything", call(x=normal(b, n, heads * width), num_heads=heads, gradient=asked))
+
+
 @for_learners("split_heads")
 def test_split_heads_by_eye(attempt):
     """Three tokens of four features, for two heads."""

@@ -25,6 +25,14 @@ def cases(pick):
     return [case(f"values/{size}", call(**dict(zip(names, size, strict=False)))) for size in sizes]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    sizes = {name: chance.randint(1, 300) for name in ("b", "num_tokens", "d_in")}
+    heads = chance.randint(1, 20)
+    sizes |= {"d_out": heads * chance.randint(1, 80), "num_heads": heads}
+    return case("anything", call(**sizes))
+
+
 @exercise("trace_shapes", points=1)
 def test_trace_shapes_projections(attempt):
     """Shapes of x and of the queries."""

@@ -256,6 +256,10 @@ class RecordedObject:
             {"verb": "describe", "on": self.handle, "as": result, "state": state, "path": path}
         )
 
+    def move(self, *, result: str = "moved", **arguments: object) -> None:
+        """Move the object to a second device and call it there."""
+        self.recorder.step("move", arguments, handle=result, on=self.handle)
+
     def call(
         self,
         *,
@@ -339,12 +343,12 @@ def spoken(case: Case, hidden: bool = True) -> str:
 def spoken_step(case: Case, step: dict, hidden: bool) -> str | None:
     if step["verb"] == "mode":
         return ".train()" if step["training"] else ".eval()"
-    if step["verb"] not in ("construct", "call"):
+    if step["verb"] not in ("construct", "call", "move"):
         return None
     passed = step["arguments"].items()
     arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed)
     name = step.get("name") or ("." + step["path"] if step.get("path") else "its forward")
-    return f"{name}({arguments})"
+    return f"{name}({arguments})" + " on another device" * (step["verb"] == "move")
 
 
 def spoken_value(case: Case, value: Tree, hidden: bool) -> str:

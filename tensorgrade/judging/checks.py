@@ -19,6 +19,7 @@ from ..exchange.values import shown as value_shown
 from ..recognition import dropout
 from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
+from ..runner.second_device import TwoDevices
 from .agreement import disagreement, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
@@ -266,6 +267,22 @@ class Checks:
                 problem = f"the buffer `{name}` has shape {got}; {want} is asked for"
                 self.wrong("fact", problem, case=case)
 
+    def moves_as_a_whole(self, group: str) -> None:
+        """On a second device nothing meets a tensor that stayed on the first.
+
+        What cannot run there for another reason is not judged: there are no numbers there, so that
+        Python which asks for one (`.item()`, `if mask.any()`) has to fail.
+        """
+        for case, _, observed in self.group(group):
+            self.came_back(case, observed)
+            error = observed.error
+            if error and error.verb != "move":
+                raise Wrong(why_it_raised(self.attempt, self.name, case, error))
+            if error and error.type == TwoDevices.__name__:
+                left = observed.facts.get("moved", {}).get("left")
+                at = f"{self.attempt.place(error.line)}: " if error.line else ""
+                self.wrong("fact", at + stays_behind(left), case=case)
+
     def refuses(self, group: str, problem: str, errors: Collection[str] = REFUSALS) -> None:
         """What the solution refuses is refused there: an object not made, a call not answered.
 
@@ -440,6 +457,22 @@ REPEATED = {
     "slices": "the same places are dropped in every row or every slice; "
     "each entry is dropped on its own",
 }
+
+
+def stays_behind(left: object) -> str:
+    """What to do about a tensor that is not where the module and its input are."""
+    name = left if isinstance(left, str) and left.replace(".", "").isidentifier() else ""
+    if name.startswith("self."):
+        return (
+            f"`{name}` stays on the CPU when the module is moved to another device, such as a GPU; "
+            "register it as a buffer, and it goes along"
+        )
+    return (
+        f"{f'`{name}`' if name else 'a tensor'} is made on the CPU, wherever the module and its "
+        "input are; make it on the input's device (`device=`), or once, as a buffer"
+    )
+
+
 NO_BUFFER = {
     "parameters": "`{}` is a parameter; an optimiser would try to learn it. A buffer is asked for",
     "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. "

@@ -20,6 +20,7 @@ from torch import nn
 from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Observation
 from ..exchange.values import plain, size_of, spelled
+from ..runner.second_device import TwoDevices
 
 LONGEST_NAME, MOST_SIZES, MOST_NAMES = 40, 6, 3
 LARGEST_WRITTEN = 9999  # of the numbers that stand in the handed-in text
@@ -36,6 +37,7 @@ KNOWN |= set(
     parameters buffers attributes changed altered missing misshapen unexpected type operations load
     out_features in_features num_features dim0 dim1""".split()
 )
+KNOWN |= {TwoDevices.__name__}
 
 # What Python and torch say. # is a number, [#] a few of them, @ a name, ~ an operator.
 SENTENCES = """

@@ -1,4 +1,4 @@
-"""What may be asked: construct, duplicate, load, restore, mode, call, read, gradients, describe.
+"""What may be asked: construct, duplicate, load, restore, mode, move, call, read, describe, …
 
 A case is a list of steps. Each step is one verb on an object that stays on this side and is
 known outside by a handle. What a step returns is collected under the names the step asks for.
@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from .errors import OutOfTime, describe_error
+from .second_device import DEVICE, SecondDevice, TwoDevices
 from .torch_state import standard_torch
 from .values import MOST_PARTS, MOST_TENSORS, MOST_TEXT, Packer, Tree, unpack
 from .watching import OperationCounter, ShapeTrace, describe_module
@@ -120,6 +121,22 @@ class CaseRunner:
         """Keep the gradients that the parameters of an object hold by now, or None."""
         for name, parameter in self.target(step).named_parameters():
             self.keep(f"{step['as']}.{name}", parameter.grad)
+
+    def do_move(self, step: dict) -> None:
+        """Move a module to a second device and call it there; what was left behind is named.
+
+        Nothing comes back: there nothing is computed.
+        """
+        moved = self.target(step).to(DEVICE)
+        given = self.arguments(step).items()
+        arguments = {name: v.to(DEVICE) if is_tensor(v) else v for name, v in given}
+        facts = self.header["facts"].setdefault(step["as"], {"left": ""})
+        try:
+            with SecondDevice(moved, str(self.module.__file__)):
+                call(moved, arguments)
+        except TwoDevices as error:
+            facts["left"] = error.left
+            raise
 
     def do_call(self, step: dict) -> None:
         """Call a function or module; keep what it returns, gradients and changed inputs."""

@@ -19,7 +19,7 @@ OF_ANY = {
     "additive_mask_made_in_forward": [
         (
             FILL,
-            "least = torch.full((num_tokens, num_tokens), torch.finfo(x.dtype).min)\n        attn_scores = attn_scores + least.triu(1)",
+            "least = torch.full((num_tokens, num_tokens), torch.finfo(x.dtype).min, device=x.device)\n        attn_scores = attn_scores + least.triu(1)",
         )
     ],
     "additive_buffer": [

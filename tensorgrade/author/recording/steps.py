@@ -1,4 +1,4 @@
-"""The steps of a case, as data: make an object, load weights, call, read, switch, describe.
+"""The steps of a case, as data: make an object, load weights, call, read, switch, move, describe.
 
     construct(width=4), load({"layer.weight": weights(4, 3)}), call(rows=normal(5, 3))
 
@@ -42,6 +42,14 @@ def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
     afterwards: arguments that are kept as they are after the call. The rest are arguments of it.
     """
     return Step("call", target, arguments)
+
+
+def moved(**arguments: Any) -> Step:
+    """Move the object made last to a second device, and call it there: nothing may stay behind.
+
+    On `meta` nothing is computed and nothing comes back, so every machine has it.
+    """
+    return Step("move", None, arguments)
 
 
 def load(values: dict, on: Step | None = None) -> Step:

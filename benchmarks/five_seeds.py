@@ -1,0 +1,131 @@
+"""The same attempts, graded with references that five different seeds draw: the same verdicts?
+
+    python benchmarks/five_seeds.py [--seeds 5] [EXERCISE …]
+
+Every definition that a learner of the sample class can hand in (the solution, and each known
+mistake in it) and every right answer of `tests/`. What has to be the same is points and status.
+Names are left out: fingerprints take minutes for every seed.
+"""
+
+import argparse
+import re
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.attempts.verdict import verdict
+from tensorgrade.author.building.reference_files import reference_paths
+from tensorgrade.author.proofs.made_attempts import right_forms
+from tensorgrade.author.recording.mistakes import make
+from tensorgrade.author.recording.references import build_references
+from tensorgrade.exchange.references import References, save_references
+from tensorgrade.instructor.grader import Grader
+from tensorgrade.processes import side_by_side
+from tensorgrade.project import Project
+from tensorgrade.recognition.fingerprints import Fingerprints, save_fingerprints
+from tensorgrade.sources.submission import Source
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("graders", "solutions", "exercises")
+FIRST_SEED = 1 << 100
+
+Verdicts = dict[tuple[str, str], tuple[float, str]]
+
+
+def main() -> None:
+    """Grade with every seed, and print what differs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("exercises", nargs="*")
+    parser.add_argument("--seeds", type=int, default=5)
+    asked = parser.parse_args()
+    by_seed = graded_with(range(FIRST_SEED, FIRST_SEED + asked.seeds), asked.exercises)
+    unlike = differing(by_seed)
+    for (exercise, name), verdicts in unlike.items():
+        print(f"{exercise}: {name}: {verdicts}")
+    right = [got for key, got in by_seed[0].items() if key[1].startswith("right: ")]
+    print(f"{len(by_seed[0])} attempts, {len(right)} of them right, with {len(by_seed)} seeds each")
+    print(f"{len(unlike)} have other points or another status with another seed")
+
+
+def graded_with(seeds: range, exercises: list[str]) -> list[Verdicts]:
+    """The verdicts with each seed, side by side."""
+    with side_by_side(None, warnings.simplefilter, "ignore") as pool:
+        return list(pool.map(graded, seeds, [exercises] * len(seeds)))
+
+
+def differing(by_seed: list[Verdicts]) -> dict[tuple[str, str], list]:
+    """The attempts whose verdict is not the same with every seed."""
+    every = {key: [verdicts[key] for verdicts in by_seed] for key in by_seed[0]}
+    return {key: verdicts for key, verdicts in every.items() if len(set(verdicts)) > 1}
+
+
+def graded(seed: int, exercises: list[str]) -> Verdicts:
+    """The verdicts on all attempts at these exercises (at all), with one seed."""
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        project = course_with(seed, Path(folder))
+        asked = [
+            (chapter.name, one)
+            for chapter in project.course.chapters
+            for one in chapter.exercises
+            if not exercises or one.name in exercises
+        ]
+        for chapter in dict.fromkeys(chapter for chapter, _ in asked):
+            draw(project, chapter, [one.name for name, one in asked if name == chapter])
+        return judged(project, asked)
+
+
+def course_with(seed: int, folder: Path) -> Project:
+    """A copy of the course with another seed."""
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name)
+    text = (ROOT / "course_config.py").read_text(encoding="utf-8")
+    text, count = re.subn(r"seed=\d+", f"seed={seed}", text)
+    assert count == 1, "the course has one seed"
+    (folder / "course_config.py").write_text(text, encoding="utf-8")
+    return Project(folder)
+
+
+def draw(project: Project, chapter: str, exercises: list[str]) -> None:
+    """Store the hidden references of these exercises, and no fingerprints."""
+    stored, prints = reference_paths(project, chapter, hidden=True)
+    entries = [
+        entry
+        for exercise in exercises
+        for entry in build_references(project, chapter, exercise, hidden=True).entries
+    ]
+    save_references(stored, References(chapter, True, tuple(entries)))
+    save_fingerprints(prints, Fingerprints())
+
+
+def judged(project: Project, asked: list) -> Verdicts:
+    """The verdicts on all attempts at the exercises asked for."""
+    grader, found = Grader(Setup(project.graders, "none")), {}
+    for chapter, exercise in asked:
+        for name, text in attempts(project, chapter, exercise.name):
+            attempt = grader.maker.attempt_from_source(chapter, Source(text, f"{chapter}.py"))
+            results = grader.session.results(attempt, exercise.name)
+            attempt.backend.close()
+            told = verdict("", exercise, getattr(attempt, exercise.name), results)
+            found[exercise.name, name] = (told.points, str(told.status))
+    grader.close()
+    return found
+
+
+def attempts(project: Project, chapter: str, exercise: str) -> Iterator[tuple[str, str]]:
+    """(name, text) of every right answer to an exercise and of every known mistake in it."""
+    for form in right_forms(project, chapter, exercise, ROOT / "tests"):
+        yield f"right: {form.name}", form.source
+    solution = project.solution(chapter).read_text(encoding="utf-8")
+    for mistake in project.mistakes:
+        if exercise in mistake.edits:
+            yield mistake.name, make(solution, exercise, [mistake])
+
+
+if __name__ == "__main__":
+    main()

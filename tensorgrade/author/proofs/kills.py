@@ -1,0 +1,262 @@
+"""How many generated mistakes lose points, and what is told of them: mutants of right answers.
+
+A mutant that gives the same as the right answer it was made from, wherever both were asked, is no
+mistake. Whether it is one is decided by uses drawn by chance, and by no case of the course.
+"""
+
+import random
+import warnings
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from ...attempts.attempt import Attempt
+from ...attempts.maker import AttemptMaker
+from ...attempts.setup import Setup
+from ...attempts.verdict import verdict
+from ...course import CourseError
+from ...exchange.cases import Case, seed_for
+from ...exchange.observation import Observation, Outcome
+from ...processes import side_by_side
+from ...project import Project
+from ...sources.submission import Source
+from ...testing.warm_session import WarmSession
+from .figures import share
+from .kill_matrix import table
+from .made_attempts import right_forms
+from .mutants import Mutant, mutants, sample
+
+USES, AT_ONCE = 200, 20
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A mutant, whether the oracle found it the same as what it was made from, and its row."""
+
+    mutant: Mutant
+    equivalent: bool
+    row: dict
+
+    @property
+    def killed(self) -> bool:
+        """Whether it lost points."""
+        return self.row["points"] < self.row["max_points"]
+
+
+@dataclass(frozen=True)
+class Kills:
+    """What became of the mutants of one exercise that were tried, of so many in all."""
+
+    exercise: str
+    in_all: int
+    trials: list[Trial]
+
+    @property
+    def mistakes(self) -> list[Trial]:
+        """The trials whose mutant is none of the equivalent ones."""
+        return [trial for trial in self.trials if not trial.equivalent]
+
+    @property
+    def survivors(self) -> list[Trial]:
+        return [trial for trial in self.mistakes if not trial.killed]
+
+
+def measure_mutants(
+    project: Project, right: Path, count: int, seed: int, only: Collection[str] = ()
+) -> list[Kills]:
+    """Try so many mutants of each exercise (of those named), the exercises side by side.
+
+    right: a folder with `right_answers/` and `right_edits/`. Raises CourseError for a name that is
+    no exercise's.
+    """
+    for name in only:
+        project.course.exercise(name)
+    asked = [
+        (chapter.name, exercise.name)
+        for chapter in project.course.chapters
+        for exercise in chapter.exercises
+        if not only or exercise.name in only
+    ]
+    with side_by_side(None, warnings.simplefilter, "ignore") as pool:
+        jobs = [
+            pool.submit(kills_of, str(project.root), *names, str(right), count, seed)
+            for names in asked
+        ]
+        return [job.result() for job in jobs]
+
+
+def kills_of(root: str, chapter: str, exercise: str, right: str, count: int, seed: int) -> Kills:
+    """The mutants of one exercise, on one thread."""
+    torch.set_num_threads(1)
+    project = Project(Path(root))
+    every = all_mutants(project, chapter, exercise, Path(right))
+    bench = Bench(project, chapter, exercise)
+    try:
+        trials = [bench.try_out(mutant) for mutant in sample(every, count, seed)]
+    finally:
+        bench.close()
+    return Kills(exercise, len(every), trials)
+
+
+def all_mutants(project: Project, chapter: str, exercise: str, right: Path) -> list[Mutant]:
+    """The mutants of all right forms of an exercise."""
+    names = {one.name for one in project.course.chapter(chapter).exercises}
+    forms = right_forms(project, chapter, exercise, right)
+    return [mutant for form in forms for mutant in mutants(form, names - {exercise})]
+
+
+class Bench:
+    """Grades mutants of one exercise, and asks the oracle about them."""
+
+    def __init__(self, project: Project, chapter: str, exercise: str):
+        self.chapter, self.exercise = project.course.chapter(chapter), exercise
+        self.maker = AttemptMaker(Setup(project.graders, "none"))
+        self.session = WarmSession(project.graders)
+        self.uses = uses_by_chance(project, chapter, exercise)
+        self.solution = project.solution(chapter).read_text(encoding="utf-8")
+        self.right: dict[str, list[Observation]] = {}
+
+    def try_out(self, mutant: Mutant) -> Trial:
+        """One mutant. It runs in a child, which ends where a loop of it does not."""
+        attempt = self.attempt(mutant.source)
+        results = self.session.results(attempt, self.exercise)
+        (asked,) = [e for e in self.chapter.exercises if e.name == self.exercise]
+        row = verdict("", asked, getattr(attempt, self.exercise), results).row()
+        equivalent = self.gives_the_same(mutant)
+        attempt.backend.close()
+        return Trial(mutant, equivalent, row)
+
+    def attempt(self, source: str) -> Attempt:
+        """A text as an attempt."""
+        named = Source(source, f"{self.chapter.name}.py")
+        return self.maker.attempt_from_source(self.chapter.name, named)
+
+    def gives_the_same(self, mutant: Mutant) -> bool:
+        """Whether no use tells a mutant from what it was made from, or none from the solution.
+
+        A right form may round where the solution does not, and draw its chance in another order.
+        """
+        right = [self.answers(mutant.form.source), self.answers(self.solution)]
+        backend = self.attempt(mutant.source).backend
+        try:
+            for at in range(0, USES, AT_ONCE):
+                seen = backend.run(self.uses[at : at + AT_ONCE])
+                right = [one for one in right if all(map(same, one[at : at + AT_ONCE], seen))]
+                if not right:
+                    return False
+            return True
+        finally:
+            backend.close()
+
+    def answers(self, source: str) -> list[Observation]:
+        """What a right answer gives on the uses, asked once."""
+        if source not in self.right:
+            backend = self.attempt(source).backend
+            self.right[source] = backend.run(self.uses)
+            backend.close()
+        return self.right[source]
+
+    def close(self) -> None:
+        """End the session, and the process that mutants are run from."""
+        self.session.close()
+        self.maker.close()
+
+
+def uses_by_chance(project: Project, chapter: str, exercise: str) -> list[Case]:
+    """Legal uses of an exercise, as its grader file draws them; the same every time."""
+    draw = getattr(project.grader(chapter, exercise), "anything", None)
+    if draw is None:
+        raise CourseError(f"graders/{chapter}/{exercise}.py draws no uses by chance (`anything`)")
+    chance = random.Random(seed_for(0, "uses", exercise))
+    return [draw(chance).recorded(exercise, number) for number in range(USES)]
+
+
+def same(expected: Observation, observed: Observation) -> bool:
+    """Whether two answers are alike: in values, in kind, and in what they leave behind."""
+    if observed.status != Outcome.ANSWERED or bool(expected.error) != bool(observed.error):
+        return False
+    if expected.error and observed.error:
+        return expected.error.is_refusal == observed.error.is_refusal
+    if expected.tensors.keys() != observed.tensors.keys():
+        return False
+    if repr(expected.values) != repr(observed.values):  # 2.0 is no 2
+        return False
+    pairs = [(expected.tensors[name], observed.tensors[name]) for name in expected.tensors]
+    return all(alike(*pair) for pair in pairs) and traces(expected) == traces(observed)
+
+
+def alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors are the same but for rounding."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    relative = 1e-4 if one.dtype == torch.float32 else 1e-6
+    return torch.allclose(one.double(), other.double(), relative, relative / 100, equal_nan=True)
+
+
+def traces(seen: Observation) -> dict:
+    """What a call leaves behind: inputs changed; parameters and buffers, by name and shape."""
+    left = ("changed", "parameters", "buffers", "missing", "misshapen", "unexpected")
+    return {
+        name: {key: facts[key] for key in left if key in facts}
+        for name, facts in seen.facts.items()
+    }
+
+
+# What nobody can act on; it says that something is wrong, and not what.
+GENERIC = "the right shape but not the right values"
+TOLD = ("named", "repaired", "placed", "observed", "nothing", "false")
+
+
+def told(trial: Trial) -> str:
+    """What is told of a mutant that lost points: one of TOLD.
+
+    placed: on a line that is at most one away from the edit; false: on another one. Whether a name
+    is true only a reader can say.
+    """
+    row, (first, last) = trial.row, trial.mutant.lines
+    if row["mistakes"]:
+        return "named"
+    if row.get("sure") in ("repaired", "placed"):
+        near = first - 1 <= (row.get("line") or 0) <= last + 1
+        return row["sure"] if near or row["sure"] == "repaired" else "false"
+    return "nothing" if GENERIC in row["message"] else "observed"
+
+
+COLUMNS = ("exercise", "in all", "tried", "equivalent", "killed", "share", *TOLD)
+
+
+def report(kills: list[Kills], sentences: int, seed: int) -> str:
+    """A table by exercise, what survived, and so many sentences drawn by chance."""
+    every = [trial for one in kills for trial in one.trials]
+    rows = [figures_of(one) for one in [*kills, Kills("all", sum(k.in_all for k in kills), every)]]
+    unfair = [trial for trial in every if trial.equivalent and trial.killed]
+    lost = [trial for one in kills for trial in one.mistakes if trial.killed]
+    drawn = random.Random(seed).sample(lost, min(sentences, len(lost)))
+    parts = [
+        table(COLUMNS, rows),
+        share("generated mistakes killed", [t.killed for k in kills for t in k.mistakes]),
+        *described("survived", [trial for one in kills for trial in one.survivors]),
+        *described("lost points, though no use tells it from a right answer", unfair),
+        *described("drawn by chance, to be read", drawn),
+    ]
+    return "\n".join(parts)
+
+
+def figures_of(kills: Kills) -> tuple:
+    """One row of the table."""
+    killed = [trial for trial in kills.mistakes if trial.killed]
+    said = [told(trial) for trial in killed]
+    percent = 100 * len(killed) / max(1, len(kills.mistakes))
+    equivalent = len(kills.trials) - len(kills.mistakes)
+    counts = (kills.in_all, len(kills.trials), equivalent, len(killed), f"{percent:.1f} %")
+    return (kills.exercise, *counts, *(said.count(kind) for kind in TOLD))
+
+
+def described(title: str, trials: list[Trial]) -> list[str]:
+    """A title, and two lines for each trial: what was edited, and what its learner is told."""
+    return [f"\n{title}: {len(trials)}"] * bool(trials) + [
+        f"  {trial.row['exercise']}: {trial.mutant}\n      {told(trial)}: {trial.row['message']}"
+        for trial in trials
+    ]

@@ -1,0 +1,63 @@
+"""Which tensors may meet: as torch has it on a GPU."""
+
+import pytest
+import torch
+from torch import nn
+
+from tensorgrade.runner.second_device import DEVICE, SecondDevice, TwoDevices
+
+HERE, THERE = torch.ones(3, 3), torch.ones(3, 3, device=DEVICE)
+MAY = {
+    "all on the second": lambda: torch.softmax(THERE @ THERE, -1),
+    "all on the first": lambda: torch.softmax(HERE @ HERE, -1),
+    "a number": lambda: THERE * torch.tensor(2.0),
+    "carried over": lambda: THERE + HERE.to(THERE.device),
+    "copied in": lambda: THERE.clone().copy_(HERE),
+    "assigned": lambda: THERE.clone().__setitem__(0, HERE[0]),
+    "places": lambda: THERE[HERE.bool()],
+    "numbers of places": lambda: THERE[torch.tensor([0, 2])],
+    "assigned to places": lambda: THERE.clone().__setitem__(HERE.bool(), 0.0),
+}
+MAY_NOT = {
+    "added": lambda: THERE + HERE,
+    "added the other way": lambda: HERE + THERE,
+    "one number in a list": lambda: THERE + torch.tensor([1.0]),
+    "multiplied": lambda: torch.mm(THERE, HERE),
+    "filled": lambda: THERE.masked_fill(HERE.bool(), 0.0),
+    "filled in place": lambda: THERE.clone().masked_fill_(HERE.bool(), 0.0),
+    "where": lambda: torch.where(HERE.bool(), 0.0, THERE),
+    "joined": lambda: torch.cat([THERE, HERE]),
+    "gathered": lambda: THERE.gather(0, torch.zeros(1, 3, dtype=torch.long)),
+    "assigned numbers to places": lambda: THERE.clone().__setitem__(HERE.bool(), HERE.flatten()),
+    "places there of a tensor here": lambda: HERE[torch.zeros(2, dtype=torch.long, device=DEVICE)],
+    "a layer that was not moved": lambda: nn.Linear(3, 3)(THERE),
+}
+
+
+@pytest.mark.parametrize("name", MAY)
+def test_these_may_meet(name):
+    with SecondDevice(nn.Module(), __file__):
+        MAY[name]()
+
+
+@pytest.mark.parametrize("name", MAY_NOT)
+def test_these_may_not(name):
+    with pytest.raises(TwoDevices), SecondDevice(nn.Module(), __file__):
+        MAY_NOT[name]()
+
+
+def test_the_one_left_behind_is_named():
+    module = nn.Module()
+    module.table = HERE.clone()
+    row = torch.arange(3.0)
+    with SecondDevice(module, __file__):
+        for made, name in (
+            (lambda: THERE * module.table[0], "self.table"),
+            (lambda: THERE * (module.table * 2).exp(), "self.table"),
+            (lambda: THERE * row, "row"),
+            (lambda: THERE * HERE, "HERE"),
+            (lambda: THERE * torch.zeros(3), ""),
+        ):
+            with pytest.raises(TwoDevices) as caught:
+                made()
+            assert caught.value.left == name
