@@ -113,7 +113,8 @@ class Settings:
     """What an instructor decides, in `course_config.py`.
 
     chapters: by name, in their order. points: of exercises that shall be worth something else
-    than their tests say. The rest is as in `Course`.
+    than their tests say. off: exercises that are left out this term, everywhere. The rest is as in
+    `Course`.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     isolation: str = "namespaces"
     points: dict[str, float] = field(default_factory=dict)
+    off: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,11 @@ def load_config(path: Path) -> Course:
 
 def resolve(settings: Settings, root: Path) -> Course:
     """The settings with everything that the files below the root say."""
-    chapters = tuple(
-        each(lambda name: read_chapter(root, name, settings.points), settings.chapters)
-    )
+    chapters = tuple(each(lambda name: read_chapter(root, name, settings), settings.chapters))
     names = {exercise.name for chapter in chapters for exercise in chapter.exercises}
-    if strange := sorted(settings.points.keys() - names):
-        raise CourseError(f"course_config.py gives points to {strange[0]}, which is no exercise")
+    names |= set(settings.off) & {name for one in settings.chapters for name in written(root, one)}
+    if strange := sorted({*settings.points, *settings.off} - names):
+        raise CourseError(f"course_config.py speaks of {strange[0]}, which is no exercise")
     return Course(
         settings.name,
         settings.title,
@@ -57,7 +56,12 @@ def resolve(settings: Settings, root: Path) -> Course:
     )
 
 
-def read_chapter(root: Path, name: str, points: dict[str, float]) -> Chapter:
+def written(root: Path, chapter: str) -> list[str]:
+    """The exercises that a lesson has, those that are off too."""
+    return EXERCISE.findall((root / "solutions" / f"{chapter}.py").read_text(encoding="utf-8"))
+
+
+def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
     """A chapter: its title and exercises from the lesson, their points from the graders."""
     lesson, graders = root / "solutions" / f"{name}.py", root / "graders"
     if not lesson.exists():
@@ -69,7 +73,8 @@ def read_chapter(root: Path, name: str, points: dict[str, float]) -> Chapter:
     for path in sorted((graders / name).glob("*.py")):
         if path.stem not in exercises:
             raise CourseError(f"{path} judges an exercise that {lesson} does not have")
-    read = each(lambda exercise: read_exercise(graders, name, exercise, points), exercises)
+    taught = [exercise for exercise in exercises if exercise not in settings.off]
+    read = each(lambda one: read_exercise(graders, name, one, settings.points), taught)
     return Chapter(name, title[1], tuple(read))
 
 

@@ -1,6 +1,7 @@
 """A build on a terminal: how far it is and how long it still takes; and one for every save."""
 
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from ..views.words import plural
 from .building.made_parts import Wish
 from .proofs.complaints import rebuild
 
+FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
 SECONDS_BETWEEN_LOOKS = 0.1
 WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/given/*/*.py")
@@ -112,15 +114,26 @@ def next_change(root: Path, before: dict[Path, tuple[int, int]]) -> list[Path]:
 
 def build_apart(root: Path, changed: list[Path]) -> None:
     """One build in a process of its own."""
-    forks = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    process = forks.Process(target=build_and_say, args=(root, changed))
+    forks = multiprocessing.get_context("fork").Process if FORKS else multiprocessing.Process
+    process = forks(target=build_and_say, args=(root, changed))
     process.start()
-    process.join()
+    try:
+        process.join()
+    finally:  # interrupted: nobody stays at work
+        process.terminate()
 
 
 def build_and_say(root: Path, changed: list[Path]) -> None:
-    """Build what some files may have changed, and say what came of it, in how many seconds."""
+    """Build what some files may have changed, and say what came of it, and in how many seconds."""
     sys.dont_write_bytecode = True  # a file that is saved twice within a second is read twice
+    try:
+        say_built(root, changed)
+    except KeyboardInterrupt:  # told by the process that started this one
+        os._exit(130)
+
+
+def say_built(root: Path, changed: list[Path]) -> None:
+    """One build, told on the terminal."""
     begun, console = time.monotonic(), Console(highlight=False)
     for path in changed:
         console.print(f"[bold]{escape(str(path.relative_to(root)))}[/bold] was saved")

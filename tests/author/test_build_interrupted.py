@@ -1,4 +1,4 @@
-"""A build that is interrupted leaves nobody at work."""
+"""A build that is interrupted leaves nobody at work, and keeps what it has made."""
 
 import os
 import shutil
@@ -11,6 +11,7 @@ import pytest
 
 from ..commands import ROOT
 from ..instructor.test_interruption import children, members, nobody_is_left
+from .small_course import GRADER, edit, make_course
 
 pytestmark = [
     pytest.mark.slow,
@@ -30,13 +31,13 @@ def course(tmp_path_factory):
     return folder
 
 
-def begin(course) -> subprocess.Popen:
+def begin(course, command="build", stdout=subprocess.PIPE) -> subprocess.Popen:
     """`tensorgrade build` in a session of its own, as a terminal would start it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "tensorgrade.cli", "build"],
+        [sys.executable, "-m", "tensorgrade.cli", command],
         cwd=course,
         text=True,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.STDOUT,
         start_new_session=True,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -58,7 +59,7 @@ def test_interrupted_it_leaves_nobody(course, number, everybody):
     while not children(process.pid):
         assert process.poll() is None, process.stdout.read()
         time.sleep(0.05)
-    time.sleep(1)  # some have begun
+    time.sleep(3)  # some runs are done
     before = time.monotonic()
     (os.killpg if everybody else os.kill)(process.pid, number)
     said, _ = process.communicate(timeout=60)
@@ -66,3 +67,26 @@ def test_interrupted_it_leaves_nobody(course, number, everybody):
     assert members(process.pid) == [] and time.monotonic() - before < 30
     assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130), said
     assert "Traceback" not in said
+    if number != signal.SIGKILL:  # what was made stays
+        assert list((course / ".tensorgrade").rglob("*.json"))
+
+
+def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(tmp_path):
+    root, said = make_course(tmp_path / "small"), tmp_path / "said.txt"
+    with said.open("w") as output:
+        process = begin(root, "author", stdout=output)
+        try:
+            wait_until(lambda: said.read_text().count("waiting for the next save") == 1, process)
+            edit(root, GRADER, "def cases(", "def casees(")
+            wait_until(lambda: "there is no cases(pick), but casees" in said.read_text(), process)
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(30)
+        finally:
+            nobody_is_left(process.pid)
+    assert process.returncode == 130 and "Traceback" not in said.read_text(), said.read_text()
+
+
+def wait_until(done, process) -> None:
+    while not done():
+        assert process.poll() is None
+        time.sleep(0.1)

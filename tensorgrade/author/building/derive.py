@@ -31,7 +31,10 @@ def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[D
     files = [text_file(project.exercises / "course.json", course.public_json())]
     if (own := project.graders / FILE).exists():
         files.append(text_file(project.exercises / FILE, own.read_text(encoding="utf-8")))
-    scripts = {chapter: read_script(project.solution(chapter.name)) for chapter in course.chapters}
+    scripts = {
+        chapter: read_script(project.solution(chapter.name)).of([e.name for e in chapter.exercises])
+        for chapter in course.chapters
+    }
     for chapter, script in scripts.items():
         files.append(text_file(project.exercises / f"{chapter.name}.py", stub_text(script)))
         checks = learner_checks(project, project.course.chapter(chapter.name))

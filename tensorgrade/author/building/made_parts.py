@@ -130,7 +130,7 @@ class Work:
         self.part, self.recording, self.kept, self.wish = part, recording, kept, wish
         self.rows: Rows = {}
         self.new: set[Names] = set()
-        self.origin_of_pairs = ""
+        self.origin_of_pairs, self.makes_pairs = "", False
         self.taken: list[Fingerprint] = []
 
     def singles(self) -> list[Job]:
@@ -145,7 +145,7 @@ class Work:
             self.origin_of_pairs = origin
             self.taken = [one for one in stored.prints if len(one.mistakes) == 2]
         elif self.wish.pairs or self.has_few_pairs():
-            self.origin_of_pairs = origin
+            self.origin_of_pairs, self.makes_pairs = origin, True
 
     def has_few_pairs(self) -> bool:
         """Whether pairs are so few that nobody need ask for them."""
@@ -153,8 +153,8 @@ class Work:
 
     def pairs(self) -> list[Job]:
         """What is to be run for pairs, where they are asked for."""
-        wanted = self.origin_of_pairs and not self.taken
-        return self.jobs(pairs_of(self.prints)) if wanted else []
+        pairs = pairs_of(self.prints) if self.makes_pairs else []
+        return self.jobs([pair for pair in pairs if self.recording.fits(pair)])
 
     def jobs(self, versions: list[Names]) -> list[Job]:
         """Take the rows of these versions that are kept; give the rest out in jobs."""
@@ -175,13 +175,10 @@ class Work:
             yield Job(self.part, cases, tuple(versions[at : at + size]))
 
     def take(self, job: Job, rows: Rows) -> None:
-        """The rows that a job gave; of versions that fit not there are none."""
+        """The rows that a job gave."""
         for names in job.versions:
-            if names in rows:
-                self.rows[names] |= rows[names]
-                self.new.add(names)
-            else:
-                del self.rows[names]
+            self.rows[names] |= rows[names]
+            self.new.add(names)
 
     def keep(self) -> None:
         """Keep the whole rows for the next build, where there are new ones."""

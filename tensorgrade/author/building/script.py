@@ -1,7 +1,9 @@
 """Reads a chapter's literate source: lesson text, exercises and hints, cell by cell."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import jupytext
@@ -36,6 +38,27 @@ class Script:
             for cell in self.notebook.cells
             if "hints" in cell.metadata
         }
+
+    def of(self, exercises: Collection[str]) -> "Script":
+        """The script of these exercises alone: without the others' cells and hints, the text right
+        before each of them, and demonstrations that use the others.
+        """
+        dropped, all_cells = self.exercises.keys() - set(exercises), self.notebook.cells
+        before = [
+            cell
+            for cell, after in pairwise(all_cells)
+            if after.metadata.get("exercise") in dropped and cell.cell_type == "markdown"
+        ]
+        left_out = [cell for cell in all_cells if is_about(cell, dropped)] + before
+        cells = [cell for cell in all_cells if not any(cell is one for one in left_out)]
+        return Script(NotebookNode(self.notebook | {"cells": cells}))
+
+
+def is_about(cell: NotebookNode, names: Collection[str]) -> bool:
+    """Whether a cell is the code or the hints of one of these exercises, or shows one at work."""
+    marked = {cell.metadata.get("exercise"), cell.metadata.get("hints")} & set(names)
+    shows = "active" in cell.metadata and set(re.findall(r"\w+", cell.source)) & set(names)
+    return bool(marked or shows)
 
 
 def read_script(path: Path) -> Script:

@@ -74,11 +74,13 @@ def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
 
 def last_line(project: Project, wish: Wish, files: int) -> str:
     """What a build says at its end, where nothing is wrong."""
+    said = f"{files} derived files are fresh; every exercise is proved."
+    lacking = without_pairs(project)
     if wish.exercises:
         names = ", ".join(sorted(wish.exercises))
-        return f"{names}: fresh and proved. Other exercises were left as they are."
-    said = f"{files} derived files are fresh; every exercise is proved."
-    if lacking := without_pairs(project):
+        said = f"{names}: fresh and proved. Other exercises were left as they are."
+        lacking = [name for name in lacking if name in wish.exercises]
+    if lacking:
         some = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
         said += (
             f"\nPairs of mistakes are still to be made for {plural(len(lacking), 'exercise')} "

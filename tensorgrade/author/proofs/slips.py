@@ -16,6 +16,7 @@ from types import MethodType, ModuleType, SimpleNamespace
 import pytest
 
 from ...course import Chapter, Course, CourseError, Exercise
+from ...course_sources import EXERCISE
 from ...exchange.cases import Case
 from ...exchange.references import Seen
 from ...grader_files import grader_path, syntax_of
@@ -26,6 +27,7 @@ from ...project import Project
 from ...recognition.signatures import signature_of
 from ..building.derive import with_hints
 from ..building.script import REGION, Script, read_script
+from ..reaching import bound_by, reached
 from ..recording.casebook import recorded_cases
 from ..recording.mistakes import EditError, Mistake, make
 
@@ -43,7 +45,7 @@ def slips(project: Project) -> list[str]:
     found = guessable_seed(project.course) + misplaced(project, mistakes)
     for chapter in chapters:
         script = read_script(project.solution(chapter.name))
-        found += chapter_slips(project, chapter, script)
+        found += chapter_slips(project, chapter, script) + needed_but_off(project, chapter, script)
         for exercise in chapter.exercises:
             found += ExerciseFile(project, chapter.name, exercise, own).slips()
     return list(dict.fromkeys(found))
@@ -74,7 +76,8 @@ def guessable_seed(course: Course) -> list[str]:
 
 def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
     """Mistakes that happen in no exercise, or in one that there is not."""
-    names = [exercise.name for c in project.course.chapters for exercise in c.exercises]
+    lessons = [project.solution(chapter.name) for chapter in project.course.chapters]
+    names = [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
     found = []
     for one in mistakes:
         for name in one.edits.keys() - set(names):
@@ -118,6 +121,19 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
         if exercise.name in script.exercises and not has_region(script, exercise.name):
             found.append(f"{where} has no ### BEGIN SOLUTION … ### END SOLUTION")
     return found
+
+
+def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[str]:
+    """Exercises that are left out this term although others of the chapter call them."""
+    taught = [exercise.name for exercise in chapter.exercises]
+    path, off = project.solution(chapter.name), script.exercises.keys() - set(taught)
+    needed = {
+        name for statement in reached(syntax_of(path), taught) for name in bound_by(statement)
+    }
+    return [
+        f"course_config.py: {name} is off, and other exercises of {path} use it"
+        for name in sorted(off & needed)
+    ]
 
 
 def has_docstring(script: Script, name: str) -> bool:
@@ -199,8 +215,6 @@ class ExerciseFile:
                     f"{self.place(test)}: the points of {name} would count once for each of its "
                     "parameters; write a test for each"
                 )
-            if worth(test) < 0:
-                yield f"{self.place(test)}: {name} takes points away; a share is 0 or more"
         shares = sum(map(worth, self.tests.values()))
         if abs(shares - self.exercise.shares) > 1e-6:
             yield (

@@ -42,8 +42,8 @@ def build_exercise(
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden)
     rows = recording.rows([(name,) for name in recording.mistakes])
-    found = tell_apart(recording, rows)
-    return recording.references, tell_apart(recording, rows | recording.rows(pairs_of(found)))
+    pairs = [pair for pair in pairs_of(tell_apart(recording, rows)) if recording.fits(pair)]
+    return recording.references, tell_apart(recording, rows | recording.rows(pairs))
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:
@@ -114,22 +114,23 @@ class Recording:
         return {c.name: as_stored(imprint(c, seen, seen, self.own)) for c, seen in entries}
 
     def rows(self, versions: Iterable[Names], cases: Iterable[str] = ()) -> Rows:
-        """What wrong versions give on the cases of these names, or on all.
+        """What wrong versions give on the cases of these names, or on all."""
+        return {names: self.imprints(names, set(cases)) for names in versions}
 
-        Two mistakes that edit the same text fit no version, and have no row.
-        """
-        rows: Rows = {}
-        for names in versions:
-            try:
-                rows[names] = self.imprints(names, set(cases))
-            except EditError:
-                if len(names) == 1:
-                    raise
-        return rows
+    def fits(self, names: Names) -> bool:
+        """Whether these mistakes can be made together: they do not edit the same text."""
+        try:
+            return bool(self.wrong_version(names))
+        except EditError:
+            return False
+
+    def wrong_version(self, names: Names) -> str:
+        """The solution with these mistakes in it. Raises EditError where an edit fits not."""
+        return make(self.source, self.exercise, [self.mistakes[name] for name in names])
 
     def imprints(self, names: Names, wanted: set[str]) -> dict[str, Imprint]:
         """What one wrong version gives on each case. Raises EditError where edits fit not."""
-        wrong = make(self.source, self.exercise, [self.mistakes[name] for name in names])
+        wrong = self.wrong_version(names)
         entries = [e for e in self.references.entries if not wanted or e[0].name in wanted]
         run = [case for case, _ in entries if case.signature not in UNSEEN]
         seen = {c.name: s for c, s in zip(run, self.observe(wrong, run), strict=True)}

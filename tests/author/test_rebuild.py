@@ -1,0 +1,166 @@
+"""A build makes what has changed and no more, the same wherever it lies, and keeps what it made."""
+
+import pytest
+
+from tensorgrade.author.building import made_parts
+from tensorgrade.author.kept import FOLDER, proved_before
+from tensorgrade.author.terminal import concerned, look
+from tensorgrade.course import CourseError
+from tensorgrade.project import Project
+
+from .small_course import CHAPTER, GRADER, build, edit, make_course
+
+HIDDEN = "graders/references/ch1_first_steps"
+
+
+@pytest.fixture
+def course(tmp_path):
+    root = make_course(tmp_path / "small")
+    assert build(root)[0].wrong == ()
+    return root
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The versions that are run, (exercise, hidden, mistakes, number of cases) each."""
+    seen = []
+
+    def counted(jobs, works, how, original=made_parts.run):
+        seen.extend(
+            (job.part.exercise, job.part.hidden, names, len(job.cases))
+            for job in jobs
+            for names in job.versions
+        )
+        original(jobs, works, how)
+
+    monkeypatch.setattr(made_parts, "run", counted)
+    return seen
+
+
+def derived(root):
+    """The bytes of all derived files, by their paths."""
+    places = ("exercises", "graders/references", "source", "release")
+    paths = [p for place in places for p in sorted((root / place).rglob("*")) if p.is_file()]
+    return {str(path.relative_to(root)): path.read_bytes() for path in paths}
+
+
+def test_a_word_of_a_message_runs_nothing(course, runs):
+    edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
+    built, wrote = build(course)
+    assert built.wrong == () and runs == []
+    assert f"{HIDDEN}.fingerprints.json" in wrote and f"{HIDDEN}.safetensors" not in wrote
+
+
+def test_a_new_mistake_runs_that_mistake(course, runs):
+    new = '    mistake("halved", "It is half as much.", ("x * factor", "x * factor / 2")),\n]'
+    edit(course, GRADER, "\n]\n", f"\n{new}\n")
+    assert build(course)[0].wrong == ()
+    assert {(exercise, names) for exercise, _, names, _ in runs if len(names) == 1} == {
+        ("scaled", ("halved",))
+    }
+
+
+def test_a_new_case_runs_that_case(course, runs):
+    edit(course, GRADER, "hidden=[(5,),", "hidden=[(5,), (6,),")
+    assert build(course)[0].wrong == ()
+    assert runs and {(ex, hidden, cases) for ex, hidden, _, cases in runs} == {("scaled", True, 1)}
+
+
+def test_a_new_name_of_a_mistake_runs_nothing_and_is_told(course, runs):
+    edit(course, GRADER, '"factor_added"', '"added"')
+    built, wrote = build(course)
+    assert built.wrong == () and runs == [] and f"{HIDDEN}.fingerprints.json" in wrote
+
+
+def test_another_solution_runs_its_exercise_alone(course, runs):
+    edit(course, f"solutions/{CHAPTER}.py", "    return x * factor", "    return x * factor + 0")
+    assert build(course)[0].wrong == ()
+    assert {exercise for exercise, *_ in runs} == {"scaled"}
+
+
+def test_a_new_seed_and_new_points_leave_learners_cases_alone(course, runs):
+    edit(course, "course_config.py", "seed=", "seed=1")
+    edit(course, "course_config.py", "points={}", 'points={"scaled": 7.5}')
+    built, _ = build(course)
+    assert built.wrong == () and {hidden for _, hidden, *_ in runs} == {True}
+    assert "scaled" in {exercise for exercise, *_ in runs}
+    assert b'"points": 7.5' in (course / f"release/{CHAPTER}/{CHAPTER}.ipynb").read_bytes()
+
+
+def test_named_exercises_alone_are_made(course, runs):
+    edit(course, f"solutions/{CHAPTER}.py", "    return x * factor", "    return x * factor + 0")
+    edit(course, f"solutions/{CHAPTER}.py", "return counts", "return dict(counts)")
+    built, _ = build(course, exercises=frozenset({"scaled"}))
+    assert built.wrong == () and "Other exercises were left" in built.said
+    assert {exercise for exercise, *_ in runs} == {"scaled"}
+    runs.clear()
+    assert build(course)[0].wrong == () and {exercise for exercise, *_ in runs} == {"word_counts"}
+
+
+def test_without_what_was_kept_the_stored_files_are_enough(course, runs):
+    for path in sorted((course / FOLDER).rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    built, wrote = build(course)
+    assert built.wrong == () and runs == [] and wrote == []
+
+
+def test_a_broken_keep_is_made_again(course, runs):
+    for path in (course / FOLDER).rglob("*.json"):
+        path.write_text('{"messages": {}, "exerc', encoding="utf-8")
+    edit(course, GRADER, "hidden=[(5,),", "hidden=[(6,),")
+    assert build(course)[0].wrong == () and runs
+
+
+def test_everything_counts_for_what_is_proved(course):
+    said, _ = proved_before(course)
+    assert said.endswith("every exercise is proved.")
+    for path in (GRADER, f"exercises/{CHAPTER}.py", "graders/references/made_from.json"):
+        text = (course / path).read_bytes()
+        (course / path).write_bytes(text + b"\n")
+        assert proved_before(course) == ("", False) or proved_before(course)[0] == ""
+        (course / path).write_bytes(text)
+    assert proved_before(course)[0] == said
+
+
+def test_two_folders_give_the_same_bytes(course, tmp_path):
+    other = tmp_path / "another place" / "small"
+    make_course(other)
+    for path in sorted(course.glob("*_config.py")):
+        (other / path.name).write_bytes(path.read_bytes())  # the seed is another one in each
+    built, wrote = build(other, pairs=True)
+    build(course, pairs=True)
+    assert built.wrong == () and len(wrote) > 20
+    assert derived(other) == derived(course)
+
+
+def test_pairs_of_a_changed_engine_stay_where_single_mistakes_do(course, runs, monkeypatch):
+    before = derived(course)
+    monkeypatch.setattr("tensorgrade.author.recording.references.engine_digest", lambda: "other")
+    edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
+    assert build(course)[0].wrong == ()
+    assert {len(names) for _, _, names, _ in runs} == {1}
+    after = derived(course)
+    name = "graders/references/ch2_more.fingerprints.json"
+    assert before[name] == after[name] and b'"factor_added","factor_ignored"' not in after[name]
+
+
+def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
+    same = '    mistake("again", "It is added.", ("x * factor", "factor + x")),\n]'
+    edit(course, GRADER, "\n]\n", f"\n{same}\n")
+    nothing = '    mistake("none", "It is right.", ("return counts", "return counts # so")),\n]'
+    edit(course, f"graders/{CHAPTER}/word_counts.py", "\n]\n", f"\n{nothing}\n")
+    with pytest.raises(CourseError) as error:
+        build(course)
+    assert "scaled: again looks like factor_added" in str(error.value)
+    assert "word_counts: none looks like a right answer" in str(error.value)
+
+
+def test_a_save_concerns_its_exercise_its_chapter_or_everything(course):
+    project = Project(course)
+    assert concerned(project, [course / GRADER]) == {"scaled"}
+    lesson = course / "solutions" / f"{CHAPTER}.py"
+    assert concerned(project, [lesson]) == {"scaled", "Shift", "word_counts"}
+    assert concerned(project, [course / "course_config.py", lesson]) == frozenset()
+    before = look(course)
+    edit(course, GRADER, "factor=3.0", "factor=30.0")
+    assert {p for p, seen in look(course).items() if before[p] != seen} == {course / GRADER}

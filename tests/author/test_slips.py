@@ -1,0 +1,156 @@
+"""An author's slips are told together, in sentences with file and line, before anything is run."""
+
+import pytest
+
+from tensorgrade.author.proofs import complaints
+from tensorgrade.course import CourseError
+
+from .small_course import CHAPTER, GRADER, build, edit, make_course
+
+SHIFT, COUNTS = f"graders/{CHAPTER}/Shift.py", f"graders/{CHAPTER}/word_counts.py"
+LESSON = f"solutions/{CHAPTER}.py"
+PARAMETRIZED = """@__import__("pytest").mark.parametrize("a", [1, 2])
+@exercise("scaled", points=4)"""
+# A file, what is written there, what it becomes, and what is said; `*` stands for the file.
+SLIPS = [
+    (GRADER, '("x * factor", "x + factor")', '("x * factro", "x")', "*:26: factor_added in scaled"),
+    (GRADER, "def cases(", "def casees(", "*: there is no cases(pick), but casees"),
+    (GRADER, "    shapes = pick(", "    shapes = pikc(", "*:9: NameError: name 'pikc'"),
+    (
+        GRADER,
+        "    return [case(",
+        "    return [] and [case(",
+        "*:7: cases(pick) has none for graders",
+    ),
+    (GRADER, "hidden=[(5,), (3, 4), (2, 3, 4)]", "hidden=[]", "*:7: cases(pick) has none for grad"),
+    (GRADER, 'f"values/{shape}"', '"values/same"', "*:7: 3 cases are named 'values/same'"),
+    (GRADER, "factor=3.0)", "factor=3.0), signature='vlues'", "no signature is named 'vlues'"),
+    (
+        GRADER,
+        'agrees("values")',
+        'agrees("valeus")',
+        "asks for cases in the group 'valeus', and lear",
+    ),
+    (
+        GRADER,
+        '.agrees("',
+        '.agree("',
+        "*:16: AttributeError: 'Asked' object has no attribute 'agree'",
+    ),
+    (
+        GRADER,
+        "def test_scaled_values",
+        "def tset_scaled_values",
+        "*:13: tset_scaled_values is marked",
+    ),
+    (
+        GRADER,
+        '@exercise("scaled", points=4)',
+        PARAMETRIZED,
+        "*:13: the points of test_scaled_values",
+    ),
+    (GRADER, "def test_scaled_inputs", "def test_scaled_values", "*: the tests add up to 1 points"),
+    (GRADER, "points=1,", "points=-1,", "*:19: write the marker as"),
+    (GRADER, '"factor_ignored"', '"factor_added"', "factor_added is there 2 times in scaled"),
+    (GRADER, 'x * 2.0")', "x * 2.0\"), same_as='nobody'", "is the same as nobody"),
+    (
+        GRADER,
+        "from tensorgrade.author import",
+        "from tensorgrade.author improt",
+        "*:4: invalid syntax",
+    ),
+    (GRADER, "normal\n", "nromal\n", "*:4: ImportError: cannot import name 'nromal'"),
+    (GRADER, 'attempt.scaled.agrees("values")', "pass", None),
+    ("graders/mistakes/__init__.py", "MISTAKES: list = []", "MISTAKES = [wrong]", "*:3: NameError"),
+    (LESSON, "# 2. PyTorch multiplies every entry at once.\n", "", "scaled has fewer than 2 hints"),
+    (
+        LESSON,
+        '    """Return x, of any shape, times the factor."""\n',
+        "",
+        "scaled has no docstring",
+    ),
+    (
+        LESSON,
+        '    ### END SOLUTION\n\n# %% [markdown] hints="scaled"',
+        '\n# %% [markdown] hints="scaled"',
+        "scaled has no ### BEGIN SOLUTION",
+    ),
+    (
+        "course_config.py",
+        "seed=",
+        "sead=",
+        "*:16: TypeError: Settings.__init__() got an unexpected",
+    ),
+    (
+        "course_config.py",
+        "points={}",
+        'points={"scalde": 3}',
+        "speaks of scalde, which is no exercise",
+    ),
+    ("course_config.py", "points={}", 'points={"scaled": "3"}', "gives '3' points to scaled"),
+    (
+        "course_config.py",
+        "points={}",
+        'points={"scaled": float("nan")}',
+        "gives nan points to scaled",
+    ),
+    ("course_config.py", "COURSE = ", "CURSE = ", "* has no COURSE = Settings"),
+]
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """Looked through once and found good, and never built."""
+    return make_course(tmp_path_factory.mktemp("slips") / "small")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_made(monkeypatch):
+    """Whatever goes on after the first look ends here."""
+
+    def derive(*_):
+        raise LookupError("nothing is wrong")
+
+    monkeypatch.setattr(complaints, "derive", derive)
+
+
+def said_of(root) -> str:
+    try:
+        return "\n".join(build(root)[0].wrong)
+    except (CourseError, LookupError) as error:
+        return str(error)
+
+
+def test_a_course_without_a_slip_goes_on(course):
+    assert said_of(course) == "nothing is wrong"
+
+
+@pytest.mark.parametrize("file, old, new, said", SLIPS, ids=[f"{s[0]}: {s[2]}"[:60] for s in SLIPS])
+def test_a_slip_is_a_sentence(course, file, old, new, said):
+    before = (course / file).read_text(encoding="utf-8")
+    edit(course, file, old, new)
+    try:
+        told = said_of(course)
+    finally:
+        (course / file).write_text(before, encoding="utf-8")
+    if said is None:  # a test that asks for nothing is the kill matrix' matter
+        assert told == "nothing is wrong"
+    else:
+        assert said.replace("*", str(course / file)) in told, told
+
+
+def test_slips_of_several_files_are_told_together(tmp_path):
+    root = make_course(tmp_path / "small")
+    edit(root, GRADER, '"x * factor", "x + factor"', '"x * factro", "x + factor"')
+    edit(root, SHIFT, "def cases(", "def casses(")
+    edit(root, COUNTS, 'agrees("counts")', 'agrees("cuonts")')
+    edit(root, "course_config.py", "seed=", "seed=5,  #")
+    told = said_of(root)
+    for part in ("factor_added in scaled", "but casses", "'cuonts'", "the seed can be guessed"):
+        assert part in told
+    shared = 'mistake("far", "Far off.", on("scaled scalde", ("x * factor", "x")))'
+    text = f"from tensorgrade.author import mistake, on\n\nMISTAKES = [{shared}]\n"
+    (root / "graders/mistakes/__init__.py").write_text(text, encoding="utf-8")
+    assert "__init__.py:3: far happens in scalde, which is no exercise; is it scaled?" in said_of(
+        root
+    )
