@@ -100,7 +100,7 @@ def grade(
         str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")
     ] = "",
     isolation: Annotated[
-        str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     gradebook: Annotated[
@@ -112,16 +112,24 @@ def grade(
     forget: Annotated[
         list[str] | None, typer.Option(help="Drop the rows that OUT holds of this learner.")
     ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(help="The class as CSV: everybody in it has rows.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Take no file that is nearly named or placed right.")
+    ] = False,
 ) -> None:
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
     from .attempts.setup import Setup
     from .instructor.class_terminal import ClassProgress, print_class
     from .instructor.report.page import write_report
+    from .instructor.roster import read_roster
     from .instructor.run import Run, grade_class
     from .project import find_project
 
-    project = find_project()
-    run = Run(Setup(project.graders, isolation, device), jobs, scheduler, tuple(forget or ()))
+    project, names = find_project(), tuple(read_roster(roster).names)
+    setup = Setup(project.graders, isolation, device)
+    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, names)
     goes_on = f"What is graded is in {out}; the same command does the rest."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
@@ -129,9 +137,10 @@ def grade(
     page = write_report(out, project.course)
     progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
-        from .instructor.gradebook import write_gradebook
+        from .instructor.gradebook import course_id_in, write_gradebook
 
-        written = write_gradebook(gradebook, rows, project.course)
+        course_id = course_id_in(project.root)
+        written = write_gradebook(gradebook, rows, project.course, course_id)
         progress.console.print(f"{written} submissions in the gradebook")
 
 
@@ -243,7 +252,7 @@ def explain(
         Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")
     ] = None,
     isolation: Annotated[
-        str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
 ) -> None:
     """Show an instructor everything behind one verdict, expected values too."""
@@ -294,6 +303,10 @@ def main() -> None:
         raise SystemExit(2) from None
     except CourseError as error:
         typer.secho(f"tensorgrade: {error}", fg="red", err=True)
+        raise SystemExit(2) from None
+    except OSError as error:  # a full disk, a folder that nobody may write into
+        place = f"{error.filename}: " if error.filename else ""
+        typer.secho(f"tensorgrade: {place}{error.strerror or error}", fg="red", err=True)
         raise SystemExit(2) from None
 
 

@@ -34,6 +34,8 @@ def resolve(settings: Settings, root: Path) -> Course:
     names = {exercise.name for chapter in chapters for exercise in chapter.exercises}
     if strange := sorted(settings.points.keys() - names):
         raise CourseError(f"course_config.py gives points to {strange[0]}, which is no exercise")
+    if wrong := settings.lateness.complaints(list(settings.chapters)):
+        raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
     return Course(
         settings.name,
         settings.title,
@@ -42,6 +44,7 @@ def resolve(settings: Settings, root: Path) -> Course:
         settings.limits,
         settings.isolation,
         settings.seed,
+        settings.lateness,
     )
 
 
