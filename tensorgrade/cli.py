@@ -254,22 +254,27 @@ def explain(
     isolation: Annotated[
         str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
+    to_send: Annotated[
+        bool, typer.Option("--for-learner", help="Only what may be sent to the learner.")
+    ] = False,
 ) -> None:
     """Show an instructor everything behind one verdict, expected values too."""
     from rich.console import Console
 
     from .attempts.setup import Setup
     from .instructor.explain import explain as gather
-    from .instructor.explain import print_explanation
+    from .instructor.explain import for_learner, print_explanation
     from .instructor.grader import Grader
     from .project import find_project
 
     grader = Grader(Setup(find_project().graders, isolation))
     try:
         grader.start()
-        print_explanation(
-            Console(highlight=False), gather(grader, student, exercise, submitted, out)
-        )
+        explanation = gather(grader, student, exercise, submitted, out)
+        if to_send:
+            typer.echo(for_learner(explanation))
+        else:
+            print_explanation(Console(highlight=False), explanation)
     finally:
         grader.close()
 

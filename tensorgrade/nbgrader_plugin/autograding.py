@@ -17,13 +17,13 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
+from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
 from ..sources.handins import Handin, handed_in_at
 from .pouring import script_behind
 from .sound import reason_in
 from .warm_grader import ReadApart, grade
 
-PREFIX = "points-"
 NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
 
 
