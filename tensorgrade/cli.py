@@ -7,6 +7,7 @@ instructor's libraries.
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import typer
 
 from .course import CourseError
 
+ROSTER = "The class as CSV, as the course system gives it out."
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split("\n")[0])
 
@@ -174,6 +176,63 @@ def report(
     from .project import find_project
 
     typer.echo(f"{write_report(out, find_project().course, hide_names)}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def collect(
+    source: Annotated[Path, typer.Argument(help="What the system gave out: a zip or a folder.")],
+    submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
+    layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
+    chapter: Annotated[
+        str, typer.Option(help="The chapter that a file means whose name does not say.")
+    ] = "",
+    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+    zone: Annotated[str, typer.Option(help="Time zone of Moodle's worksheet.")] = "UTC",
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show who is who; write nothing.")
+    ] = False,
+) -> None:
+    """Sort a course system's download into SUBMITTED, after a table of who is who."""
+    from rich.console import Console
+
+    from .instructor.collecting import plan, table, write
+    from .instructor.roster import read_roster
+    from .project import find_project
+
+    course = find_project().course
+    found = plan(layout, source, course, read_roster(roster), chapter, zone)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console.print(table(found))
+    notes = found.notes + [f"{path} means no chapter; it is left out" for path in found.left_out]
+    notes += [] if preview else write(found, submitted)
+    for note in notes:
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    done = "would be written" if preview else "written"
+    console.print(f"{len(found.places)} files {done} to {submitted}", soft_wrap=True)
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def export(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    to: Annotated[str, typer.Option(help="csv, html or jsonl.")] = "csv",
+    form: Annotated[
+        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
+    ] = "",
+    chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
+    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+) -> None:
+    """Write OUT/export/: points for course systems, or a page for each learner."""
+    from .instructor.exporting import export as write_export
+    from .instructor.roster import read_roster
+    from .project import find_project
+
+    to = "jsonl" if form == "jsonl-annotations" else to
+    form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
+    course = find_project().course
+    files = write_export(out, course, to, form, read_roster(roster), chapter)
+    shown = files if len(files) < 4 else [files[0].parent]
+    for path in shown:
+        typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

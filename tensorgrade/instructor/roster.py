@@ -19,6 +19,7 @@ NAMED_BY = (
     "email",
     "sid",
     "id",
+    "identifier",
     "student",
 )
 NOT_A_LEARNER = ("points possible", "student, test")
@@ -28,11 +29,12 @@ NOT_A_LEARNER = ("points possible", "student, test")
 class Roster:
     """column: what names a learner. rows: everybody's cells by the column's name, in small letters.
 
-    An empty one has neither.
+    header: the names of the columns as they are written. An empty roster has none of these.
     """
 
     column: str = ""
     rows: tuple[dict[str, str], ...] = ()
+    header: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -71,7 +73,7 @@ def read_roster(path: Path | None) -> Roster:
         raise CourseError(f"the roster {path} names {', '.join(twice[:5])} twice, in {column!r}")
     if not learners:
         raise CourseError(f"the roster {path} names nobody in its column {column!r}")
-    return Roster(column, learners)
+    return Roster(column, learners, header_of(text))
 
 
 def is_learner(row: dict[str, str]) -> bool:
@@ -81,11 +83,20 @@ def is_learner(row: dict[str, str]) -> bool:
 
 def read_csv(text: str) -> list[dict[str, str]]:
     """The rows of a CSV by small column names; commas, semicolons or tabs."""
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    lines = csv.reader(io.StringIO(text), delimiter=separator)
-    header = [name.strip().casefold() for name in next(lines, [])]
+    header = [name.casefold() for name in header_of(text)]
+    lines = list(csv.reader(io.StringIO(text), delimiter=separator_of(text)))[1:]
     return [dict(zip(header, padded(line, len(header)), strict=False)) for line in lines if line]
+
+
+def header_of(text: str) -> tuple[str, ...]:
+    """The names of a CSV's columns, as they are written."""
+    first = next(csv.reader(io.StringIO(text), delimiter=separator_of(text)), [])
+    return tuple(name.strip() for name in first)
+
+
+def separator_of(text: str) -> str:
+    """What stands between a CSV's cells: that of the three which its first line has most of."""
+    return max(",;\t", key=text.partition("\n")[0].count)
 
 
 def padded(line: list[str], width: int) -> list[str]:

@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...attempts.verdict import TROUBLE
 from ...course import Chapter, Course, CourseError
+from ...views.words import plural
 from ..ledger import read_lines
 
 # By status: a mark that needs no colour, and words.
@@ -30,15 +31,31 @@ PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+def late(seconds: float) -> str:
+    """How late something came, for people.
+
+    >>> late(90), late(3 * 3600), late(200_000)
+    ('1 minute', '3 hours', '2 days')
+    """
+    size, unit = next(
+        (size, unit)
+        for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (0, "minute"))
+        if seconds >= 1.0 * size
+    )
+    count = int(seconds // (size or 60)) or 1
+    return plural(count, unit)
+
+
 PAGES.filters["points"] = "{:g}".format
 PAGES.filters["percent"] = "{:.0%}".format
+PAGES.filters["late"] = late
 
 
 def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
     """Write the page of a folder of results; returns its path. Raises CourseError."""
-    if not (out / "results.jsonl").exists():
-        raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
-    rows = [row for row in read_lines(out / "results.jsonl") if known(row, course)]
+    rows = rows_of(out, course)
     page = render(
         class_view(course, rows, read_lines(out / "identical.jsonl"), hide_names), hide_names
     )
@@ -47,6 +64,13 @@ def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
+
+
+def rows_of(out: Path, course: Course) -> list[dict]:
+    """The rows in a folder of results. Raises CourseError where there are none."""
+    if not (out / "results.jsonl").exists():
+        raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
+    return [row for row in read_lines(out / "results.jsonl") if known(row, course)]
 
 
 def known(row: dict, course: Course) -> bool:
