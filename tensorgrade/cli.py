@@ -236,6 +236,22 @@ def export(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
+def channel(
+    system: Annotated[str, typer.Argument(help="gradescope, prairielearn or classroom50.")],
+    chapter: Annotated[str, typer.Option(help="The chapter that is graded there.")],
+    out: Annotated[Path, typer.Option(help="The zip to write.")],
+    isolation: Annotated[
+        str, typer.Option(help="The lowest rung on which learner code may run there.")
+    ] = "landlock",
+) -> None:
+    """Write what a course system needs to grade a chapter in its own containers."""
+    from .instructor.channels import write_channel
+    from .project import find_project
+
+    typer.echo(f"{write_channel(system, find_project(), chapter, out, isolation)} files in {out}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
 def bundle(
     out: Annotated[
         Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")

@@ -29,6 +29,7 @@ ENTRY_POINTS = {
     "tensorgrade",
     "tensorgrade.cli",
     "tensorgrade.notebook",
+    "tensorgrade.instructor.channel_run",
     "tensorgrade.testing.plugin",
     "tensorgrade.nbgrader_plugin.autograding",
     "tensorgrade.nbgrader_plugin.collecting",
