@@ -23,6 +23,7 @@ from ..course import CourseError, Limits
 from ..lateness import Lateness, read_time, written
 from ..sources.handins import Handin, as_meant, read_file
 from ..sources.near_misses import rescued, versions_in
+from .channels import DATES
 from .grader import Grader
 
 LEARNER = "learner"
@@ -58,7 +59,7 @@ def gradescope(chapter: str, base: Path) -> None:
     """`submission/` and `submission_metadata.json` in, `results/results.json` out."""
     started, graders = time.monotonic(), Path("graders").resolve()
     told = read_json(base / "submission_metadata.json")
-    lateness = Lateness(**read_json(graders / "lateness.json"))
+    lateness = Lateness(**read_json(graders.parent / DATES))
     rows = rows_on(base / "submission", chapter, graders)
     results = results_of(rows, told, lateness)
     results["execution_time"] = round(time.monotonic() - started, 3)

@@ -22,6 +22,7 @@ from .dependencies import graders_files
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same parcel has the same bytes
 RUN = 0o755 << 16
 NEEDED = "torch numpy pytest pytest-timeout safetensors rich typer pyseccomp".split()
+DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` goes without
 Files = dict[str, bytes]
 
 SETUP = """#!/usr/bin/env bash
@@ -195,7 +196,7 @@ def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:
     lateness = json.dumps(vars(project.course.lateness), indent=1)
     return files | {
         "graders/course.json": course.public_json().encode(),
-        "graders/lateness.json": lateness.encode(),
+        DATES: lateness.encode(),
     }
 
 

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .handins import Handin, as_meant, escaped, handed_in_at, is_seen, read_handin, shown
+from .handins import (
+    NOT_HANDED_IN,
+    Handin,
+    as_meant,
+    escaped,
+    handed_in_at,
+    is_seen,
+    read_handin,
+    shown,
+)
 from .near_misses import Version, rescued, versions_in
 
 SUFFIXES = (".py", ".ipynb")
@@ -54,9 +63,6 @@ class Learner:
         )
 
 
-NOT_HANDED_IN = "Nothing was handed in for this chapter."
-
-
 def find_handins(
     submitted: Path, course: Course, rescue: bool = True, roster: Collection[str] = ()
 ) -> tuple[list[Handin], list[str]]:
@@ -73,7 +79,8 @@ def find_handins(
     here = {learner.name for learner in learners}
     absent = [Learner(name) for name in sorted(set(roster)) if escaped(name) not in here]
     learners = sorted([*learners, *absent], key=lambda learner: learner.folder)
-    graded = sorted({chapter for learner in learners for chapter in learner.handins})
+    found = [(chapter, one) for learner in learners for chapter, one in learner.handins.items()]
+    graded = sorted({chapter for chapter, handin in found if not handin.missing})
     handins = [learner.handin(chapter) for learner in learners for chapter in graded]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
     notes = notes_on_missing(handins) + notes_on_stray(stray) + notes_on_alike(learners)

@@ -83,7 +83,17 @@ def files_in(student: str, folder: Path, limits: Limits) -> Handin:
     chapter = folder.name
     notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
     script = read_file(student, folder / f"{chapter}.py", limits.source_bytes)
-    return of_both(notebook, script) or Handin(student, chapter, reason=what_is_there(folder))
+    return of_both(notebook, script) or nothing_in(student, folder)
+
+
+NOT_HANDED_IN = "Nothing was handed in for this chapter."
+
+
+def nothing_in(student: str, folder: Path) -> Handin:
+    """The hand-in in a folder without the chapter's file; an empty one is nothing at all."""
+    if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
+        return Handin(student, folder.name, reason=NOT_HANDED_IN, missing=True)
+    return Handin(student, folder.name, reason=what_is_there(folder))
 
 
 def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:

@@ -243,6 +243,10 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         tab.goto(path.as_uri())
         assert heard == [] and tab.title() == f"{COURSE.title}: the class"
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "no scrolling sideways"
+        narrow = (
+            "[...document.querySelectorAll('.rows td')].filter(c => c.clientWidth < 200).length"
+        )
+        assert tab.evaluate(narrow) == 0, "every cell of a table has room for words"
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
         assert tab.locator(".name").first.is_visible()
@@ -250,6 +254,10 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         assert not any(name.is_visible() for name in tab.locator(".name").all())
         assert tab.locator(".alias").first.is_visible()
         assert not tab.locator("article.card").first.is_visible(), "closed until somebody asks"
+        tab.emulate_media(media="print")
+        assert not tab.locator(".learners").first.is_visible(), "the class alone"
+        tab.emulate_media(media="screen")
+        tab.check("#all")
         tab.emulate_media(media="print")
         assert tab.locator("article.card").first.is_visible(), "paper cannot be opened"
         browser.close()
