@@ -31,7 +31,9 @@ ORDINARY_THERE = {
     ("instructor/gradebook.py", "query"),  # a database's
     ("judging/remarks.py", "softmax"),  # torch's own operation: what makes rows sum to 1
     ("runner/warm.py", "softmax"),  # the same, called once
-    ("instructor/report/page.html", "head"),  # a page's
+    ("instructor/report/page.html", "head"),
+    ("instructor/report/learner.html", "head"),
+    ("instructor/channel_run.py", "v1"),  # a version of a format  # a page's
 }
 
 
