@@ -5,7 +5,10 @@ beside the tests in `graders/`. `tensorgrade build` carries it all into every de
 nbgrader reads the same file through `nbgrader_config.py`.
 """
 
+from dataclasses import asdict
+
 from tensorgrade.course import Limits, Settings, Tolerance
+from tensorgrade.lateness import Lateness
 
 FLOATS = {
     # Right answers differ: a sqrt taken in float32, a 1e-6 added to a row sum. Known mistakes
@@ -50,11 +53,15 @@ COURSE = Settings(
     # Grading refuses on a machine that gives less: full, namespaces, landlock or none
     # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
     isolation="namespaces",
+    # When chapters are due, and what late work loses, on every route to a grade. For example
+    # deadlines={"ch1_simplified_attention": "2027-01-15 23:59 Europe/Berlin"}, share_a_day=0.2
+    # (of the earned points, for each day begun), most=0.6, grace_seconds=600, attempts="best".
+    lateness=Lateness(deadlines={}),
 )
 
 if "get_config" in globals():  # nbgrader reads this file through nbgrader_config.py
     c = get_config()  # noqa: F821
-    c.CourseDirectory.course_id = "attention"
+    c.CourseDirectory.course_id = COURSE.name
     # The gradebook: a file beside this one, or, for several instructors at once, a server:
     # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/attention"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
@@ -78,8 +85,10 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
         "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    # When chapters are due, such as {"ch1_simplified_attention": "2027-01-15 23:59 UTC"}; a
-    # chapter that is not named keeps the date that it has in the formgrader.
-    c.HiddenGraders.deadlines = {}
+    # Deadlines and penalties are those above; a chapter without a deadline there keeps the date
+    # that it has in the formgrader.
+    c.HiddenGraders.deadlines = COURSE.lateness.deadlines
+    c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
+    c.LateWork.lateness = asdict(COURSE.lateness)
     # Learners may hand in `.py` files too; where there are both, see docs/notebooks.md.
     c.ExchangeFactory.collect = "tensorgrade.nbgrader_plugin.collecting.CollectScriptsToo"

@@ -7,6 +7,7 @@ instructor's libraries.
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ import typer
 
 from .course import CourseError
 
+ROSTER = "The class as CSV, as the course system gives it out."
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split("\n")[0])
 
@@ -175,7 +177,7 @@ def grade(
         str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")
     ] = "",
     isolation: Annotated[
-        str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     gradebook: Annotated[
@@ -187,16 +189,24 @@ def grade(
     forget: Annotated[
         list[str] | None, typer.Option(help="Drop the rows that OUT holds of this learner.")
     ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(help="The class as CSV: everybody in it has rows.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Take no file that is nearly named or placed right.")
+    ] = False,
 ) -> None:
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
     from .attempts.setup import Setup
     from .instructor.class_terminal import ClassProgress, print_class
     from .instructor.report.page import write_report
+    from .instructor.roster import read_roster
     from .instructor.run import Run, grade_class
     from .project import find_project
 
-    project = find_project()
-    run = Run(Setup(project.graders, isolation, device), jobs, scheduler, tuple(forget or ()))
+    project, names = find_project(), tuple(read_roster(roster).names)
+    setup = Setup(project.graders, isolation, device)
+    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, names)
     goes_on = f"What is graded is in {out}; the same command does the rest."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
@@ -204,9 +214,10 @@ def grade(
     page = write_report(out, project.course)
     progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
-        from .instructor.gradebook import write_gradebook
+        from .instructor.gradebook import course_id_in, write_gradebook
 
-        written = write_gradebook(gradebook, rows, project.course)
+        course_id = course_id_in(project.root)
+        written = write_gradebook(gradebook, rows, project.course, course_id)
         progress.console.print(f"{written} submissions in the gradebook")
 
 
@@ -240,6 +251,79 @@ def report(
     from .project import find_project
 
     typer.echo(f"{write_report(out, find_project().course, hide_names)}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def collect(
+    source: Annotated[Path, typer.Argument(help="What the system gave out: a zip or a folder.")],
+    submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
+    layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
+    chapter: Annotated[
+        str, typer.Option(help="The chapter that a file means whose name does not say.")
+    ] = "",
+    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+    zone: Annotated[str, typer.Option(help="Time zone of Moodle's worksheet.")] = "UTC",
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show who is who; write nothing.")
+    ] = False,
+) -> None:
+    """Sort a course system's download into SUBMITTED, after a table of who is who."""
+    from rich.console import Console
+
+    from .instructor.collecting import plan, table, write
+    from .instructor.roster import read_roster
+    from .project import find_project
+
+    course = find_project().course
+    found = plan(layout, source, course, read_roster(roster), chapter, zone)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console.print(table(found))
+    notes = found.notes + [f"{path} means no chapter; it is left out" for path in found.left_out]
+    notes += [] if preview else write(found, submitted)
+    for note in notes:
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    done = "would be written" if preview else "written"
+    console.print(f"{len(found.places)} files {done} to {submitted}", soft_wrap=True)
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def export(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    to: Annotated[str, typer.Option(help="csv, html or jsonl.")] = "csv",
+    form: Annotated[
+        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
+    ] = "",
+    chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
+    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+) -> None:
+    """Write OUT/export/: points for course systems, or a page for each learner."""
+    from .instructor.exporting import export as write_export
+    from .instructor.roster import read_roster
+    from .project import find_project
+
+    to = "jsonl" if form == "jsonl-annotations" else to
+    form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
+    course = find_project().course
+    files = write_export(out, course, to, form, read_roster(roster), chapter)
+    shown = files if len(files) < 4 else [files[0].parent]
+    for path in shown:
+        typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def channel(
+    system: Annotated[str, typer.Argument(help="gradescope, prairielearn or classroom50.")],
+    chapter: Annotated[str, typer.Option(help="The chapter that is graded there.")],
+    out: Annotated[Path, typer.Option(help="The zip to write.")],
+    isolation: Annotated[
+        str, typer.Option(help="The lowest rung on which learner code may run there.")
+    ] = "landlock",
+) -> None:
+    """Write what a course system needs to grade a chapter in its own containers."""
+    from .instructor.channels import write_channel
+    from .project import find_project
+
+    typer.echo(f"{write_channel(system, find_project(), chapter, out, isolation)} files in {out}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -333,24 +417,29 @@ def explain(
         Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")
     ] = None,
     isolation: Annotated[
-        str, typer.Option(help="auto: the best that this machine gives; none: no sandbox.")
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
+    to_send: Annotated[
+        bool, typer.Option("--for-learner", help="Only what may be sent to the learner.")
+    ] = False,
 ) -> None:
     """Show an instructor everything behind one verdict, expected values too."""
     from rich.console import Console
 
     from .attempts.setup import Setup
     from .instructor.explain import explain as gather
-    from .instructor.explain import print_explanation
+    from .instructor.explain import for_learner, print_explanation
     from .instructor.grader import Grader
     from .project import find_project
 
     grader = Grader(Setup(find_project().graders, isolation))
     try:
         grader.start()
-        print_explanation(
-            Console(highlight=False), gather(grader, student, exercise, submitted, out)
-        )
+        explanation = gather(grader, student, exercise, submitted, out)
+        if to_send:
+            typer.echo(for_learner(explanation))
+        else:
+            print_explanation(Console(highlight=False), explanation)
     finally:
         grader.close()
 
@@ -384,6 +473,10 @@ def main() -> None:
         raise SystemExit(2) from None
     except CourseError as error:
         typer.secho(f"tensorgrade: {error}", fg="red", err=True)
+        raise SystemExit(2) from None
+    except OSError as error:  # a full disk, a folder that nobody may write into
+        place = f"{error.filename}: " if error.filename else ""
+        typer.secho(f"tensorgrade: {place}{error.strerror or error}", fg="red", err=True)
         raise SystemExit(2) from None
 
 

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from typing import TypeVar
 
+from .lateness import Lateness
+
 
 class CourseError(Exception):
     """The course's own files are missing or contradict each other."""
@@ -126,6 +128,7 @@ class Settings:
     isolation: str = "namespaces"
     points: dict[str, float] = field(default_factory=dict)
     off: tuple[str, ...] = ()
+    lateness: Lateness = field(default_factory=Lateness)
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ class Course:
     seed: the hidden cases are drawn from it; a new term takes a new one. None for learners.
     tolerances: by device (`cpu`, `cuda`), then by dtype.
     isolation: the lowest rung of tensorgrade/isolation/ladder.py on which hidden graders may run.
+    lateness: deadlines, and what late work loses; `course.json` goes without.
     """
 
     name: str
@@ -145,6 +149,7 @@ class Course:
     limits: Limits = field(default_factory=Limits)
     isolation: str = "namespaces"
     seed: int | None = None
+    lateness: Lateness = field(default_factory=Lateness)
 
     def chapter(self, name: str) -> Chapter:
         """The chapter of that name. Raises CourseError where there is none."""
@@ -165,8 +170,9 @@ class Course:
         raise CourseError(f"no exercise is named {name}; there is {', '.join(close)}")
 
     def public_json(self) -> str:
-        """What learners may know, as JSON: everything but the seed."""
-        return json.dumps(asdict(self) | {"seed": None}, indent=1) + "\n"
+        """What learners' checks need to know, as JSON: everything but the seed and the dates."""
+        told = {name: value for name, value in asdict(self).items() if name != "lateness"}
+        return json.dumps(told | {"seed": None}, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Course":

@@ -45,6 +45,8 @@ def resolve(settings: Settings, root: Path) -> Course:
     names |= set(settings.off) & {name for one in settings.chapters for name in written(root, one)}
     if strange := sorted({*settings.points, *settings.off} - names):
         raise CourseError(f"course_config.py speaks of {strange[0]}, which is no exercise")
+    if wrong := settings.lateness.complaints(list(settings.chapters)):
+        raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
     return Course(
         settings.name,
         settings.title,
@@ -53,6 +55,7 @@ def resolve(settings: Settings, root: Path) -> Course:
         settings.limits,
         settings.isolation,
         settings.seed,
+        settings.lateness,
     )
 
 

@@ -1,5 +1,6 @@
 """What a chapter's grades depend on: which files, and a digest of them."""
 
+import ast
 from pathlib import Path
 
 from ..folders import JUDGED_WITH, digest_of_files, engine_files
@@ -36,7 +37,19 @@ def digest_of(graders: Path, chapter: str = "*") -> str:
     And when the course's settings or the engine do.
     """
     files = graders_files(graders, chapter)
-    for path in (graders.parent / "course_config.py", graders / "course.json"):
-        files |= {path.name: path} if path.is_file() else {}
+    public, config = graders / "course.json", graders.parent / "course_config.py"
+    files |= {public.name: public} if public.is_file() else {}
     engine = {f"engine/{name}": path for name, path in engine_files(*JUDGED_WITH).items()}
-    return digest_of_files(files | engine)[:16]
+    return digest_of_files(files | engine, settings_in(config) if config.is_file() else "")[:16]
+
+
+def settings_in(config: Path) -> str:
+    """The settings' code without their dates: a deadline that moves grades nobody again."""
+    text = config.read_text(encoding="utf-8")
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # whoever loads it says so
+        return text
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        call.keywords = [keyword for keyword in call.keywords if keyword.arg != "lateness"]
+    return ast.dump(tree)

@@ -8,18 +8,20 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..attempts.attempt import ExerciseAttempt
+from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.verdict import CheckResult, Status, Verdict, verdicts_on
 from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
+from ..exchange.text import printable
 from ..judging.agreement import disagreement
 from ..judging.diagnosis import Kind, PublicDiagnosis
 from ..judging.remarks import remarks
 from ..judging.unanswered import raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..recognition.fingerprints import Near, nearly
+from ..runner.source import Unreadable
 from ..sources.finding import find_handins
 from ..sources.handins import Handin
 from ..views.comparison import comparison
@@ -33,12 +35,16 @@ AS_EXPECTED = "as expected"
 
 @dataclass(frozen=True)
 class Explanation:
-    """recorded: the row in `results.jsonl`, if there is one. verdict: what grading says today."""
+    """recorded: the row in `results.jsonl`, if there is one. verdict: what grading says today.
+
+    code: the learner's own, of this exercise; empty where there is none.
+    """
 
     recorded: dict | None
     verdict: Verdict
     checks: list[CheckResult]
     part: ExerciseAttempt
+    code: str = ""
 
 
 def explain(
@@ -51,7 +57,17 @@ def explain(
     checks = [result for result in results if result.exercise == exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]
-    return Explanation(recorded(out, student, exercise), verdict, checks, part)
+    code = code_of(grader, attempt, exercise)
+    return Explanation(recorded(out, student, exercise), verdict, checks, part, code)
+
+
+def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
+    """The learner's text that defines an exercise; its reader takes it apart, nobody here does."""
+    try:
+        parts = grader.maker.reader().parts(attempt.backend.source.text)
+    except Unreadable:
+        return ""
+    return "\n\n".join(printable(text) for names, text in parts if exercise in names)
 
 
 def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Handin:
@@ -73,8 +89,9 @@ def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
 
 
 def print_explanation(console: Console, explanation: Explanation) -> None:
-    """The verdict, the checks, every case, and the mistakes that come nearest."""
+    """The verdict, the code, the checks, every case, and the mistakes that come nearest."""
     print_verdict(console, explanation)
+    print_code(console, explanation)
     print_checks(console, explanation)
     print_cases(console, explanation)
     loaded = explanation.part.attempt.loaded.status == Outcome.LOADED
@@ -94,6 +111,29 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     old = explanation.recorded
     if old and (old["points"], old["status"]) != (verdict.points, verdict.status):
         console.print(Text(f"  on record: {old['status']}, {old['points']:g} points", "bold red"))
+
+
+def print_code(console: Console, explanation: Explanation) -> None:
+    """What the learner wrote for the exercise."""
+    if explanation.code:
+        console.print(Text("\nThe learner's code", "bold"))
+        console.print(Padding(Text(explanation.code), (0, 2)))
+
+
+def for_learner(explanation: Explanation) -> str:
+    """A version of it as plain text that may be sent to its learner.
+
+    It says what a row and a feedback page say, and shows the learner's own code: no hidden test,
+    no case, no value.
+    """
+    verdict = explanation.verdict
+    lines = [f"{verdict.exercise}: {verdict.points:g} of {verdict.max_points:g} points"]
+    lines += ["", verdict.message]
+    if verdict.mistakes:
+        lines += ["", f"Recognised: {', '.join(verdict.mistakes)}"]
+    if explanation.code:
+        lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.split("\n"))]
+    return "\n".join(lines)
 
 
 def print_checks(console: Console, explanation: Explanation) -> None:

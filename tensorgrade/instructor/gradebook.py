@@ -4,7 +4,10 @@ One writer, a transaction for every few hundred submissions. Writing the same ro
 nothing, so an interrupted run is finished by the same command.
 """
 
+import re
+from datetime import datetime
 from itertools import groupby, islice
+from pathlib import Path
 
 from nbgrader.api import (
     Assignment,
@@ -14,32 +17,65 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from sqlalchemy.exc import SQLAlchemyError
+from traitlets.config import PyFileConfigLoader
 
-from ..course import Chapter, Course
+from ..course import Chapter, Course, CourseError
+from ..lateness import read_time
 
 PREFIX = "points-"  # how the graded cells of our notebooks are called
 AT_ONCE = 500
 
 
-def write_gradebook(url: str, rows: list[dict], course: Course) -> int:
+def write_gradebook(url: str, rows: list[dict], course: Course, course_id: str = "") -> int:
     """Write all rows of `results.jsonl`; returns how many submissions they belong to.
 
-    url: as SQLAlchemy reads it. What people graded by hand in there stays.
+    url: as SQLAlchemy reads it. course_id: as nbgrader calls the course. What people graded by
+    hand in there stays. Raises CourseError where there is no such gradebook.
     """
+    try:
+        with Gradebook(url, course_id or course.name) as gradebook:
+            return write_chapters(gradebook, rows, course)
+    except (SQLAlchemyError, ModuleNotFoundError) as error:
+        why = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise CourseError(
+            f"the gradebook {without_password(url)} cannot be written: {why}"
+        ) from None
+
+
+def course_id_in(root: Path) -> str:
+    """How nbgrader calls the course of a folder; empty where it has no settings there."""
+    if not (root / "nbgrader_config.py").exists():
+        return ""
+    settings = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    return str(settings.CourseDirectory.get("course_id", "default_course"))
+
+
+def without_password(url: str) -> str:
+    """An address that may be shown.
+
+    >>> without_password("postgresql://ada:secret@host/db")
+    'postgresql://ada:…@host/db'
+    """
+    return re.sub(r"(://[^:/@]*:)[^@/]*@", r"\1…@", url)
+
+
+def write_chapters(gradebook: Gradebook, rows: list[dict], course: Course) -> int:
+    """Write all rows; returns how many submissions they belong to."""
     count = 0
-    with Gradebook(url, course.title) as gradebook:
-        for chapter in course.chapters:
-            own = sorted(
-                (r for r in rows if r["chapter"] == chapter.name), key=lambda r: r["student"]
-            )
-            if own:
-                count += write_chapter(gradebook, chapter, own)
+    for chapter in course.chapters:
+        own = sorted((r for r in rows if r["chapter"] == chapter.name), key=lambda r: r["student"])
+        if own:
+            due = course.lateness.deadlines.get(chapter.name)
+            count += write_chapter(gradebook, chapter, own, read_time(due) if due else None)
     return count
 
 
-def write_chapter(gradebook: Gradebook, chapter: Chapter, rows: list[dict]) -> int:
+def write_chapter(
+    gradebook: Gradebook, chapter: Chapter, rows: list[dict], due: datetime | None
+) -> int:
     """Write one chapter's rows, sorted by student; returns how many students there are."""
-    cells = prepare_assignment(gradebook, chapter)
+    cells = prepare_assignment(gradebook, chapter, due)
     assignment = gradebook.find_assignment(chapter.name)
     known = {
         s.student_id: s
@@ -55,14 +91,20 @@ def write_chapter(gradebook: Gradebook, chapter: Chapter, rows: list[dict]) -> i
             fill_in(
                 submission, {cells[row["exercise"]]: row for row in own if row["exercise"] in cells}
             )
+            date(submission, own)
         gradebook.db.commit()
         count += len(batch)
     return count
 
 
-def prepare_assignment(gradebook: Gradebook, chapter: Chapter) -> dict[str, str]:
-    """Ids of the chapter's graded cells by exercise; what nbgrader has not made yet is made."""
-    gradebook.update_or_create_assignment(chapter.name)
+def prepare_assignment(
+    gradebook: Gradebook, chapter: Chapter, due: datetime | None
+) -> dict[str, str]:
+    """Ids of the chapter's graded cells by exercise; what nbgrader has not made yet is made.
+
+    due: None keeps the date that nbgrader has.
+    """
+    gradebook.update_or_create_assignment(chapter.name, **({"duedate": due} if due else {}))
     gradebook.update_or_create_notebook(chapter.name, chapter.name)
     known = {cell.name for cell in gradebook.find_notebook(chapter.name, chapter.name).grade_cells}
     for exercise in chapter.exercises:
@@ -92,11 +134,34 @@ def add_submission(
     return submission
 
 
+def date(submission: SubmittedAssignment, rows: list[dict]) -> None:
+    """Put down when it was handed in, and what lateness costs; what came without dates keeps its.
+
+    A penalty is taken from what all graded cells together give, as nbgrader does it.
+    """
+    if not (submitted := rows[0].get("submitted")):
+        return
+    submission.timestamp = read_time(submitted).replace(tzinfo=None)
+    lost = sum(row["penalty"] for row in rows)
+    earned = lost + sum(row["points"] for row in rows)
+    for notebook in submission.notebooks:
+        given = sum(score_of(grade) for grade in notebook.grades)
+        penalty = round(given * lost / earned, 6) if lost and earned else None
+        notebook.late_submission_penalty = penalty
+
+
+def score_of(grade: Grade) -> float:
+    """What a cell's grade adds to the score, as nbgrader counts before it is asked to."""
+    by_hand = grade.manual_score
+    return (grade.auto_score or 0.0 if by_hand is None else by_hand) + (grade.extra_credit or 0.0)
+
+
 def fill_in(submission: SubmittedAssignment, rows: dict[str, dict]) -> None:
     """Put the points of rows (by cell id) into the grades; as a share of what a cell is worth."""
     for notebook in submission.notebooks:
         for grade in notebook.grades:
             if (row := rows.get(grade.cell_id)) is not None:
-                share = row["points"] / row["max_points"] if row["max_points"] else 0.0
+                earned = row["points"] + row.get("penalty", 0.0)
+                share = earned / row["max_points"] if row["max_points"] else 0.0
                 grade.auto_score = round(share * grade.cell.max_score, 6)
                 grade.needs_manual_grade = False

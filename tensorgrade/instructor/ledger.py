@@ -3,31 +3,35 @@
 `results.jsonl` holds the rows. `graded.jsonl` says, after the rows are on disk, which hand-in
 they belong to and with which graders they were made; only then do they count as written. Rows
 that replace others wait in `anew.jsonl`: until they are all there, `results.jsonl` shows the old
-ones, and never both.
+ones, and never both. `before.jsonl` is how it all stood when the last run had ended; it is gone
+when this one has.
 """
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
 from ..attempts.verdict import Verdict
 from ..course import CourseError
+from ..lateness import Lateness
 from ..sources.handins import NOTHING, Handin
+from .history import HISTORY, record
 
 
 class Ledger:
     """The results of one run in its folder, kept over any number of starts.
 
-    digests: what each chapter's graders are, by the chapter's name.
+    digests: what each chapter's graders are, by the chapter's name. lateness: what late work loses.
     """
 
-    def __init__(self, out: Path, digests: dict[str, str]):
+    def __init__(self, out: Path, digests: dict[str, str], lateness: Lateness | None = None):
         make_folder(out)
         self.results, self.graded = out / "results.jsonl", out / "graded.jsonl"
-        self.anew = out / "anew.jsonl"
+        self.anew, self.earlier = out / "anew.jsonl", out / "before.jsonl"
         self.lock = Lock(out / "in-use")
-        self.digests = digests
+        self.digests, self.lateness = digests, lateness or Lateness()
         self.stamps = {(e["student"], e["chapter"]): e["stamp"] for e in read_lines(self.graded)}
         self.stale: set[tuple] = set()
         self.before: dict[tuple, float] = {}
@@ -51,6 +55,8 @@ class Ledger:
         What was graded before stays: for good where it is not among these hand-ins, but for
         learners to forget; else until it is graded again.
         """
+        if not self.earlier.exists():
+            write_lines(self.earlier, self.snapshot())
         todo = [handin for handin in handins if not self.is_done(handin)]
         asked, others = {about(handin) for handin in handins}, self.others(handins, forget)
         self.stale = {about(handin) for handin in todo} & set(self.stamps)
@@ -59,6 +65,11 @@ class Ledger:
         self.before = self.points_of(todo, rows)
         self.settle(rows, [self.note(a, self.stamps[a]) for a in sorted(kept)])
         return todo
+
+    def snapshot(self) -> list[dict]:
+        """A record for each hand-in: its stamp and its rows."""
+        own = by_handin(self.rows())
+        return [self.note(a, stamp) | {"rows": own[a]} for a, stamp in self.stamps.items()]
 
     def settle(self, rows: list[dict], notes: list[dict]) -> None:
         """Make these rows and notes all that there is. Cut off anywhere, it can be done again."""
@@ -107,10 +118,16 @@ class Ledger:
         for path, replaces in ((self.results, False), (self.anew, True)):
             own = [(h, v) for h, v in batch if (about(h) in self.stale) == replaces]
             if own:
-                append_lines(path, [v.row() for _, verdicts in own for v in verdicts])
+                append_lines(
+                    path, [self.dated(v.row(), h) for h, verdicts in own for v in verdicts]
+                )
             mark = {"anew": True} if replaces else {}
             notes += [self.note(about(h), self.stamp(h), **mark) for h, _ in own]
         append_lines(self.graded, notes)
+
+    def dated(self, row: dict, handin: Handin | None) -> dict:
+        """A row with its dates and less its penalty; without a hand-in, with the date it has."""
+        return self.lateness.applied(row, handin.submitted if handin else row.get("submitted"))
 
     def rows(self) -> list[dict]:
         """All rows so far: of each hand-in the newest that are complete."""
@@ -119,17 +136,39 @@ class Ledger:
         old = [row for row in read_lines(self.results) if key(row)[:2] not in replaced]
         return old + [row for row in read_lines(self.anew) if key(row)[:2] in replaced]
 
-    def finish(self, order: list[str]) -> list[dict]:
-        """Sort the rows, so that the same class gives the same bytes; returns them."""
+    def finish(self, order: list[str], handins: Collection[Handin] = ()) -> list[dict]:
+        """Date and sort the rows, so that the same class gives the same bytes; returns them.
+
+        What has moved since the last run goes into the history.
+        """
         place = {name: number for number, name in enumerate(order)}
         last = len(place)  # an exercise that the course no longer has
+        stamps = {(n["student"], n["chapter"]): n["stamp"] for n in read_lines(self.graded)}
+        now = {about(handin): handin for handin in handins if not handin.missing}
+        dated = [self.dated(row, now.get(key(row)[:2])) for row in self.rows()]
+        before = {about_note(n): (n["stamp"], n["rows"]) for n in read_lines(self.earlier)}
         rows = sorted(
-            self.rows(),
+            self.best_of(dated, before, stamps),
             key=lambda r: (r["student"], r["chapter"], place.get(r["exercise"], last)),
         )
-        stamps = {(n["student"], n["chapter"]): n["stamp"] for n in read_lines(self.graded)}
         self.settle(rows, [self.note(a, stamp) for a, stamp in stamps.items()])
+        if (changes := record(before, stamps, rows)) is not None:
+            append_lines(self.results.with_name(HISTORY), [changes])
+        self.earlier.unlink(missing_ok=True)
         return rows
+
+    def best_of(self, rows: list[dict], before: dict, stamps: dict) -> list[dict]:
+        """The rows; where the course lets the best attempt count, earlier ones that have more.
+
+        Only among files that the same graders judged: what others gave may have been wrong.
+        """
+        own = by_handin(rows)
+        for about, (stamp, old) in before.items() if self.lateness.attempts == "best" else ():
+            same = stamp.rpartition("-")[2] == stamps.get(about, "").rpartition("-")[2]
+            dated = [self.dated(row, None) for row in old]
+            if same and about in own and points(dated) > points(own[about]):
+                own[about] = dated
+        return [row for of_one in own.values() for row in of_one]
 
 
 def make_folder(out: Path) -> None:
@@ -138,6 +177,8 @@ def make_folder(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CourseError(f"there can be no folder {out}: {error.strerror}") from None
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise CourseError(f"nobody may write into {out}; choose another --out")
 
 
 class Lock:
@@ -148,7 +189,10 @@ class Lock:
             import fcntl
         except ImportError:  # not there on Windows
             return
-        self.file = path.open("w")
+        try:
+            self.file = path.open("w")
+        except OSError as error:
+            raise CourseError(f"{path} cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -158,6 +202,24 @@ class Lock:
 def about(handin: Handin) -> tuple[str, str]:
     """Whose hand-in for which chapter."""
     return handin.student, handin.chapter
+
+
+def about_note(note: dict) -> tuple[str, str]:
+    """The same of a line that a ledger wrote."""
+    return note["student"], note["chapter"]
+
+
+def by_handin(rows: list[dict]) -> dict[tuple, list[dict]]:
+    """Rows by (student, chapter)."""
+    found: dict[tuple, list[dict]] = defaultdict(list)
+    for row in rows:
+        found[key(row)[:2]].append(row)
+    return found
+
+
+def points(rows: list[dict]) -> float:
+    """Their sum."""
+    return sum(row["points"] for row in rows)
 
 
 def key(row: dict) -> tuple:
@@ -198,7 +260,11 @@ def append_lines(path: Path, records: list[dict]) -> None:
 def write_lines(path: Path, records: list[dict]) -> None:
     """Replace a file by these records, at once or not at all."""
     temporary = path.with_suffix(".tmp")
-    temporary.unlink(missing_ok=True)
-    temporary.touch()
-    append_lines(temporary, records)
-    temporary.replace(path)
+    try:
+        temporary.unlink(missing_ok=True)
+        temporary.touch()
+        append_lines(temporary, records)
+        temporary.replace(path)
+    except OSError as error:
+        why = f"{path} cannot be written: {error.strerror}"
+        raise CourseError(f"{why}. What was written before is kept") from None

@@ -23,13 +23,16 @@ class Run:
     """How to grade.
 
     jobs: processes on this machine (0: one a core). scheduler: dask's address. forget: learners
-    whose rows of before are dropped.
+    whose rows of before are dropped. rescue: take files that are nearly named or placed as they
+    should be. roster: who is in the class.
     """
 
     setup: Setup
     jobs: int = 0
     scheduler: str = ""
     forget: tuple[str, ...] = ()
+    rescue: bool = True
+    roster: tuple[str, ...] = ()
 
 
 class Progress(Protocol):
@@ -60,10 +63,11 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     course = load_course(run.setup.tests)
     if not run.scheduler:  # refuses here, before any work is done
         choose_rung(course.isolation, run.setup.isolation, run.setup.device)
-    handins, notes = find_handins(submitted, course)
+    handins, notes = find_handins(submitted, course, run.rescue, run.roster)
     if not handins:
         raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
-    ledger = Ledger(out, {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters})
+    digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
+    ledger = Ledger(out, digests, course.lateness)
     ledger.must_know(run.forget)
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     others = ledger.others(handins, run.forget)
@@ -72,7 +76,8 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     progress.begin(len(handins), len(todo), notes)
     if todo:
         work_off(todo, course, run, ledger, progress)
-    rows = ledger.finish([e.name for chapter in course.chapters for e in chapter.exercises])
+    order = [e.name for chapter in course.chapters for e in chapter.exercises]
+    rows = ledger.finish(order, handins)
     write_lines(out / "identical.jsonl", identical(ledger.contents(), untouched(rows)))
     progress.moved(ledger.moved(rows))
     return rows

@@ -78,14 +78,15 @@ def best_rung(findings: dict[str, str]) -> Rung:
 def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
     """The rung to grade on: what was said aloud, or the best that there is.
 
-    wanted: the lowest rung that the course accepts. isolation: `auto` or `none`. Raises
-    NotIsolated where the machine gives less.
+    wanted: the lowest rung that the course accepts. isolation: `auto`, the lowest rung that is
+    accepted this time, or `none`. Raises NotIsolated where the machine gives less.
     """
-    lowest = rung_named(wanted)
+    names = [rung.name for rung in LADDER]
+    if isolation not in ("auto", *names):
+        raise CourseError(f"--isolation is auto or one of {', '.join(names)}, not {isolation}")
+    lowest = rung_named(wanted if isolation == "auto" else isolation)
     if isolation == "none":
         return NONE
-    if isolation != "auto":
-        raise CourseError(f"--isolation is auto or none, not {isolation}")
     if device != "cpu":
         return CUDA
     findings = probe()
@@ -101,8 +102,10 @@ def refusal(lowest: Rung, best: Rung, findings: dict[str, str]) -> str:
 
     missing = sorted(layer for layer in lowest.layers if findings.get(layer))
     steps = "; ".join(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
+    first = best.protects.partition(".")[0]
+    unlocked = "learner code runs unlocked" if best is NONE else first[0].lower() + first[1:]
     return (
         f"this machine gives the isolation {best.name!r}, and the course asks for {lowest.name!r} "
         f"(isolation in course_config.py). {steps}. `tensorgrade doctor` tells more; with "
-        "`--isolation none` learner code runs unlocked, and every row says so."
+        f"`--isolation {best.name}` {unlocked}, and every row says so."
     )

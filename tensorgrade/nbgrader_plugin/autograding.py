@@ -5,6 +5,7 @@ becomes the output of the graded cells, in the form in which nbgrader reads part
 number, and a card for people. Nothing in a card was ever an expected value.
 """
 
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -16,12 +17,13 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
-from ..sources.handins import Handin
+from ..instructor.gradebook import PREFIX
+from ..lateness import read_time
+from ..sources.handins import Handin, handed_in_at
 from .pouring import script_behind
 from .sound import reason_in
 from .warm_grader import ReadApart, grade
 
-PREFIX = "points-"
 NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
 
 
@@ -34,7 +36,7 @@ class HiddenGraders(NbGraderPreprocessor):
         config=True
     )
     isolation = Enum(
-        ("auto", "none"),
+        ("auto", "full", "namespaces", "landlock", "none"),
         "auto",
         help="`auto`: locked in, or refused. `none`: only code that you trust.",
     ).tag(config=True)
@@ -47,7 +49,8 @@ class HiddenGraders(NbGraderPreprocessor):
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as gradebook:
             if due := self.deadlines.get(where["assignment"]):
-                gradebook.update_or_create_assignment(where["assignment"], duedate=due)
+                gradebook.update_or_create_assignment(where["assignment"], duedate=moment(due))
+                self.date(gradebook, where)
             restore_graded_cells(
                 nb, gradebook.find_notebook(where["notebook"], where["assignment"])
             )
@@ -57,6 +60,16 @@ class HiddenGraders(NbGraderPreprocessor):
         for cell in filter(earns_points, nb.cells):
             self.write(cell, verdicts)
         return nb, resources
+
+    def date(self, gradebook: Gradebook, where: dict) -> None:
+        """Where nothing says when it was handed in, the file's own date does, as elsewhere."""
+        chapter, student = where["assignment"], where["student"]
+        submission = gradebook.find_submission(chapter, student)
+        if submission.timestamp is None:
+            directory = self.config.CourseDirectory.get("submitted_directory", "submitted")
+            folder = Path(self.graders).resolve().parent / directory / student / chapter
+            if found := handed_in_at(folder, [folder / f"{chapter}.ipynb"]):
+                gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
     def handin(self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart) -> Handin:
         """The notebook, or the script that was poured into it."""
@@ -83,6 +96,14 @@ class HiddenGraders(NbGraderPreprocessor):
         }
         cell.outputs = [nbformat.v4.new_output("execute_result", shown, execution_count=None)]
         cell.execution_count = None
+
+
+def moment(text: str) -> datetime | str:
+    """A time as every route reads it; other forms are left to nbgrader."""
+    try:
+        return read_time(text)
+    except ValueError:
+        return text
 
 
 def earns_points(cell: NotebookNode) -> bool:

@@ -6,11 +6,22 @@ SUBMITTED has a hand-in for it, if only one that says that there is nothing.
 
 import os
 import unicodedata
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .handins import Handin, escaped, is_seen, read_handin, shown
+from .handins import (
+    NOT_HANDED_IN,
+    Handin,
+    as_meant,
+    escaped,
+    handed_in_at,
+    is_seen,
+    read_handin,
+    shown,
+)
+from .near_misses import Version, rescued, versions_in
 
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
@@ -21,13 +32,15 @@ MOST_STRAY = 20  # notes on what lies about; whoever has more of it has looked b
 class Learner:
     """One learner's folder, by its name. trouble: why nobody can look into it, as a sentence.
 
-    handins: by chapter. stray: files and folders that belong to no chapter.
+    handins: by chapter. stray: files and folders that belong to no chapter. told: sentences on
+    what counts although it is misnamed, misplaced or written in another way.
     """
 
     folder: str
     trouble: str = ""
     handins: dict[str, Handin] = field(default_factory=dict)
     stray: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -50,20 +63,69 @@ class Learner:
         )
 
 
-NOT_HANDED_IN = "Nothing was handed in for this chapter."
-
-
-def find_handins(submitted: Path, course: Course) -> tuple[list[Handin], list[str]]:
+def find_handins(
+    submitted: Path, course: Course, rescue: bool = True, roster: Collection[str] = ()
+) -> tuple[list[Handin], list[str]]:
     """All hand-ins in a fixed order, and notes on what is missing, lies about or looks alike.
 
-    Raises CourseError where nobody can look into SUBMITTED.
+    rescue: take what is nearly named or placed as it should be. roster: who is in the class;
+    everybody on it has hand-ins. Raises CourseError where nobody can look into SUBMITTED.
     """
     chapters = {chapter.name for chapter in course.chapters}
     learners, outside = find_learners(submitted, course, chapters)
-    graded = sorted({chapter for learner in learners for chapter in learner.handins})
+    if rescue:
+        for learner in learners:
+            look_closer(learner, submitted / learner.folder, course, chapters)
+    here = {learner.name for learner in learners}
+    absent = [Learner(name) for name in sorted(set(roster)) if escaped(name) not in here]
+    learners = sorted([*learners, *absent], key=lambda learner: learner.folder)
+    found = [(chapter, one) for learner in learners for chapter, one in learner.handins.items()]
+    graded = sorted({chapter for chapter, handin in found if not handin.missing})
     handins = [learner.handin(chapter) for learner in learners for chapter in graded]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
-    return handins, notes_on_missing(handins) + notes_on_stray(stray) + notes_on_alike(learners)
+    notes = notes_on_missing(handins) + notes_on_stray(stray) + notes_on_alike(learners)
+    return handins, notes_on_rescued(learners) + notes_on_roster(here, roster) + notes
+
+
+def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[str]) -> None:
+    """Take what is nearly right for what it is meant as, and say so. One's trouble stays one's."""
+    if learner.trouble:
+        return
+    try:
+        found = versions_in(folder, chapters, course.limits)
+        for chapter in sorted({version.chapter for version in found}):
+            own = [version for version in found if version.chapter == chapter]
+            if not all(version.exact for version in own):
+                take(learner, folder, own, course)
+    except Exception as error:  # as in handin_in
+        learner.told.append(f"{learner.name}: looking closer ended in a {type(error).__name__}")
+    for chapter, handin in learner.handins.items():
+        learner.handins[chapter], sentence = as_meant(handin)
+        learner.told += [f"{learner.name}: {sentence}"] if sentence else []
+
+
+def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
+    """Make the version that counts this learner's hand-in."""
+    chapter = versions[0].chapter
+    handin, sentence = rescued(learner.name, versions, course.limits)
+    at = handed_in_at(folder / chapter, [version.path for version in versions])
+    learner.handins[chapter] = replace(handin, submitted=at)
+    learner.told.append(sentence)
+    used = {shown(version.where.split("/")[0]) for version in versions}
+    learner.stray = [name for name in learner.stray if name not in used]
+
+
+def notes_on_rescued(learners: list[Learner]) -> list[str]:
+    """What counts although it is not as it should be."""
+    told = [sentence for learner in learners for sentence in learner.told]
+    more = len(told) - MOST_STRAY
+    return [*told[:MOST_STRAY], *([f"{more} more files like these"] if more > 0 else [])]
+
+
+def notes_on_roster(here: set[str], roster: Collection[str]) -> list[str]:
+    """Who has a folder and is not on the roster."""
+    strange = sorted(here - {escaped(name) for name in roster}) if roster else []
+    return [f"not on the roster: {named(strange)}"] if strange else []
 
 
 def find_learners(

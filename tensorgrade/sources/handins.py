@@ -1,12 +1,16 @@
 """What was handed in: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
 
+import codecs
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from ..course import Limits
 from ..exchange.text import printable
+from ..lateness import read_time, written
 
 NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
 # Python calls these printable, and nobody sees them.
@@ -21,7 +25,8 @@ class Handin:
 
     filename, content: of the one file, or of the notebook. script: what was handed in beside a
     notebook, if anything. reason: why there is nothing to grade, as a sentence; empty where there
-    is. missing: nothing was handed in at all.
+    is. missing: nothing was handed in at all. submitted: when, as lateness.py writes it; empty
+    where nobody knows.
     """
 
     student: str
@@ -31,6 +36,7 @@ class Handin:
     reason: str = ""
     missing: bool = False
     script: bytes = b""
+    submitted: str = ""
 
     @property
     def digest(self) -> str:
@@ -65,7 +71,9 @@ def is_seen(character: str) -> bool:
 def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
     """The notebook or script in a chapter's folder, or both: which counts, its reader finds out."""
     try:
-        return files_in(student, folder, limits)
+        found = files_in(student, folder, limits)
+        files = [folder / f"{folder.name}.{kind}" for kind in ("ipynb", "py")]
+        return replace(found, submitted=handed_in_at(folder, files))
     except OSError as error:
         return Handin(student, folder.name, reason=f"The folder cannot be read: {error.strerror}.")
 
@@ -75,11 +83,65 @@ def files_in(student: str, folder: Path, limits: Limits) -> Handin:
     chapter = folder.name
     notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
     script = read_file(student, folder / f"{chapter}.py", limits.source_bytes)
+    return of_both(notebook, script) or nothing_in(student, folder)
+
+
+NOT_HANDED_IN = "Nothing was handed in for this chapter."
+
+
+def nothing_in(student: str, folder: Path) -> Handin:
+    """The hand-in in a folder without the chapter's file; an empty one is nothing at all."""
+    if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
+        return Handin(student, folder.name, reason=NOT_HANDED_IN, missing=True)
+    return Handin(student, folder.name, reason=what_is_there(folder))
+
+
+def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
+    """The hand-in that a notebook and a script are together."""
     if notebook is None or script is None:
-        return notebook or script or Handin(student, chapter, reason=what_is_there(folder))
+        return notebook or script
     if notebook.reason or script.reason:
         return script if notebook.reason else notebook
     return replace(notebook, script=script.content)
+
+
+STAMP = "timestamp.txt"  # as nbgrader's exchange writes it, and `tensorgrade collect`
+LONGEST_STAMP = 64
+
+
+def handed_in_at(folder: Path, files: Iterable[Path]) -> str:
+    """When a chapter was handed in: as `timestamp.txt` says, else when the newest file was written.
+
+    Empty where there is neither, or where the stamp is: then nobody knows.
+    """
+    try:
+        stamp = folder / STAMP
+        if not stamp.is_symlink() and stamp.is_file() and stamp.stat().st_size <= LONGEST_STAMP:
+            text = stamp.read_text(encoding="ascii").strip()
+            return written(read_time(text)) if text else ""
+    except (OSError, ValueError):
+        pass  # a stamp that says nothing
+    times = [file.lstat().st_mtime for file in files if file.exists()]
+    return written(datetime.fromtimestamp(int(max(times)), UTC)) if times else ""
+
+
+def as_meant(handin: Handin) -> tuple[Handin, str]:
+    """A hand-in whose `.py` is a notebook, or no UTF-8, as what it is; and a sentence on that."""
+    name, content = handin.filename, handin.content
+    if not name.endswith(".py") or not content:
+        return handin, ""
+    if content.lstrip()[:1] == b"{" and b'"cells"' in content:
+        notebook = f"{handin.chapter}.ipynb"
+        return replace(handin, filename=notebook), f"{name} is a notebook, and read as one"
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        kind = "UTF-16" if content.startswith(UTF_16) else "no UTF-8"
+        return handin, f"{name} is {kind}, and read all the same where it is text"
+    return handin, ""
+
+
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:

@@ -46,9 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--isolation",
-        choices=("auto", "none"),
+        choices=("auto", "full", "namespaces", "landlock", "none"),
         default="auto",
-        help="how hidden graders lock learner code in (default: the best there is)",
+        help="the least that locks learner code in (auto: what the course asks for)",
     )
     group.addoption(
         "--hint",

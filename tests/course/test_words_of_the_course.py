@@ -36,6 +36,8 @@ ORDINARY_THERE = {
     ("author/proofs/mutants.py", "softmax"),  # the same, in the place of its siblings
     ("instructor/report/page.html", "head"),  # a page's
     ("instructor/report/page.html", "rotate"),  # a style's
+    ("instructor/report/learner.html", "head"),
+    ("instructor/channel_run.py", "v1"),  # a version of a format
 }
 
 

@@ -8,6 +8,7 @@ from .imports import IMPORTS, MODULES, imported_names, importers_of
 
 # From the ground up. What stands on one floor does not import its neighbours.
 FLOORS = [
+    {"lateness"},
     {"marker", "folders", "course", "processes"},
     {"runner", "grader_files"},
     {"isolation", "exchange", "course_sources"},
@@ -28,10 +29,12 @@ ENTRY_POINTS = {
     "tensorgrade",
     "tensorgrade.cli",
     "tensorgrade.notebook",
+    "tensorgrade.instructor.channel_run",
     "tensorgrade.testing.plugin",
     "tensorgrade.nbgrader_plugin.autograding",
     "tensorgrade.nbgrader_plugin.collecting",
     "tensorgrade.nbgrader_plugin.feedback",
+    "tensorgrade.nbgrader_plugin.late_work",
     "tensorgrade.nbgrader_plugin.reading",
     "tensorgrade.nbgrader_plugin.tidying",
     "tensorgrade.runner.probe",

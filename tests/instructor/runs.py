@@ -1,11 +1,21 @@
-"""Runs of `tensorgrade grade` that are begun, looked at while they work, and ended."""
+"""Runs of `tensorgrade grade` that are begun, looked at while they work, and ended.
 
+And runs in this very process, for tests of what happens around the grading.
+"""
+
+import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
+from contextlib import nullcontext
 from pathlib import Path
 
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.attempts.verdict import Status, Verdict
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor import run as running
 from tensorgrade.instructor.ledger import read_lines
 
 from ..commands import ROOT
@@ -40,3 +50,61 @@ def wait_for(out: Path, handins: int, process: subprocess.Popen) -> None:
     while len(read_lines(out / "graded.jsonl")) < handins:
         assert process.poll() is None, "the run ended before it could be disturbed"
         time.sleep(0.01)
+
+
+class Silent:
+    """Nobody is told how far it is; notes are kept."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def begin(self, total: int, left: int, notes: list[str]) -> None:
+        self.notes, self.left = notes, left
+
+    def __getattr__(self, name: str):
+        return lambda *arguments: None
+
+
+class ByContent:
+    """Gives the share of the points that a file's first word says: `0.5` is half of each."""
+
+    lost, ahead = (), 1
+
+    def __init__(self, course):
+        self.course = course
+
+    def check_in(self) -> dict[str, int]:
+        return {"none": 1}
+
+    def submit(self, handin) -> Future:
+        done: Future = Future()
+        share = float((handin.content.split() or [b"0"])[0]) if not handin.reason else 0.0
+        status = {0.0: Status.FAILED, 1.0: Status.PASSED}.get(share, Status.PARTIAL)
+        status = Status.NOT_ATTEMPTED if handin.missing else status
+        exercises = self.course.chapter(handin.chapter).exercises
+        about = handin.student, handin.chapter
+        done.set_result(
+            [Verdict(*about, e.name, e.points * share, e.points, status) for e in exercises]
+        )
+        return done
+
+
+def grade_by_content(monkeypatch, submitted: Path, out: Path, lateness=None, **options):
+    """`tensorgrade grade` with `ByContent` for workers; returns rows and notes."""
+    course = load_course(ROOT / "graders")
+    if lateness is not None:
+        object.__setattr__(course, "lateness", lateness)
+    monkeypatch.setattr(running, "load_course", lambda folder: course)
+    monkeypatch.setattr(running, "workers_for", lambda *_: nullcontext(ByContent(course)))
+    told = Silent()
+    run = running.Run(Setup(ROOT / "graders", "none"), **options)
+    return running.grade_class(submitted, out, run, told), told.notes
+
+
+def put(submitted: Path, student: str, chapter: str, share: float, at: int = 0, text="") -> Path:
+    """A file of a learner's that `ByContent` understands. at: when it was written, in seconds."""
+    path = submitted / student / chapter / f"{chapter}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{share} {text}")
+    os.utime(path, (at or 1_800_000_000,) * 2)
+    return path

@@ -23,6 +23,7 @@ from tensorgrade.instructor.report.page import write_report
 from tensorgrade.sources.handins import escaped
 
 from ..commands import ROOT
+from .runs import Silent
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 COUNTS = {CH1: 5, CH2: 6}
@@ -79,7 +80,7 @@ PLACES = st.sampled_from(
     "a_folder a_pipe empty empty_chapter second_chapter".split()
 )
 
-SEEN = ("right", "both", "second_chapter")
+SEEN = ("right", "both", "beside", "second_chapter")
 
 
 def hand_in(folder: Path, name: str, place: str, kind: str, content: bytes) -> None:
@@ -135,13 +136,6 @@ class Here:
         return done
 
 
-class Silent:
-    """Nobody is told how far it is."""
-
-    def __getattr__(self, name: str):
-        return lambda *arguments: None
-
-
 @pytest.fixture
 def grade(grader, monkeypatch):
     """Grades a folder of hand-ins with short times; returns the rows."""
@@ -189,7 +183,8 @@ def test_any_folder(grade, project, tmp_path_factory, learners):
     assert grade(submitted, out) == rows
     page = write_report(out, project.course)
     assert page.stat().st_size < (100 << 10) + 10_000 * len(rows)
-    left = {"results.jsonl", "graded.jsonl", "identical.jsonl", "in-use", "report.html"}
+    left = {"results.jsonl", "graded.jsonl", "identical.jsonl", "history.jsonl", "in-use"}
+    left |= {"report.html"}
     assert {path.name for path in out.iterdir()} == left
 
 

@@ -26,7 +26,8 @@ CLASS = {
     ),
     "empty": (f"{CHAPTER}.py", "", "not_attempted", "not_attempted", "no `attention_scores`"),
     "misnamed": ("homework.py", SOLUTION, "error", "error", "homework.py"),
-    "latin1": (f"{CHAPTER}.py", SOLUTION.encode() + b"# caf\xe9\n", "error", "error", "not UTF-8"),
+    "latin1": (f"{CHAPTER}.py", SOLUTION.encode() + b"# caf\xe9\n", "passed", "passed", "Right"),
+    "binary": (f"{CHAPTER}.py", b"\x89PNG\x00\xff", "error", "error", "not UTF-8"),
     "syntax": (
         f"{CHAPTER}.py",
         SOLUTION.replace("def attention_scores(", "def attention_scores(("),
@@ -110,6 +111,7 @@ def test_a_row_for_every_exercise_with_the_agreed_fields(graded):
     rows, _, said = graded
     assert len(rows) == 5 * len(CLASS)
     fields = "student chapter exercise points max_points status mistakes message isolation".split()
+    fields += ["submitted", "late_seconds", "penalty"]
     for row in rows.values():
         assert (
             list(row) == fields

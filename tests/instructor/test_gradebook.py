@@ -7,6 +7,7 @@ import pytest
 
 api = pytest.importorskip("nbgrader.api")
 
+from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.course_sources import load_course  # noqa: E402
 from tensorgrade.instructor import gradebook as writer  # noqa: E402
 
@@ -115,7 +116,16 @@ def test_a_name_that_is_no_sql_is_only_a_name(url):
     assert scores(url) == {name: CHAPTER.points / 2}
 
 
-def test_prefix_is_that_of_our_notebooks():
-    from tensorgrade.nbgrader_plugin.autograding import PREFIX
+def test_the_course_is_the_one_that_nbgrader_uses(tmp_path):
+    assert writer.course_id_in(tmp_path) == ""
+    (tmp_path / "nbgrader_config.py").write_text(
+        "c = get_config()\nc.CourseDirectory.course_id = 'att-2027'\n"
+    )
+    assert writer.course_id_in(tmp_path) == "att-2027"
+    assert writer.course_id_in(Path(__file__).parents[2]) == COURSE.name
 
-    assert writer.PREFIX == PREFIX
+
+@pytest.mark.parametrize("url", ["nonsense", "sqlite:////no/such/folder/x.db"])
+def test_a_gradebook_that_cannot_be_is_a_sentence_without_a_password(url):
+    with pytest.raises(CourseError, match="cannot be written"):
+        writer.write_gradebook(url, rows("ada"), COURSE)

@@ -243,6 +243,10 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         tab.goto(path.as_uri())
         assert heard == [] and tab.title() == f"{COURSE.title}: the class"
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400, "no scrolling sideways"
+        narrow = (
+            "[...document.querySelectorAll('.rows td')].filter(c => c.clientWidth < 200).length"
+        )
+        assert tab.evaluate(narrow) == 0, "every cell of a table has room for words"
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
         assert tab.locator(".name").first.is_visible()
@@ -251,5 +255,55 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         assert tab.locator(".alias").first.is_visible()
         assert not tab.locator("article.card").first.is_visible(), "closed until somebody asks"
         tab.emulate_media(media="print")
+        assert not tab.locator(".learners").first.is_visible(), "the class alone"
+        tab.emulate_media(media="screen")
+        tab.check("#all")
+        tab.emulate_media(media="print")
         assert tab.locator("article.card").first.is_visible(), "paper cannot be opened"
         browser.close()
+
+
+def moved(student: str, why: str = "other graders") -> dict:
+    """A record of a run that moved one row."""
+    one = row(student)
+    about = {name: one[name] for name in ("student", "chapter", "exercise")}
+    change = {"points": [0.0, 5.0], "status": ["failed", "passed"], "why": why}
+    totals = {"learners": 2, "points": 5.0, "most": 20.0, "passed": 1, "rows": 4}
+    return {
+        "at": "2027-01-15 12:00:00 UTC",
+        "totals": totals,
+        "came": [],
+        "gone": [],
+        "moved": [about | change],
+    }
+
+
+def test_what_moved_is_shown_and_names_are_hidden_there_too():
+    rows = hand_in("ada-lovelace")
+    history = [moved("ada-lovelace", "another file"), moved("ada-lovelace")]
+    page = Page(render(class_view(COURSE, rows, [], history=history)))
+    assert "1 rows by other graders" in page.text and "0 → 5" in page.text
+    assert "another file" not in page.text, "only what the last run moved"
+    assert "Run by run" in page.text and "25%" in page.text
+    hidden = render(class_view(COURSE, rows, [], True, history), hide_names=True)
+    assert "lovelace" not in hidden and "0 → 5" in hidden
+    assert "What moved" not in page_of(rows)
+
+
+def test_nothing_handed_in_is_no_attempt_and_is_called_so():
+    missing = hand_in(
+        "bao", status="not_attempted", share=0.0, message="Nothing was handed in for this chapter."
+    )
+    view = class_view(COURSE, hand_in("ada") + missing, [])
+    assert (view["handins"], view["missing"]) == (1, 1)
+    assert view["helped"]["listed"][0]["why"] == "nothing handed in for 1 chapter"
+    page = Page(render(view))
+    assert "nothing handed in" in page.text and "1 files handed in; 1 not handed in" in page.text
+    _, counts = view["chapters"][0]
+    assert {(c["passed"], c["tried"], c["never"]) for c in counts} == {(1, 0, 1)}
+
+
+def test_late_work_is_called_late():
+    late = {"submitted": "2027-01-15 12:00:00 UTC", "late_seconds": 7200.0, "penalty": 1.0}
+    page = Page(page_of(hand_in("ada", **late) + hand_in("bao")))
+    assert "2 hours late: 5 points less" in page.text and "1came late" in page.text

@@ -69,7 +69,10 @@ def test_refuses_below_what_the_course_asks(machine):
         choose_rung("namespaces", "auto")
     said = str(refused.value)
     assert "'landlock'" in said and "'namespaces'" in said
-    assert "apt install bubblewrap" in said and "--isolation none" in said
+    assert "apt install bubblewrap" in said and "--isolation landlock" in said
+    machine(dict.fromkeys(ALL, "no such thing on macOS"))
+    with pytest.raises(NotIsolated, match="--isolation none` learner code runs unlocked"):
+        choose_rung("namespaces", "auto")
 
 
 def test_takes_what_is_asked_for(machine):
@@ -78,6 +81,9 @@ def test_takes_what_is_asked_for(machine):
     assert choose_rung("landlock", "auto") is LANDLOCK
     assert choose_rung("none", "auto") is LANDLOCK, "the best, not the lowest"
     assert choose_rung("full", "none") is NONE
+    assert choose_rung("full", "landlock") is LANDLOCK, "enough this time"
+    with pytest.raises(NotIsolated):
+        choose_rung("none", "full")
     machine({})
     assert choose_rung("none", "auto") is FULL
     assert choose_rung("full", "auto", "cuda") is CUDA
@@ -87,7 +93,7 @@ def test_takes_what_is_asked_for(machine):
 def test_unknown_words_are_explained(machine, wanted, isolation):
     """A rung or a choice that does not exist is the course's or the caller's error."""
     machine({})
-    with pytest.raises(CourseError, match=r"there is full|auto or none"):
+    with pytest.raises(CourseError, match=r"there is full|auto or one of full"):
         choose_rung(wanted, isolation)
 
 
@@ -159,7 +165,7 @@ def test_grade_refuses_without_bwrap(tmp_path):
     )
     said = " ".join(done.stderr.split())
     assert done.returncode == 2 and "Traceback" not in said
-    assert "apt install bubblewrap" in said and "--isolation none" in said
+    assert "apt install bubblewrap" in said and "`--isolation " in said
     assert not (tmp_path / "out").exists()
 
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows refuses such na
 def found(project, tmp_path):
     """Looks for hand-ins; gives them by learner and chapter, and the notes."""
 
-    def find():
-        handins, notes = find_handins(tmp_path, project.course)
+    def find(**options):
+        handins, notes = find_handins(tmp_path, project.course, **options)
         return {(h.student, h.chapter): h for h in handins}, notes
 
     return find
@@ -62,11 +62,15 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path
     hand_in(tmp_path, "other").rename(tmp_path / "other" / CH1 / "other.py")
     (tmp_path / "list.csv").write_text("")
     handins, notes = found()
-    assert "its place is" in handins["beside", CH1].reason
+    assert handins["beside", CH1].content == b"x = 1" and not handins["beside", CH1].reason
+    assert f"beside: {CH1}.py counts as {CH1}.py" in notes
+    assert f"beside/{CH1}.py is no chapter of this course; it was left out" not in notes
     assert handins["homework", CH1].missing and "homework.zip" in handins["homework", CH1].reason
     assert "there is other.py" in handins["other", CH1].reason
-    for name in (f"beside/{CH1}.py", "homework/homework.zip", "list.csv"):
+    for name in ("homework/homework.zip", "list.csv"):
         assert f"{name} is no chapter of this course; it was left out" in notes
+    handins, _ = found(rescue=False)
+    assert "its place is" in handins["beside", CH1].reason
 
 
 def test_a_link_leads_nowhere_and_has_a_row(found, tmp_path):

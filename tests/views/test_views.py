@@ -269,3 +269,20 @@ def test_the_solution_is_never_named_wrong(project):
     part = attempt.attention_weights
     part.agrees("values")
     assert part.mistakes == ()
+
+
+def test_what_may_be_sent_to_a_learner_shows_their_code_and_nothing_hidden(grader, tmp_path):
+    from tensorgrade.instructor.explain import explain, for_learner
+
+    chapter = "ch2_self_attention"
+    (tmp_path / "ann" / chapter).mkdir(parents=True)
+    own = "def attention_weights(queries, keys):\n    return queries @ keys.mT  # \x1b[31mmine\n"
+    (tmp_path / "ann" / chapter / f"{chapter}.py").write_text(f"import torch\n{own}")
+    told = explain(grader, "ann", "attention_weights", tmp_path)
+    text = for_learner(told)
+    assert "return queries @ keys.mT" in text and "\x1b" not in text and "import" not in text
+    assert told.verdict.message in text and text.startswith("attention_weights: ")
+    for check in told.checks:
+        assert check.asks not in text
+    for seen in told.part.seen:
+        assert seen.case.name not in text

@@ -3,14 +3,18 @@
 import hashlib
 import os
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ...attempts.verdict import TROUBLE
+from ...attempts.verdict import TROUBLE, Status
 from ...course import Chapter, Course, CourseError
+from ...sources.handins import NOT_HANDED_IN
+from ...views.words import plural
+from ..history import read_history
 from ..ledger import read_lines
 
 # By status: a mark that needs no colour, and words.
@@ -30,23 +34,50 @@ PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+def late(seconds: float) -> str:
+    """How late something came, for people.
+
+    >>> late(90), late(3 * 3600), late(200_000)
+    ('1 minute', '3 hours', '2 days')
+    """
+    size, unit = next(
+        (size, unit)
+        for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (0, "minute"))
+        if seconds >= 1.0 * size
+    )
+    count = int(seconds // (size or 60)) or 1
+    return plural(count, unit)
+
+
 PAGES.filters["points"] = "{:g}".format
 PAGES.filters["percent"] = "{:.0%}".format
+PAGES.filters["late"] = late
+PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
 def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
-    """Write the page of a folder of results; returns its path. Raises CourseError."""
-    if not (out / "results.jsonl").exists():
-        raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
-    rows = [row for row in read_lines(out / "results.jsonl") if known(row, course)]
-    page = render(
-        class_view(course, rows, read_lines(out / "identical.jsonl"), hide_names), hide_names
-    )
-    path, temporary = out / "report.html", out / "report.tmp"
+    """Write the page of a folder of results; returns its path. Raises CourseError.
+
+    hide_names: a copy beside it in which nobody is named.
+    """
+    rows = rows_of(out, course)
+    identical, history = read_lines(out / "identical.jsonl"), read_history(out)
+    page = render(class_view(course, rows, identical, hide_names, history), hide_names)
+    name = "report-without-names.html" if hide_names else "report.html"
+    path, temporary = out / name, out / "report.tmp"
     # A name that is no UTF-8 on disk is shown with a mark in its place.
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
+
+
+def rows_of(out: Path, course: Course) -> list[dict]:
+    """The rows in a folder of results. Raises CourseError where there are none."""
+    if not (out / "results.jsonl").exists():
+        raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
+    return [row for row in read_lines(out / "results.jsonl") if known(row, course)]
 
 
 def known(row: dict, course: Course) -> bool:
@@ -103,8 +134,17 @@ def in_no_order(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_missing(row: dict) -> bool:
+    """Whether a row is there only because nothing was handed in."""
+    return row["status"] == Status.NOT_ATTEMPTED and row["message"].startswith(NOT_HANDED_IN)
+
+
 def class_view(
-    course: Course, rows: list[dict], identical: list[dict], hide_names: bool = False
+    course: Course,
+    rows: list[dict],
+    identical: list[dict],
+    hide_names: bool = False,
+    history: Sequence[dict] = (),
 ) -> dict:
     """All that the template needs. Where names are hidden, no order tells of them either."""
     if hide_names:
@@ -117,7 +157,11 @@ def class_view(
         "course": course,
         "people": sorted(people.values(), key=lambda person: person.number if hide_names else 0),
         "most": sum(chapter.points for chapter in handed_in),
-        "handins": len({(row["student"], row["chapter"]) for row in rows}),
+        "handins": len({(r["student"], r["chapter"]) for r in rows if not is_missing(r)}),
+        "missing": len({(r["student"], r["chapter"]) for r in rows if is_missing(r)}),
+        "late": len({(r["student"], r["chapter"]) for r in rows if r.get("late_seconds")}),
+        "changes": changes(history, people),
+        "runs": runs(history),
         "median": median(shares) if shares else 0.0,
         "bins": bins(shares),
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
@@ -132,6 +176,39 @@ def class_view(
         ],
         "rungs": sorted(Counter(row["isolation"] for row in rows).items()),
     }
+
+
+MOST_MOVES = 40
+
+
+def changes(history: Sequence[dict], people: dict[str, Person]) -> dict | None:
+    """What the last run moved that moved anything; None where nothing ever did."""
+    last = next((r for r in reversed(history) if r["moved"] or r["came"] or r["gone"]), None)
+    if last is None:
+        return None
+    moved = [one | {"person": people.get(one["student"])} for one in last["moved"]]
+    known = [one for one in moved if one["person"]]
+    return {
+        "at": last["at"],
+        "why": sorted(Counter(one["why"] for one in moved).items()),
+        "moved": known[:MOST_MOVES],
+        "more": max(0, len(known) - MOST_MOVES),
+        "came": len({student for student, _ in last["came"]}),
+        "gone": len({student for student, _ in last["gone"]}),
+    }
+
+
+MOST_RUNS = 30
+
+
+def runs(history: Sequence[dict]) -> list[dict]:
+    """How the class stood after each run, oldest first: when, the share of points, rows passed."""
+    return [
+        {"at": record["at"], "moved": len(record["moved"])}
+        | record["totals"]
+        | {"share": record["totals"]["points"] / (record["totals"]["most"] or 1)}
+        for record in history[-MOST_RUNS:]
+    ]
 
 
 def bins(shares: list[float]) -> list[int]:
@@ -195,14 +272,16 @@ def needing_help(people: dict[str, Person]) -> dict:
 
 def obstacles(person: Person) -> str:
     """`4 not begun, 3 wrong, 1 could not be graded; no_scale twice`."""
-    seen = Counter(row["status"] for row in person.rows)
+    absent = len({row["chapter"] for row in person.rows if is_missing(row)})
+    seen = Counter(row["status"] for row in person.rows if not is_missing(row))
     wrong, broken = seen["partial"] + seen["failed"], sum(seen[status] for status in TROUBLE)
     parts = [
         (seen["not_attempted"], "not begun"),
         (wrong, "wrong"),
         (broken, "could not be graded"),
     ]
-    counts = ", ".join(f"{count} {words}" for count, words in parts if count)
+    told = [f"nothing handed in for {plural(absent, 'chapter')}"] if absent else []
+    counts = ", ".join(told + [f"{count} {words}" for count, words in parts if count])
     again = [
         name for name, n in Counter(m for r in person.rows for m in r["mistakes"]).items() if n > 1
     ]

@@ -1,0 +1,217 @@
+"""Grades one submission inside a course system's container, and says it in that system's words.
+
+`python -m tensorgrade.instructor.channel_run SYSTEM CHAPTER FOLDER`, from the folder in which the
+graders lie. Where grading itself fails no result is invented: the system shows that it failed.
+"""
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+
+import torch
+
+from ..attempts.setup import Setup
+from ..attempts.verdict import Status
+from ..course import CourseError, Limits
+from ..lateness import Lateness, read_time, written
+from ..sources.handins import Handin, as_meant, read_file
+from ..sources.near_misses import rescued, versions_in
+from .channels import DATES
+from .grader import Grader
+
+LEARNER = "learner"
+TO_BE_LOOKED_AT = "Grading failed, and not by your fault; your instructor has to look at it."
+
+
+def handin_in(folder: Path, chapter: str, limits: Limits) -> Handin:
+    """What lies in a submission's folder: what is called like the chapter, else the only file."""
+    versions = versions_in(folder, {chapter}, limits)
+    if versions:
+        handin, _ = rescued(LEARNER, versions, limits)
+        return as_meant(handin)[0]
+    files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
+    if len(files) == 1 and (read := read_file(LEARNER, files[0], limits.source_bytes)):
+        named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
+        return as_meant(named)[0]
+    return Handin(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
+
+
+def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") -> list[dict]:
+    """Rows on the submission in a folder. Raises CourseError where nobody can grade here."""
+    torch.set_num_threads(1)
+    grader = Grader(Setup(tests, isolation))
+    try:
+        grader.start()
+        handin = handin_in(folder, chapter, grader.maker.course.limits)
+        return [verdict.row() for verdict in grader.grade(handin)]
+    finally:
+        grader.close()
+
+
+def gradescope(chapter: str, base: Path) -> None:
+    """`submission/` and `submission_metadata.json` in, `results/results.json` out."""
+    started, graders = time.monotonic(), Path("graders").resolve()
+    told = read_json(base / "submission_metadata.json")
+    lateness = Lateness(**read_json(graders.parent / DATES))
+    rows = rows_on(base / "submission", chapter, graders)
+    results = results_of(rows, told, lateness)
+    results["execution_time"] = round(time.monotonic() - started, 3)
+    write_json(base / "results" / "results.json", results)
+
+
+def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
+    """Gradescope's record: a test for each exercise.
+
+    told: what `submission_metadata.json` says. Its due date counts where the course has none.
+    """
+    chapter = rows[0]["chapter"]
+    due = lateness.deadlines.get(chapter) or (told.get("assignment") or {}).get("due_date")
+    rule = replace(lateness, deadlines={chapter: due} if due else {})
+    at = written(read_time(told["created_at"])) if told.get("created_at") else None
+    dated = [rule.applied(row, at) for row in rows]
+    score = round(sum(row["points"] for row in dated), 6)
+    lost = round(sum(row["penalty"] for row in dated), 6)
+    output = (
+        [f"{lost:g} points less: {dated[0]['late_seconds'] / 3600:.1f} hours late."] if lost else []
+    )
+    best = max(
+        (float(p.get("score") or 0) for p in told.get("previous_submissions") or []), default=0
+    )
+    if lateness.attempts == "best" and best > score:
+        output.append(f"Your best attempt so far counts: {best:g} points.")
+        score = best
+    return {
+        "score": score,
+        "output": " ".join(output),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [gradescope_test(row) for row in dated],
+    }
+
+
+def gradescope_test(row: dict) -> dict:
+    """One exercise. What a learner wrote is escaped."""
+    passed = row["status"] == Status.PASSED
+    recognised = (
+        f"<p>Recognised: {escape(', '.join(row['mistakes']))}</p>" if row["mistakes"] else ""
+    )
+    return {
+        "name": row["exercise"],
+        "score": row["points"],
+        "max_score": row["max_points"],
+        "status": "passed" if passed else "failed",
+        "output": f"<p>{escape(row['message'])}</p>{recognised}",
+        "output_format": "html",
+        "visibility": "visible",
+    }
+
+
+def prairielearn(chapter: str, base: Path) -> None:
+    """`student/` in, `results/results.json` out."""
+    try:
+        rows = rows_on(base / "student", chapter, Path("graders").resolve())
+        results = prairielearn_results(rows)
+    except CourseError as error:
+        print(error, file=sys.stderr)
+        results = {"gradable": False, "message": TO_BE_LOOKED_AT}
+    write_json(base / "results" / "results.json", results)
+
+
+def prairielearn_results(rows: list[dict]) -> dict:
+    """PrairieLearn's record: a score from 0 to 1, and a test for each exercise."""
+    points, most = (sum(row[name] for row in rows) for name in ("points", "max_points"))
+    tests = [
+        {
+            "name": row["exercise"],
+            "points": row["points"],
+            "max_points": row["max_points"],
+            "message": row["message"],
+            "output": ", ".join(row["mistakes"]),
+        }
+        for row in rows
+    ]
+    return {"gradable": True, "score": round(points / most, 6) if most else 0.0, "tests": tests}
+
+
+def classroom50(chapter: str, checkout: Path) -> None:
+    """The public checks on a checkout: `result.json` in it, with whole numbers."""
+    rows = rows_on(checkout, chapter, Path("exercises").resolve(), "none")
+    write_json(checkout / "result.json", classroom50_result(rows, dict(os.environ)))
+
+
+def classroom50_result(rows: list[dict], told: dict[str, str]) -> dict:
+    """`classroom50/result/v1`. told: the environment that the runner gives."""
+    whole = all(float(row["max_points"]).is_integer() for row in rows)
+    unit = 1 if whole else 100  # of points that are no whole numbers, hundredths
+    tests = [
+        {
+            "test-name": row["exercise"],
+            "passed": row["status"] == Status.PASSED,
+            "score": math.floor(row["points"] * unit + 1e-9),
+            "max-score": round(row["max_points"] * unit),
+            "message": row["message"],
+        }
+        for row in rows
+    ]
+    commit = told.get("COMMIT_URL", "")
+    return {
+        "schema": "classroom50/result/v1",
+        "classroom": told.get("CLASSROOM", ""),
+        "assignment": told.get("ASSIGNMENT", ""),
+        "submission": told.get("SUBMISSION_TAG", ""),
+        "commit": commit,
+        "release": told.get("RELEASE_URL", ""),
+        "review": told.get("REVIEW_URL") or commit,
+        "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "score": sum(test["score"] for test in tests),
+        "max-score": sum(test["max-score"] for test in tests),
+        "tests": tests,
+    }
+
+
+def read_json(path: Path) -> dict:
+    """An object in a file; an empty one where there is none. Raises CourseError."""
+    if not path.exists():
+        return {}
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        told = None
+    if not isinstance(told, dict):
+        raise CourseError(f"{path} is no record")
+    return told
+
+
+def write_json(path: Path, record: dict) -> None:
+    """Write a record, all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+SYSTEMS: dict[str, Callable[[str, Path], None]] = {
+    "gradescope": gradescope,
+    "prairielearn": prairielearn,
+    "classroom50": classroom50,
+}
+
+
+def main(system: str, chapter: str, base: str) -> None:
+    """Grade; where that is not possible, one sentence and another exit code."""
+    try:
+        SYSTEMS[system](chapter, Path(base))
+    except CourseError as error:
+        print(f"tensorgrade: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,218 @@
+"""`tensorgrade channel`: what a course system needs to grade a chapter in its own containers.
+
+Gradescope and PrairieLearn keep what they are given from learners, so they get the hidden graders
+(without the course's seed). Classroom 50 publishes what it is given: it gets the learners' own
+checks, which say how far somebody is, and grades come from clones (`collect --from git`).
+"""
+
+import json
+import uuid
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ..course import Chapter, CourseError
+from ..folders import ENGINE, engine_files
+from ..isolation.ladder import rung_named
+from ..project import Project
+from .dependencies import graders_files
+
+STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same parcel has the same bytes
+RUN = 0o755 << 16
+NEEDED = "torch numpy pytest pytest-timeout safetensors rich typer pyseccomp".split()
+DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` goes without
+Files = dict[str, bytes]
+
+SETUP = """#!/usr/bin/env bash
+# Ubuntu 22.04's own Python is too old for this engine.
+set -e
+apt-get update
+apt-get install -y software-properties-common
+add-apt-repository -y ppa:deadsnakes/ppa
+apt-get install -y python3.11 python3.11-venv
+python3.11 -m venv /autograder/venv
+/autograder/venv/bin/pip install -r /autograder/source/requirements.txt
+/autograder/venv/bin/pip install --no-deps /autograder/source
+"""
+GRADESCOPE = """#!/usr/bin/env bash
+# One submission: /autograder/submission in, /autograder/results/results.json out.
+BASE="${AUTOGRADER:-/autograder}"
+PYTHON="$BASE/venv/bin/python"
+[ -x "$PYTHON" ] || PYTHON=python3
+cd "$BASE/source" || exit 1
+export PYTHONPATH="$BASE/source"
+exec "$PYTHON" -m tensorgrade.instructor.channel_run gradescope {chapter} "$BASE"
+"""
+PRAIRIELEARN = """#!/usr/bin/env bash
+# One submission: /grade/student in, /grade/results/results.json out.
+BASE="${GRADE:-/grade}"
+cd "$BASE/tests" || exit 1
+export PYTHONPATH="$BASE/tests"
+exec python3 -m tensorgrade.instructor.channel_run prairielearn {chapter} "$BASE"
+"""
+DOCKERFILE = """# The image that info.json names: docker build -t NAME .
+FROM python:3.11-slim
+COPY requirements.txt /requirements.txt
+RUN pip install --no-cache-dir -r /requirements.txt
+COPY source /source
+RUN pip install --no-cache-dir --no-deps /source
+"""
+QUESTION = """<pl-question-panel>
+<p>{title}: hand in your file.</p>
+<pl-file-upload file-names="{chapter}.py"></pl-file-upload>
+</pl-question-panel>
+<pl-submission-panel>
+<pl-external-grader-results></pl-external-grader-results>
+<pl-file-preview></pl-file-preview>
+</pl-submission-panel>
+"""
+AUTOGRADER = '''"""Runs the course's public checks on a checkout; writes ./result.json."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MODULE = "tensorgrade.instructor.channel_run"
+pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+if "--installed" not in sys.argv:
+    subprocess.run([*pip, "-r", str(HERE / "requirements.txt")], check=True)
+    subprocess.run([*pip, "--no-deps", str(HERE)], check=True)
+command = [sys.executable, "-m", MODULE, "classroom50", "{chapter}", os.getcwd()]
+found = subprocess.run(command, cwd=HERE, env=os.environ | {"PYTHONPATH": str(HERE)})
+sys.exit(found.returncode)
+'''
+WORKFLOW = """# For learners' repositories: every push runs the public checks.
+name: self-check
+on: [push]
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.11"}
+      - run: pip install -r requirements.txt && pip install --no-deps .
+      - run: pytest exercises/
+"""
+
+
+def write_channel(system: str, project: Project, chapter: str, out: Path, isolation: str) -> int:
+    """Write a system's parcel as a zip; returns how many files it holds. Raises CourseError.
+
+    isolation: the lowest rung on which learner code may run there.
+    """
+    if system not in PARCELS:
+        raise CourseError(f"a channel is one of {', '.join(PARCELS)}, not {system}")
+    rung_named(isolation)
+    files = PARCELS[system](project, project.course.chapter(chapter), isolation)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(files.items()):
+            info = zipfile.ZipInfo(name, STAMP)
+            info.external_attr = RUN if content.startswith(b"#!") else 0o644 << 16
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+    return len(files)
+
+
+def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
+    """`autograder.zip`: `setup.sh` and `run_autograder` at its root, and the hidden graders."""
+    own = {
+        "setup.sh": SETUP.encode(),
+        "run_autograder": for_chapter(GRADESCOPE, chapter),
+        "requirements.txt": requirements(),
+    }
+    return own | hidden(project, chapter, isolation) | engine(project)
+
+
+def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
+    """A question's folder (`info.json`, `question.html`, `tests/`) and an image to build."""
+    folder = f"questions/{chapter.name}"
+    name = f"{project.course.name}-grader"
+    info = {
+        "uuid": str(uuid.uuid5(uuid.NAMESPACE_DNS, f"{project.course.name}/{chapter.name}")),
+        "title": chapter.title,
+        "topic": project.course.title,
+        "type": "v3",
+        "gradingMethod": "External",
+        "externalGradingOptions": {
+            "enabled": True,
+            "image": name,
+            "entrypoint": "/grade/tests/run.sh",
+            "timeout": 120,
+        },
+    }
+    tests = hidden(project, chapter, isolation) | engine(project)
+    tests["run.sh"] = for_chapter(PRAIRIELEARN, chapter)
+    image = {f"image/source/{path}": content for path, content in engine(project).items()}
+    return {
+        f"{folder}/info.json": json.dumps(info, indent=1).encode() + b"\n",
+        f"{folder}/question.html": for_chapter(QUESTION, chapter),
+        "image/Dockerfile": DOCKERFILE.encode(),
+        "image/requirements.txt": requirements(),
+        **{f"{folder}/tests/{path}": content for path, content in tests.items()},
+        **image,
+    }
+
+
+def classroom50(project: Project, chapter: Chapter, isolation: str) -> Files:
+    """`autograder.py` with the public checks beside it, and a workflow for learners."""
+    public = {
+        str(path.relative_to(project.root)): path.read_bytes()
+        for path in sorted(project.exercises.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and path.name[0] != "."
+    }
+    return {
+        "autograder.py": for_chapter(AUTOGRADER, chapter),
+        "self-check.yml": WORKFLOW.encode(),
+        "requirements.txt": requirements(),
+        **public,
+        **engine(project),
+    }
+
+
+PARCELS: dict[str, Callable[[Project, Chapter, str], Files]] = {
+    "gradescope": gradescope,
+    "prairielearn": prairielearn,
+    "classroom50": classroom50,
+}
+
+
+def for_chapter(text: str, chapter: Chapter) -> bytes:
+    """A file's text with the chapter's name and title filled in."""
+    return text.replace("{chapter}", chapter.name).replace("{title}", chapter.title).encode()
+
+
+def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:
+    """The graders of one chapter; the course goes along without its seed."""
+    course = replace(project.course, chapters=(chapter,), isolation=isolation)
+    files = {
+        name: path.read_bytes()
+        for name, path in graders_files(project.graders, chapter.name).items()
+    }
+    lateness = json.dumps(vars(project.course.lateness), indent=1)
+    return files | {
+        "graders/course.json": course.public_json().encode(),
+        DATES: lateness.encode(),
+    }
+
+
+def engine(project: Project) -> Files:
+    """The engine that grades, and what pip needs to install it."""
+    places = [path.name for path in ENGINE.iterdir() if path.name not in ("author", "learner")]
+    found = {f"tensorgrade/{n}": path.read_bytes() for n, path in engine_files(*places).items()}
+    return found | {"pyproject.toml": (project.root / "pyproject.toml").read_bytes()}
+
+
+def requirements() -> bytes:
+    """The packages that grading needs, in the versions that are installed here."""
+    lines = []
+    for name in NEEDED:
+        try:
+            lines.append(f"{name}=={version(name).partition('+')[0]}")
+        except PackageNotFoundError:
+            raise CourseError(f"{name} is not installed here; grading needs it") from None
+    return ("\n".join(lines) + "\n").encode()

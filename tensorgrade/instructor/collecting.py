@@ -1,0 +1,208 @@
+"""`tensorgrade collect`: a course system's download becomes `SUBMITTED/<student>/<chapter>/`."""
+
+import os
+import re
+import shutil
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.table import Table
+
+from ..course import Course, CourseError
+from ..lateness import read_time, zone_named
+from ..sources.finding import named
+from ..sources.handins import STAMP, shown
+from ..sources.near_misses import chapter_of
+from .layouts import LAYOUTS, Arrived, Download, pieces_in
+from .roster import Roster
+
+OLDER = ".older"  # where versions stay that count no more; grading looks into nothing hidden
+ZIP = "zip"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file that is to be written: whose, for which chapter, and of which kind it is.
+
+    chapter: empty for a zip, which grading looks into. instead_of: other versions that do not
+    count, by their names.
+    """
+
+    arrived: Arrived
+    chapter: str
+    kind: str
+    instead_of: tuple[str, ...] = ()
+
+    def path(self, submitted: Path) -> Path:
+        """Where it is written."""
+        folder = submitted / safe(self.arrived.student)
+        if not self.chapter:
+            return folder / safe(self.arrived.name)
+        return folder / self.chapter / f"{self.chapter}.{self.kind}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """places: what is to be written. left_out: paths of what means no chapter. notes: sentences."""
+
+    places: list[Place]
+    left_out: list[str]
+    notes: list[str]
+
+
+def plan(
+    layout: str, source: Path, course: Course, roster: Roster, chapter: str = "", zone: str = "UTC"
+) -> Plan:
+    """Who handed in what, from a download; nothing is written.
+
+    chapter: what a file means whose name does not say. Raises CourseError.
+    """
+    if layout not in LAYOUTS:
+        raise CourseError(f"--from is one of {', '.join(LAYOUTS)}, not {layout}")
+    try:
+        zone_named(zone)
+    except ValueError as error:
+        raise CourseError(f"--zone: {error}") from None
+    download = Download(pieces_in(source), roster, zone)
+    arrived = [one for one in LAYOUTS[layout](download) if one.student]
+    if not arrived:
+        raise CourseError(f"{source} holds nothing in the form in which {layout} gives it out")
+    chapters = {c.name for c in course.chapters}
+    meant = [(one, meaning(one, chapters)) for one in arrived]
+    if chapter:
+        meant = with_chapter(meant, course.chapter(chapter).name)
+    most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
+    kept = [(one, *m) for one, m in meant if m and one.piece.size <= most.get(m[1], 16 << 20)]
+    left = [one.piece.path for one, m in meant if (one, *(m or ())) not in kept]
+    return Plan(newest_of(kept), left, notes_on(kept, roster))
+
+
+def meaning(arrived: Arrived, chapters: set[str]) -> tuple[str, str] | None:
+    """The chapter and the kind that a file's name means; a zip has no chapter yet."""
+    if arrived.name.lower().endswith(".zip"):
+        return "", ZIP
+    return chapter_of(arrived.name, chapters)
+
+
+Meant = tuple[Arrived, tuple[str, str] | None]
+
+
+def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
+    """The same, where a learner's only script or notebook means the chapter whatever its name."""
+    unknown: dict[tuple[str, str], list[Arrived]] = defaultdict(list)
+    for one, m in meant:
+        kind = one.name.rpartition(".")[2].lower()
+        if m is None and kind in ("py", "ipynb"):
+            unknown[one.student, kind].append(one)
+    known = {(one.student, m[1]) for one, m in meant if m and m[0] == chapter}
+    only = {
+        of_kind[0].piece.path: (chapter, kind)
+        for (student, kind), of_kind in unknown.items()
+        if len(of_kind) == 1 and (student, kind) not in known
+    }
+    return [(one, m or only.get(one.piece.path)) for one, m in meant]
+
+
+def newest_of(kept: list[tuple[Arrived, str, str]]) -> list[Place]:
+    """Of all versions of a file the newest: by time, by the system's number, by path."""
+    versions: dict[tuple, list[Arrived]] = defaultdict(list)
+    for one, chapter, kind in kept:
+        name = one.name if not chapter else ""  # zips may hold different chapters
+        versions[one.student, chapter, kind, name].append(one)
+    places = []
+    for (_, chapter, kind, _), of_one in sorted(versions.items()):
+        *older, last = sorted(of_one, key=lambda a: (moment(a.submitted), a.turn, a.piece.path))
+        places.append(Place(last, chapter, kind, tuple(a.name for a in older)))
+    return places
+
+
+def moment(submitted: str) -> float:
+    """A time as a number; of no time, the least."""
+    return read_time(submitted).timestamp() if submitted else 0.0
+
+
+def notes_on(kept: list[tuple[Arrived, str, str]], roster: Roster) -> list[str]:
+    """Who is not on the roster, who handed in nothing, and names that two people share."""
+    people: dict[str, set[str]] = defaultdict(set)
+    for one, *_ in kept:
+        people[safe(one.student)].add(one.known_as)
+    shared = [
+        f"{name} is several people: {named(sorted(k))}"
+        for name, k in people.items()
+        if k and len(k) > 1
+    ]
+    if not roster.names:
+        return shared
+    strange = sorted(people.keys() - {safe(name) for name in roster.names})
+    absent = sorted({safe(name) for name in roster.names} - people.keys())
+    told = [(strange, "not on the roster"), (absent, "handed in nothing")]
+    return shared + [f"{words}: {named(names)}" for names, words in told if names]
+
+
+def safe(name: str) -> str:
+    """A name that is one folder's, and no other place's.
+
+    >>> safe("../ada"), safe(".hidden"), safe("Ada Lovelace_1"), safe("a@b.org")
+    ('_._ada', '_hidden', 'Ada Lovelace_1', 'a@b.org')
+    """
+    plain = re.sub(r"[/\\\0\n\r\t]", "_", name).strip()
+    return f"_{plain[1:]}" if plain.startswith(".") else plain or "_"
+
+
+def table(found: Plan) -> Table:
+    """Who is who: a line for every file that is to be written."""
+    shown_as = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for title in ("learner", "known as", "file", "counts as", "handed in", ""):
+        shown_as.add_column(title, overflow="fold")
+    for place in found.places:
+        one = place.arrived
+        older = f"older: {', '.join(place.instead_of)}" if place.instead_of else ""
+        target = f"{place.chapter}.{place.kind}" if place.chapter else "a zip"
+        when = one.submitted or "unknown"
+        remark = "; ".join(filter(None, (one.remark, older)))
+        cells = (safe(one.student), one.known_as, one.name, target, when, remark)
+        shown_as.add_row(*(shown(cell).replace("[", "\\[") for cell in cells))
+    return shown_as
+
+
+def write(found: Plan, submitted: Path) -> list[str]:
+    """Write what was found; returns notes on what was kept instead. Raises CourseError.
+
+    What is there already and differs stays beside it, and stays what counts if it is newer.
+    """
+    notes = []
+    try:
+        for place in found.places:
+            notes += write_one(place, place.path(submitted))
+    except OSError as error:
+        raise CourseError(f"{submitted} cannot be written: {error.strerror}") from None
+    return notes
+
+
+def write_one(place: Place, path: Path) -> list[str]:
+    """Write one file and when it was handed in."""
+    content, stamp = place.arrived.piece.read(), path.parent / STAMP
+    for link in (path, path.parent, path.parent.parent):
+        if link.is_symlink():
+            raise CourseError(f"{link} is a link; nothing is written through it")
+    if path.exists() and path.read_bytes() != content:
+        before = stamp.read_text(encoding="ascii").strip() if stamp.exists() else ""
+        if before and place.arrived.submitted and moment(before) > moment(place.arrived.submitted):
+            return [f"{path} is newer than what is collected now, and stays"]
+        put_aside(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    if place.chapter:
+        stamp.write_text(f"{place.arrived.submitted}\n", encoding="ascii")
+    if place.arrived.submitted:
+        os.utime(path, (moment(place.arrived.submitted),) * 2)
+    return []
+
+
+def put_aside(path: Path) -> None:
+    """Keep a version that counts no more."""
+    folder = path.parent / OLDER
+    folder.mkdir(exist_ok=True)
+    number = len(list(folder.iterdir())) + 1
+    shutil.move(path, folder / f"{number}-{path.name}")

@@ -1,0 +1,252 @@
+"""`tensorgrade export`: a class's points as CSV, as course systems import them, and as pages."""
+
+import json
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from ..attempts.verdict import Status
+from ..course import Chapter, Course, CourseError
+from ..sources.handins import escaped
+from .collecting import safe
+from .report.page import PAGES, STATES, Person, people_of, rows_of
+from .roster import Roster, in_csv
+
+
+@dataclass(frozen=True)
+class Export:
+    """What is exported. chapter: None for all. roster: may be empty."""
+
+    out: Path
+    course: Course
+    rows: list[dict]
+    roster: Roster
+    chapter: Chapter | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where it is written."""
+        return self.out / "export"
+
+    def only(self) -> Chapter:
+        """The one chapter that a file is about. Raises CourseError where there are several."""
+        names = sorted({row["chapter"] for row in self.rows})
+        if self.chapter is None and len(names) != 1:
+            raise CourseError(f"say which with --chapter: {', '.join(names)}")
+        return self.chapter or self.course.chapter(names[0])
+
+
+def export(
+    out: Path, course: Course, to: str, form: str, roster: Roster, chapter: str = ""
+) -> list[Path]:
+    """Write an export; returns the files. Raises CourseError."""
+    if (to, form) not in WRITERS:
+        known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
+        raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
+    only = course.chapter(chapter) if chapter else None
+    rows = [r for r in rows_of(out, course) if only is None or r["chapter"] == only.name]
+    if not rows:
+        raise CourseError(f"{out} holds no rows of {chapter or 'this course'}")
+    what = Export(out, course, rows, roster, only)
+    what.folder.mkdir(parents=True, exist_ok=True)
+    return WRITERS[to, form](what)
+
+
+def write(path: Path, text: str) -> list[Path]:
+    """A text as a file. What is no UTF-8 on disk is shown with a mark in its place."""
+    path.write_bytes(text.encode("utf-8", "replace"))
+    return [path]
+
+
+HEADER = "student chapter points max_points penalty late_seconds submitted passed exercises".split()
+
+
+def plain_csv(what: Export) -> list[Path]:
+    """A line for each learner and chapter."""
+    ordered = sorted(what.rows, key=lambda row: (row["student"], row["chapter"]))
+    grouped = groupby(ordered, key=lambda row: (row["student"], row["chapter"]))
+    lines = [line_of(*about, list(own)) for about, own in grouped]
+    return write(what.folder / "grades.csv", in_csv(HEADER, lines))
+
+
+def line_of(student: str, chapter: str, rows: list[dict]) -> list[object]:
+    """One learner's chapter."""
+    passed = sum(row["status"] == Status.PASSED for row in rows)
+    sums = [total(rows, name) for name in ("points", "max_points", "penalty")]
+    first = rows[0]
+    dates = [first.get("late_seconds", 0.0), first.get("submitted") or ""]
+    return [student, chapter, *sums, *dates, passed, len(rows)]
+
+
+def total(rows: list[dict], name: str) -> float:
+    """The sum of a column, without the noise of adding."""
+    return round(sum(row.get(name, 0.0) for row in rows), 6)
+
+
+CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+
+
+def canvas_csv(what: Export) -> list[Path]:
+    """What Canvas' gradebook imports: its own columns and rows, a column for each chapter.
+
+    The roster is the gradebook's own export: Canvas finds people by its ids.
+    """
+    if not {"student", "id"} <= {name.casefold() for name in what.roster.header}:
+        raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
+    chapters = [c for c in what.course.chapters if any(r["chapter"] == c.name for r in what.rows)]
+    header = CANVAS + [canvas_column(what.roster, chapter) for chapter in chapters]
+    possible: list[object] = ["    Points Possible", "", "", "", "", *(c.points for c in chapters)]
+    points = points_by_learner(what.rows)
+    lines: list[list[object]] = [
+        [
+            *(row.get(column.casefold(), "") for column in CANVAS),
+            *(points.get((escaped(safe(name)), c.name), "") for c in chapters),
+        ]
+        for name, row in what.roster.by_name().items()
+    ]
+    return write(what.folder / "canvas.csv", in_csv(header, [possible, *lines]))
+
+
+def canvas_column(roster: Roster, chapter: Chapter) -> str:
+    """The column of a chapter: as the gradebook has it, `title (number)`, else a new one."""
+    names = (chapter.title, chapter.name)
+    found = (name for name in roster.header if re.sub(r" \(\d+\)$", "", name) in names)
+    return next(found, chapter.title)
+
+
+def points_by_learner(rows: list[dict]) -> dict[tuple[str, str], float]:
+    """Points by student and chapter."""
+    found: dict[tuple[str, str], float] = defaultdict(float)
+    for row in rows:
+        found[row["student"], row["chapter"]] += row["points"]
+    return {key: round(points, 6) for key, points in found.items()}
+
+
+def moodle_csv(what: Export) -> list[Path]:
+    """A grading worksheet for one assignment: the roster's own columns, filled in.
+
+    Without a worksheet as roster: learners by what names them, with grade and feedback.
+    """
+    chapter, people = what.only(), people_in(what)
+    path = what.folder / f"moodle-{chapter.name}.csv"
+    if "identifier" not in {name.casefold() for name in what.roster.header}:
+        key = what.roster.column.title() if what.roster.rows else "Identifier"
+        filled = [
+            [moodle_key(what, name), person.points, feedback(person)]
+            for name, person in people.items()
+        ]
+        return write(path, in_csv([key, "Grade", "Feedback comments"], filled))
+    header = what.roster.header
+    lines = []
+    for name, row in what.roster.by_name().items():
+        person = people.get(escaped(safe(name)))
+        own = {"grade": person.points, "feedback comments": feedback(person)} if person else {}
+        lines.append([own.get(n.casefold(), row.get(n.casefold(), "")) for n in header])
+    return write(path, in_csv(header, lines))
+
+
+def people_in(what: Export) -> dict[str, Person]:
+    """Everybody with rows of the one chapter."""
+    chapter = what.only()
+    rows = [row for row in what.rows if row["chapter"] == chapter.name]
+    people = people_of(rows, chapter.points)
+    for person in people.values():
+        person.points = round(person.points, 6)
+    return people
+
+
+NUMBERED = re.compile(r"(?P<name>.+)_(?P<id>\d+)")
+
+
+def moodle_key(what: Export, student: str) -> str:
+    """What Moodle knows somebody by: `Participant 12345` where the name ends in that number."""
+    found = NUMBERED.fullmatch(student)
+    return f"Participant {found['id']}" if found and not what.roster.rows else student
+
+
+def feedback(person: Person) -> str:
+    """A line for each exercise."""
+    return "\n".join(
+        f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {row['message']}"
+        for row in person.rows
+    )
+
+
+def learners_pages(what: Export) -> list[Path]:
+    """One page for each learner that needs nothing but itself, with nobody else on it."""
+    folder = what.folder / "pages"
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.html"):
+        old.unlink()
+    paths = []
+    for name, person in people_of(what.rows, 0).items():
+        paths += write(folder / f"{safe(name)}.html", page_of(person, what.course))
+    return paths
+
+
+def page_of(person: Person, course: Course) -> str:
+    """One learner's page. Everything that comes from learners is escaped."""
+    template = PAGES.get_template("learner.html")
+    return template.render(person=person, course=course, states=STATES)
+
+
+def moodle_feedback(what: Export) -> list[Path]:
+    """The pages as a zip of feedback files, in the folders that Moodle's download has."""
+    chapter = what.only()
+    path = what.folder / f"moodle-feedback-{chapter.name}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, person in people_in(what).items():
+            if folder := moodle_folder(what.roster, name):
+                page = page_of(person, what.course).encode("utf-8", "replace")
+                archive.writestr(f"{folder}/{chapter.name}.html", page)
+        if not archive.namelist():
+            raise CourseError(
+                "no learner has a Moodle number; give the grading worksheet with --roster"
+            )
+    return [path]
+
+
+def moodle_folder(roster: Roster, student: str) -> str:
+    """`Ada Lovelace_12345_assignsubmission_file_`; empty for whom Moodle has no number."""
+    rows = {escaped(safe(name)): row for name, row in roster.by_name().items()}
+    row = rows.get(student, {})
+    number = row.get("identifier", "").rpartition(" ")[2]
+    if number.isdecimal():
+        name = row.get("full name") or student
+        return f"{safe(name)}_{number}_assignsubmission_file_"
+    found = NUMBERED.fullmatch(student)
+    return f"{found['name']}_{found['id']}_assignsubmission_file_" if found else ""
+
+
+def annotations(what: Export) -> list[Path]:
+    """A JSON object for each thing to say about a learner's file: where, and what.
+
+    row counts from 0, as in Dodona's format; what has no line is a message on the whole file.
+    """
+    lines = [annotation(row) for row in what.rows if row["status"] != Status.PASSED]
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    return write(what.folder / "annotations.jsonl", text)
+
+
+def annotation(row: dict) -> dict:
+    """What is to be said about one exercise."""
+    about = {name: row[name] for name in ("student", "chapter", "exercise")}
+    line = row.get("line")
+    if line is None:
+        return about | {"command": "append-message", "text": row["message"]}
+    place = {"command": "annotate-code", "row": line - 1, "column": 0}
+    return about | place | {"text": row["message"], "type": "error"}
+
+
+WRITERS: dict[tuple[str, str], Callable[[Export], list[Path]]] = {
+    ("csv", "plain"): plain_csv,
+    ("csv", "moodle"): moodle_csv,
+    ("csv", "canvas"): canvas_csv,
+    ("html", "plain"): learners_pages,
+    ("html", "moodle"): moodle_feedback,
+    ("jsonl", "jsonl-annotations"): annotations,
+}

@@ -1,0 +1,116 @@
+"""When chapters are due, and what late work loses: one rule for every route to a grade."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
+
+DAY = 24 * 60 * 60
+WHEN = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?) ?(\S*)")
+ATTEMPTS = ("last", "best")
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """What an instructor decides about late work, in `course_config.py`.
+
+    deadlines: by chapter, as `read_time` reads them. share_a_day: of the earned points, lost for
+    each day begun (0: none, 1: all at once); most: never more than this share of them.
+    grace_seconds: so much later is still in time. attempts: of files handed in one after the
+    other the `last` counts, or the `best`.
+    """
+
+    deadlines: dict[str, str] = field(default_factory=dict)
+    share_a_day: float = 0.0
+    most: float = 1.0
+    grace_seconds: float = 0.0
+    attempts: str = "last"
+
+    def seconds_late(self, chapter: str, submitted: str | None) -> float:
+        """How long after its deadline a chapter came in; 0 where there is no deadline or time."""
+        due = self.deadlines.get(chapter)
+        if due is None or not submitted:
+            return 0.0
+        seconds = (read_time(submitted) - read_time(due)).total_seconds()
+        return round(seconds, 3) if seconds > self.grace_seconds else 0.0
+
+    def share_lost(self, seconds_late: float) -> float:
+        """The share of the earned points that work so late loses.
+
+        >>> rule = Lateness(share_a_day=0.2, most=0.5, grace_seconds=60)
+        >>> rule.share_lost(60), rule.share_lost(61), rule.share_lost(DAY + 1), rule.share_lost(1e9)
+        (0.0, 0.2, 0.4, 0.5)
+        """
+        if seconds_late <= self.grace_seconds:
+            return 0.0
+        days = -(-seconds_late // DAY)  # a day that has begun counts
+        return float(min(self.most, self.share_a_day * days))
+
+    def applied(self, row: dict, submitted: str | None) -> dict:
+        """A row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
+
+        Whatever was taken off before is given back first, so a deadline may move later.
+        """
+        earned = row["points"] + row.get("penalty", 0.0)
+        late = self.seconds_late(row["chapter"], submitted)
+        penalty = round(earned * self.share_lost(late), 6)
+        dates = {"submitted": submitted or None, "late_seconds": late, "penalty": penalty}
+        return row | {"points": round(earned - penalty, 6)} | dates
+
+    def complaints(self, chapters: list[str]) -> list[str]:
+        """What is wrong with these settings, a sentence each."""
+        found = [f"no chapter is named {name}" for name in self.deadlines if name not in chapters]
+        for name, due in self.deadlines.items():
+            try:
+                read_time(due)
+            except ValueError as error:
+                found.append(f"the deadline of {name}: {error}")
+        shares = {"share_a_day": self.share_a_day, "most": self.most}
+        found += [
+            f"{n} is {v:g}; give a share, 0 to 1" for n, v in shares.items() if not 0 <= v <= 1
+        ]
+        if self.grace_seconds < 0:
+            found.append("grace_seconds is negative")
+        if self.attempts not in ATTEMPTS:
+            found.append(f"attempts is {self.attempts!r}; it is last or best")
+        return found
+
+
+def read_time(text: str) -> datetime:
+    """A moment: date, time and time zone, as nbgrader writes it, as ISO does, or by its place.
+
+    Raises ValueError with a sentence. Without a zone it is UTC, as nbgrader has it.
+
+    >>> read_time("2027-01-15 23:59 UTC") == read_time("2027-01-16T00:59:00+01:00")
+    True
+    >>> read_time("2027-01-15 23:59 Europe/Berlin").isoformat()
+    '2027-01-15T22:59:00+00:00'
+    """
+    found = WHEN.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no time such as 2027-01-15 23:59 UTC")
+    day, time, zone = found.groups()
+    try:
+        if zone in ("", "Z", "UTC", "GMT"):
+            moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=UTC)
+        elif zone[0] in "+-":
+            moment = datetime.fromisoformat(f"{day} {time}{zone}")
+        else:
+            moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=zone_named(zone))
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no time: {error}") from None
+    return moment.astimezone(UTC)
+
+
+def zone_named(name: str) -> tzinfo:
+    """A time zone by its name. Raises ValueError."""
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, LookupError):
+        raise ValueError(f"there is no time zone {name}") from None
+
+
+def written(moment: datetime) -> str:
+    """A moment as rows and nbgrader have it: `2027-01-15 23:59:00 UTC`."""
+    moment = moment.astimezone(UTC)
+    return moment.strftime(f"%Y-%m-%d %H:%M:%S{'.%f' if moment.microsecond else ''} UTC")

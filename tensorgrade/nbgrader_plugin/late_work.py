@@ -1,0 +1,21 @@
+"""What late work loses in nbgrader's gradebook: the same as everywhere else."""
+
+from nbgrader.plugins import LateSubmissionPlugin
+from traitlets import Dict
+
+from ..lateness import Lateness
+
+
+class LateWork(LateSubmissionPlugin):
+    """The course's own rule; nbgrader's `penalty_method = "zero"` still means what it says."""
+
+    lateness = Dict({}, help="What course_config.py says of late work.").tag(config=True)
+
+    def late_submission_penalty(
+        self, student_id: str, score: float, total_seconds_late: float
+    ) -> float | None:
+        """The points that a notebook loses. None where it loses none."""
+        if self.penalty_method == "zero":
+            return super().late_submission_penalty(student_id, score, total_seconds_late)
+        lost = Lateness(**self.lateness).share_lost(total_seconds_late)
+        return round(lost * score, 6) or None

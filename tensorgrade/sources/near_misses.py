@@ -1,0 +1,174 @@
+"""Files that are nearly called, or lie nearly where, a chapter's file should: found, not guessed.
+
+`ch1 (1).py`, `ch1.py.txt`, `CH1.PY`, a folder too deep or too shallow, a zip. Names and bytes
+are all that is looked at; who opens the text is the learner's own process.
+"""
+
+import os
+import re
+import stat
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from io import BytesIO
+from pathlib import Path
+
+from ..course import Limits
+from .handins import Handin, of_both, read_file, shown
+
+# What browsers, Finder, Explorer and course systems put behind a name that is taken.
+COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
+KINDS = {"py": "py", "txt": "py", "py.txt": "py", "ipynb": "ipynb", "ipynb.txt": "ipynb"}
+DEEPEST = 3  # folders between the learner's and the file
+MOST_FILES = 300
+MOST_MEMBERS = 1000
+MEMBER = b"PK\x01\x02"  # what begins each entry of a zip's table of contents
+SAME_MOMENT = 2.0  # seconds; copying writes some files after others, and zips count in twos
+
+
+@dataclass(frozen=True)
+class Version:
+    """A file that is meant as a chapter's.
+
+    kind: `py` or `ipynb`. where: its path in the learner's folder. path: it, or the zip that it is
+    in as `member`. modified: seconds since 1970. exact: it needs no rescue.
+    """
+
+    chapter: str
+    kind: str
+    where: str
+    path: Path
+    modified: float
+    member: str = ""
+    exact: bool = False
+
+
+def chapter_of(name: str, chapters: set[str]) -> tuple[str, str] | None:
+    """The chapter and the kind that a file's name means, if any.
+
+    >>> chapter_of("CH1 (1).py", {"ch1"}), chapter_of("ch1 - Copy.ipynb", {"ch1"})
+    (('ch1', 'py'), ('ch1', 'ipynb'))
+    >>> chapter_of("ch1.py.txt", {"ch1"}), chapter_of("my_ch1.py", {"ch1", "ch11"})
+    (('ch1', 'py'), None)
+    """
+    stem, dot, kind = name.lower().partition(".")
+    if not dot or kind not in KINDS:
+        return None
+    for chapter in chapters:
+        if re.fullmatch(re.escape(chapter.lower()) + COPY, stem):
+            return chapter, KINDS[kind]
+    return None
+
+
+def versions_in(folder: Path, chapters: set[str], limits: Limits) -> list[Version]:
+    """All versions of all chapters in a learner's folder. What cannot be read is passed over."""
+    found = []
+    for number, (entry, where) in enumerate(files_below(folder)):
+        if number >= MOST_FILES:
+            break
+        meant = chapter_of(entry.name, chapters)
+        is_zip = entry.name.lower().endswith(".zip")
+        if not meant and not is_zip:
+            continue
+        modified = entry.stat(follow_symlinks=False).st_mtime
+        if meant:
+            exact = where == f"{meant[0]}/{meant[0]}.{meant[1]}"
+            found.append(Version(*meant, where, Path(entry.path), modified, exact=exact))
+        else:
+            found += versions_in_zip(Path(entry.path), where, modified, chapters, limits)
+    return found
+
+
+def files_below(folder: Path, depth: int = 0, above: str = "") -> Iterator[tuple[os.DirEntry, str]]:
+    """Files with their paths, in a fixed order; no links, nothing hidden, nothing far down."""
+    try:
+        with os.scandir(folder) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink() or not is_meant(entry.name):
+            continue
+        if entry.is_file():
+            yield entry, above + entry.name
+        elif entry.is_dir() and depth < DEEPEST:
+            yield from files_below(Path(entry.path), depth + 1, f"{above}{entry.name}/")
+
+
+def is_meant(name: str) -> bool:
+    """Whether somebody put it there, and not an editor or a zip program."""
+    return not name.startswith(".") and name not in ("__MACOSX", "__pycache__")
+
+
+def versions_in_zip(
+    path: Path, where: str, modified: float, chapters: set[str], limits: Limits
+) -> list[Version]:
+    """The versions in a zip; none where it is no zip, or a larger one than any answer needs."""
+    found = []
+    for info in members(path, limits):
+        parts = info.filename.split("/")
+        meant = chapter_of(parts[-1], chapters) if all(map(is_meant, parts)) else None
+        if meant and not stat.S_ISLNK(info.external_attr >> 16):
+            place = f"{where}/{info.filename}"
+            found.append(Version(*meant, place, path, modified, info.filename))
+    return found
+
+
+def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
+    """What a zip says that it holds."""
+    try:
+        if path.stat().st_size > limits.folder_bytes:
+            return []
+        content = path.read_bytes()
+        if content.count(MEMBER) > MOST_MEMBERS:
+            return []
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            return archive.infolist()
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return []
+
+
+def rescued(student: str, versions: list[Version], limits: Limits) -> tuple[Handin, str]:
+    """The hand-in in the versions of one chapter, and a sentence on what counts and what does not.
+
+    Of a kind the newest counts; of those of one moment, the one with the right name.
+    """
+    chosen = {kind: newest(of) for kind in ("ipynb", "py") if (of := of_kind(versions, kind))}
+    read = {kind: read_version(student, version, limits) for kind, version in chosen.items()}
+    handin = of_both(read.get("ipynb"), read.get("py"))
+    chapter = versions[0].chapter
+    taken = [v for v in chosen.values() if not v.exact]
+    left = [v for v in versions if v not in chosen.values()]
+    told = [f"{shown(v.where)} counts as {chapter}.{v.kind}" for v in taken]
+    told += [f"{shown(v.where)} is older and does not count" for v in left]
+    return handin or Handin(student, chapter), f"{student}: {'; '.join(told)}"
+
+
+def of_kind(versions: list[Version], kind: str) -> list[Version]:
+    """The versions that are scripts, or notebooks."""
+    return [version for version in versions if version.kind == kind]
+
+
+def newest(versions: list[Version]) -> Version:
+    """The version that counts."""
+    latest = max(version.modified for version in versions)
+    last = [v for v in versions if latest - v.modified < SAME_MOMENT]
+    return next((v for v in last if v.exact), max(last, key=lambda v: v.modified))
+
+
+def read_version(student: str, version: Version, limits: Limits) -> Handin | None:
+    """A version's bytes, under the chapter's own file name; a reason where they cannot be read."""
+    most = limits.notebook_bytes if version.kind == "ipynb" else limits.source_bytes
+    name = f"{version.chapter}.{version.kind}"
+    if not version.member:
+        read = read_file(student, version.path, most)
+        return read and replace(read, chapter=version.chapter, filename=name)
+    nothing = Handin(student, version.chapter, name)
+    try:
+        with zipfile.ZipFile(version.path) as archive, archive.open(version.member) as file:
+            content = file.read(most + 1)
+    except (OSError, RuntimeError, ValueError, NotImplementedError, zipfile.BadZipFile, EOFError):
+        return replace(nothing, reason=f"{shown(version.where)} cannot be read out of its zip.")
+    if len(content) > most:
+        return replace(nothing, reason=f"{shown(version.where)} has more than {most} bytes.")
+    return replace(nothing, content=content)

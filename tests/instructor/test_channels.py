@@ -1,0 +1,253 @@
+"""A parcel for a course system grades there, says it in that system's form, and holds no seed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.instructor.channel_run import (
+    classroom50_result,
+    handin_in,
+    prairielearn_results,
+    results_of,
+)
+from tensorgrade.instructor.channels import write_channel
+from tensorgrade.lateness import Lateness
+
+from ..commands import ROOT
+from .test_report import CHAPTER, hand_in, row
+
+CH1 = CHAPTER.name
+MOST = float(CHAPTER.points)
+SOLUTION = ROOT / "solutions" / f"{CH1}.py"
+WRONG = SOLUTION.read_text(encoding="utf-8").replace("return inputs @ query", "return inputs")
+METADATA = {
+    "id": 123456,
+    "created_at": "2027-01-16T01:30:00.365935-08:00",
+    "assignment": {"due_date": "2027-01-15T23:59:00.000000-08:00", "late_due_date": None},
+    "submission_method": "upload",
+    "users": [{"email": "ada@uni.edu", "id": 1234, "name": "Ada"}],
+    "previous_submissions": [{"submission_time": "2027-01-14T01:00:00-08:00", "score": 30.0}],
+}
+
+
+def check_gradescope(results: dict) -> None:
+    """What Gradescope's specification asks of `results.json`."""
+    known = "score execution_time output output_format visibility stdout_visibility tests".split()
+    assert set(results) <= {*known, "extra_data", "leaderboard", "test_output_format"}
+    assert results["visibility"] in ("visible", "hidden", "after_due_date", "after_published")
+    assert isinstance(results["score"], (int, float)) and isinstance(results["output"], str)
+    for test in results["tests"]:
+        known = "name score max_score status output output_format visibility number tags".split()
+        assert set(test) <= set(known) and test["status"] in ("passed", "failed")
+        assert 0 <= test["score"] <= test["max_score"]
+        assert test["output_format"] in ("text", "html", "simple_format", "md", "ansi")
+
+
+def check_prairielearn(results: dict) -> None:
+    """What PrairieLearn's documentation asks of `results.json`."""
+    assert set(results) <= {"gradable", "score", "message", "output", "tests", "format_errors"}
+    assert isinstance(results["gradable"], bool)
+    if results["gradable"]:
+        assert 0 <= results["score"] <= 1
+        for test in results["tests"]:
+            assert set(test) <= {"name", "description", "points", "max_points", "message", "output"}
+            assert 0 <= test["points"] <= test["max_points"]
+
+
+def check_classroom50(result: dict) -> None:
+    """What `classroom50/result/v1` is: all texts there, and numbers whole."""
+    assert result["schema"] == "classroom50/result/v1"
+    texts = "classroom assignment submission commit release review datetime".split()
+    assert all(isinstance(result[name], str) for name in texts)
+    assert type(result["score"]) is type(result["max-score"]) is int
+    for test in result["tests"]:
+        assert isinstance(test["test-name"], str) and isinstance(test["passed"], bool)
+        assert type(test["score"]) is type(test["max-score"]) is int
+    assert result["score"] == sum(test["score"] for test in result["tests"])
+
+
+def test_gradescopes_record_has_a_test_for_each_exercise_and_obeys_no_learner():
+    rows = hand_in("learner")
+    rows[1] = row("learner", 1, "failed", 0.0, message="<b>no</b>", mistakes=["a<script>"])
+    results = results_of(rows, {}, Lateness())
+    check_gradescope(results)
+    assert results["score"] == MOST - rows[1]["max_points"]
+    assert results["tests"][1]["output"] == (
+        "<p>&lt;b&gt;no&lt;/b&gt;</p><p>Recognised: a&lt;script&gt;</p>"
+    )
+
+
+def test_late_work_loses_there_what_it_loses_elsewhere():
+    rule = Lateness(share_a_day=0.2)
+    results = results_of(hand_in("learner"), METADATA, rule)
+    assert results["score"] == pytest.approx(0.8 * MOST) and "1.5 hours late" in results["output"]
+    own = Lateness({CH1: "2027-01-17 00:00 UTC"}, share_a_day=0.2)
+    assert results_of(hand_in("learner"), METADATA, own)["score"] == MOST, "the course's own date"
+    assert results_of(hand_in("learner"), METADATA, Lateness())["score"] == MOST
+
+
+def test_the_best_attempt_counts_where_the_course_says_so():
+    rows = hand_in("learner", status="partial", share=0.5)
+    results = results_of(rows, METADATA, Lateness(attempts="best"))
+    check_gradescope(results)
+    assert results["score"] == 30.0 and "best attempt so far counts" in results["output"]
+    assert results_of(rows, METADATA, Lateness())["score"] == MOST / 2
+    better = results_of(hand_in("learner"), METADATA, Lateness(attempts="best"))
+    assert better["score"] == MOST
+
+
+def test_prairielearns_score_is_a_share():
+    results = prairielearn_results(hand_in("learner", status="partial", share=0.5))
+    check_prairielearn(results)
+    assert results["score"] == 0.5 and len(results["tests"]) == len(CHAPTER.exercises)
+
+
+@pytest.mark.parametrize("most, unit", [(5.0, 1), (2.5, 100)])
+def test_classroom_50_gets_whole_numbers_and_never_a_point_too_many(most, unit):
+    rows = [row("learner", 0, "partial", 0.0) | {"points": 0.999 * most, "max_points": most}]
+    result = classroom50_result(rows, {"CLASSROOM": "att", "COMMIT_URL": "c"})
+    check_classroom50(result)
+    assert result["max-score"] == most * unit and result["score"] == int(0.999 * most * unit)
+    assert (result["classroom"], result["review"]) == ("att", "c")
+
+
+def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(project, tmp_path):
+    limits = project.course.limits
+    assert handin_in(tmp_path, CH1, limits).missing
+    (tmp_path / "homework.py").write_bytes(b"1")
+    found = handin_in(tmp_path, CH1, limits)
+    assert (found.filename, found.content) == (f"{CH1}.py", b"1")
+    (tmp_path / "other.py").write_bytes(b"2")
+    assert handin_in(tmp_path, CH1, limits).missing
+    (tmp_path / f"{CH1} (1).py").write_bytes(b"3")
+    assert handin_in(tmp_path, CH1, limits).content == b"3"
+
+
+def test_what_is_no_channel_is_a_sentence(project, tmp_path):
+    for system, chapter, rung, sentence in (
+        ("moodle", CH1, "landlock", "a channel is one of gradescope, prairielearn, classroom50"),
+        ("gradescope", "ch9", "landlock", "there is no chapter named ch9"),
+        ("gradescope", CH1, "safe", "there is full, namespaces, landlock, none"),
+    ):
+        with pytest.raises(CourseError, match=sentence):
+            write_channel(system, project, chapter, tmp_path / "a.zip", rung)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def parcels(project, tmp_path_factory) -> dict[str, Path]:
+    """The three zips; for rung `none`, that every machine gives."""
+    folder = tmp_path_factory.mktemp("parcels")
+    paths = {}
+    for system in ("gradescope", "prairielearn", "classroom50"):
+        paths[system] = folder / f"{system}.zip"
+        write_channel(system, project, CH1, paths[system], "none")
+    return paths
+
+
+@pytest.mark.parametrize("system", ["gradescope", "prairielearn", "classroom50"])
+def test_no_parcel_holds_the_seed_a_solution_or_another_chapter(project, parcels, system):
+    with zipfile.ZipFile(parcels[system]) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    seed = project.course.seed
+    forms = {str(seed).encode(), f"{seed:x}".encode(), seed.to_bytes(16, "big")}
+    forms |= {seed.to_bytes(16, "little")}
+    assert not [name for name, c in files.items() if any(form in c for form in forms)]
+    assert not [name for name in files if "solutions/" in name or "course_config" in name]
+    hidden = [name for name in files if "graders/" in name]
+    if system == "classroom50":
+        assert not hidden, "what it is given it publishes"
+    else:
+        others = [c.name for c in project.course.chapters[1:]]
+        assert hidden and not [name for name in hidden if any(c in name for c in others)]
+    with zipfile.ZipFile(parcels[system]) as archive:
+        scripts = [i for i in archive.infolist() if archive.read(i).startswith(b"#!")]
+    assert all(info.external_attr >> 16 & 0o111 for info in scripts)
+
+
+def unpacked(parcel: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(parcel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def started(command: list, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """A container's command, where bubblewrap is not to be found."""
+    programs = folder / "bin"
+    programs.mkdir()
+    (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (programs / "python3").chmod(0o755)
+    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    return subprocess.run(
+        command,
+        env=kept | {"PATH": str(programs)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_in_gradescopes_folders_its_own_script_writes_its_results(parcels, tmp_path):
+    base = tmp_path / "autograder"
+    source = unpacked(parcels["gradescope"], base / "source")
+    (base / "submission").mkdir()
+    (base / "submission" / f"{CH1}.py").write_text(WRONG, encoding="utf-8")
+    (base / "submission_metadata.json").write_text(json.dumps(METADATA))
+    done = started(["/bin/bash", source / "run_autograder"], tmp_path, AUTOGRADER=str(base))
+    assert done.returncode == 0, done.stderr
+    results = json.loads((base / "results" / "results.json").read_text())
+    check_gradescope(results)
+    status = {test["name"]: test["status"] for test in results["tests"]}
+    assert status["attention_scores"] == "failed" and status["softmax"] == "passed"
+    course = source / "graders" / "course.json"
+    course.write_text(course.read_text().replace('"isolation": "none"', '"isolation": "full"'))
+    shutil.rmtree(base / "results")
+    shutil.rmtree(tmp_path / "bin")
+    done = started(["/bin/bash", source / "run_autograder"], tmp_path, AUTOGRADER=str(base))
+    assert done.returncode == 2 and "the course asks for 'full'" in done.stderr
+    assert not (base / "results").exists(), "no result is invented"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_in_prairielearns_folders_too(parcels, tmp_path):
+    question = unpacked(parcels["prairielearn"], tmp_path / "parcel") / "questions" / CH1
+    info = json.loads((question / "info.json").read_text())
+    assert info["gradingMethod"] == "External" and info["externalGradingOptions"]["enabled"]
+    base = tmp_path / "grade"
+    shutil.copytree(question / "tests", base / "tests")
+    (base / "student").mkdir()
+    shutil.copy(SOLUTION, base / "student")
+    done = started(["/bin/bash", base / "tests" / "run.sh"], tmp_path, GRADE=str(base))
+    assert done.returncode == 0, done.stderr
+    results = json.loads((base / "results" / "results.json").read_text())
+    check_prairielearn(results)
+    assert results["gradable"] and results["score"] == 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_on_a_checkout_of_classroom_50_too(parcels, tmp_path):
+    bundle = unpacked(parcels["classroom50"], tmp_path / "bundle")
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    (checkout / f"{CH1}.py").write_text(WRONG, encoding="utf-8")
+    command = [sys.executable, bundle / "autograder.py", "--installed"]
+    told = {"CLASSROOM": "att", "ASSIGNMENT": "ch1", "SUBMISSION_TAG": "submit/1"}
+    done = subprocess.run(
+        command, cwd=checkout, env=os.environ | told, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads((checkout / "result.json").read_text())
+    check_classroom50(result)
+    passed = {test["test-name"]: test["passed"] for test in result["tests"]}
+    assert not passed["attention_scores"] and passed["softmax"]

@@ -1,0 +1,224 @@
+"""A class handed in through Moodle, Canvas, Gradescope or git hosts comes in."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor import layouts
+from tensorgrade.instructor.collecting import plan, table, write
+from tensorgrade.instructor.roster import Roster, read_roster
+
+from ..commands import ROOT, run
+from . import downloads
+from .runs import grade_by_content
+
+COURSE = load_course(ROOT / "graders")
+CH1 = COURSE.chapters[0].name
+LOGINS = ["ada", "bao", "chi", "dan", "eve"]
+FILES = {
+    "ada": {f"{CH1}.py": b"1.0 "},
+    "bao": {f"{CH1}.py": b"0.5 ", "notes.txt": b"hello"},
+    "chi": {f"{CH1} (1).py": b"0.25 "},
+    "dan": {f"{CH1}.py": b"0.75 dan"},
+    "eve": {"my homework.py": b"0.125 "},
+}
+POINTS = {"ada": 1.0, "bao": 0.5, "chi": 0.25, "dan": 0.75, "eve": 0.125}
+
+
+def collected(layout: str, folder: Path) -> tuple[Path, Roster]:
+    """The class in one of the four forms, and a roster where the system has one."""
+    source = folder / f"{layout}.zip"
+    if layout == "moodle":
+        return source, read_roster(downloads.moodle(source, FILES, {}))
+    if layout == "canvas":
+        return source, read_roster(downloads.canvas(source, FILES, {"bao"}))
+    if layout == "gradescope":
+        return downloads.gradescope(folder / "g", FILES, {}), Roster()
+    return downloads.git(folder / "r", FILES), Roster()
+
+
+@pytest.mark.parametrize("layout", layouts.LAYOUTS)
+def test_the_same_class_has_the_same_points_in_every_layout(monkeypatch, tmp_path, layout):
+    source, roster = collected(layout, tmp_path)
+    found = plan(layout, source, COURSE, roster, chapter=CH1)
+    assert write(found, tmp_path / "in") == []
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    got = {row["student"]: row["points"] / row["max_points"] for row in rows}
+    expected = POINTS
+    if layout in ("moodle", "canvas"):
+        expected = {f"{name}@uni.edu": share for name, share in POINTS.items()}
+    if layout == "gradescope":
+        expected = {str(n): POINTS[name] for n, name in enumerate(LOGINS, 77)}
+    assert got == expected
+    assert any("notes.txt" in path for path in found.left_out)
+
+
+@pytest.mark.parametrize("layout", ["moodle", "canvas"])
+def test_without_a_roster_everybody_has_the_systems_name_and_number(tmp_path, layout):
+    source, _ = collected(layout, tmp_path)
+    names = [place.arrived.student for place in plan(layout, source, COURSE, Roster()).places]
+    first = {"moodle": "Ada O'Neil_12345", "canvas": "oneilada_101"}[layout]
+    assert len(set(names)) == 4 and first in names, "eve's file says no chapter"
+
+
+def test_files_beside_each_other_are_moodles_too(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+        archive.writestr(f"Ada Lovelace_12_assignsubmission_file_{CH1}.py", "x = 1")
+    (place,) = plan("moodle", tmp_path / "m.zip", COURSE, Roster()).places
+    assert place.path(Path("in")) == Path(f"in/Ada Lovelace_12/{CH1}/{CH1}.py")
+
+
+def test_an_unpacked_folder_is_as_good_as_the_zip(tmp_path):
+    source, roster = collected("canvas", tmp_path)
+    with zipfile.ZipFile(source) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    first, second = (plan("canvas", s, COURSE, roster) for s in (source, tmp_path / "unpacked"))
+    assert [p.path(tmp_path) for p in first.places] == [p.path(tmp_path) for p in second.places]
+
+
+def test_times_are_the_systems_own_and_lateness_follows_them(monkeypatch, tmp_path):
+    from tensorgrade.lateness import Lateness
+
+    worksheet = downloads.moodle(
+        tmp_path / "m.zip", FILES, {"bao": "Saturday, 16 January 2027, 12:30 AM"}
+    )
+    roster = read_roster(worksheet)
+    found = plan("moodle", tmp_path / "m.zip", COURSE, roster, zone="Europe/Berlin")
+    write(found, tmp_path / "in")
+    source = downloads.gradescope(
+        tmp_path / "g", FILES, {"bao": "2027-01-15 15:30:00.000000000 -08:00"}
+    )
+    write(plan("gradescope", source, COURSE, Roster()), tmp_path / "in2")
+    rule = Lateness({CH1: "2027-01-15 23:29 UTC"}, share_a_day=0.5)
+    for folder, bao in (("in", "bao@uni.edu"), ("in2", "78")):
+        rows, _ = grade_by_content(monkeypatch, tmp_path / folder, tmp_path / f"out-{folder}", rule)
+        late = {(row["student"], row["late_seconds"]) for row in rows if row["late_seconds"]}
+        assert late == {(bao, 60.0)}, "23:30 in Greenwich; nobody else's time is late or known"
+
+
+def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr(f"loveada_LATE_7_30_{CH1}.py", "0.1")
+        archive.writestr(f"loveada_LATE_7_200_{CH1}-1.py", "0.9")
+    found = plan("canvas", tmp_path / "c.zip", COURSE, Roster())
+    (place,) = found.places
+    assert place.arrived.piece.read() == b"0.9" and place.instead_of == (f"{CH1}.py",)
+    assert place.arrived.remark == "late, says Canvas"
+
+
+def test_a_group_of_gradescopes_has_one_hand_in_each(tmp_path):
+    source = downloads.gradescope(tmp_path / "g", {"ada": FILES["ada"]}, {})
+    metadata = source / "submission_metadata.yml"
+    more = "  - :name: Bao\n    :sid: '9'\n    :email: b@x\n  :created_at"
+    metadata.write_text(metadata.read_text().replace("  :created_at", more, 1))
+    found = plan("gradescope", source, COURSE, Roster())
+    assert [place.arrived.student for place in found.places] == ["77", "9"]
+
+
+def test_collected_again_older_versions_are_kept_and_nothing_newer_is_lost(tmp_path):
+    def collect(content: bytes, at: str) -> list[str]:
+        source = downloads.gradescope(
+            tmp_path / at[:10], {"ada": {f"{CH1}.py": content}}, {"ada": at}
+        )
+        return write(plan("gradescope", source, COURSE, Roster()), tmp_path / "in")
+
+    file = tmp_path / "in" / "77" / CH1 / f"{CH1}.py"
+    collect(b"1", "2027-01-10 12:00:00 +00:00")
+    collect(b"2", "2027-01-12 12:00:00 +00:00")
+    assert file.read_bytes() == b"2"
+    assert [path.read_bytes() for path in (file.parent / ".older").iterdir()] == [b"1"]
+    (note,) = collect(b"3", "2027-01-11 12:00:00 +00:00")
+    assert file.read_bytes() == b"2" and "is newer than what is collected now" in note
+
+
+def test_no_name_leads_out_of_the_folder(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+        archive.writestr(f"../../x_1_assignsubmission_file_/{CH1}.py", "1")
+        archive.writestr(f"/tmp/y_2_assignsubmission_file_/{CH1}.py", "2")
+        archive.writestr(f"a\\..\\z_3_assignsubmission_file_{CH1}.py", "3")
+        archive.writestr("b_4_assignsubmission_file_/..\\..\\all.zip", "4")
+    write(plan("moodle", tmp_path / "m.zip", COURSE, Roster()), tmp_path / "a" / "in")
+    outside = [p for p in tmp_path.rglob("*") if p.is_file() and "in" not in p.parts]
+    assert outside == [tmp_path / "m.zip"]
+    inside = {p.relative_to(tmp_path / "a" / "in").parts for p in (tmp_path / "a").rglob("*")}
+    assert inside and all(".." not in parts for parts in inside)
+
+
+def test_nothing_is_written_through_a_link(tmp_path):
+    source, _ = collected("git", tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "ada").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CourseError, match="is a link"):
+        write(plan("git", source, COURSE, Roster()), tmp_path / "in")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_no_setting_of_a_learners_repository_is_obeyed(tmp_path):
+    source, _ = collected("git", tmp_path)
+    plan("git", source, COURSE, Roster())
+    assert not Path("/tmp/achieved").exists()
+
+
+def test_who_is_not_on_the_roster_and_who_handed_in_nothing_are_told(tmp_path):
+    source, _ = collected("moodle", tmp_path)
+    lines = (tmp_path / "worksheet.csv").read_text("utf-8-sig").splitlines()
+    lines = [*lines[:1], *lines[2:], "Participant 9,Zoe,zoe@uni.edu,,,100,,,,"]
+    (tmp_path / "worksheet.csv").write_text("\n".join(lines))
+    found = plan("moodle", source, COURSE, read_roster(tmp_path / "worksheet.csv"), CH1)
+    assert found.notes == [
+        "not on the roster: Ada O'Neil_12345",
+        "handed in nothing: zoe@uni.edu",
+    ]
+
+
+@pytest.mark.parametrize(
+    "layout, make, sentence",
+    [
+        ("blackboard", lambda p: p.mkdir(), "--from is one of moodle, canvas, gradescope, git"),
+        ("moodle", lambda p: p.mkdir(), "nothing in the form in which moodle gives it out"),
+        ("canvas", lambda p: p.write_text("no zip"), "neither a folder nor a zip"),
+        ("canvas", lambda p: None, "neither a folder nor a zip: No such file"),
+        ("gradescope", lambda p: p.mkdir(), "there is no submission_metadata.yml"),
+    ],
+)
+def test_what_is_no_download_is_a_sentence(tmp_path, layout, make, sentence):
+    make(tmp_path / "source")
+    with pytest.raises(CourseError, match=sentence):
+        plan(layout, tmp_path / "source", COURSE, Roster())
+    with pytest.raises(CourseError, match="--zone: there is no time zone Mars"):
+        plan("git", tmp_path, COURSE, Roster(), zone="Mars")
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1\n", "submission_1: 3\n"])
+def test_metadata_that_says_nothing_is_a_sentence(tmp_path, text):
+    (tmp_path / "submission_metadata.yml").write_text(text)
+    with pytest.raises(CourseError, match=r"submission_metadata.yml (cannot be read|does not say)"):
+        plan("gradescope", tmp_path, COURSE, Roster())
+
+
+def test_the_command_shows_who_is_who_first_and_a_preview_writes_nothing(tmp_path):
+    source, _ = collected("canvas", tmp_path)
+    options = ("--from", "canvas", "--roster", tmp_path / "gradebook.csv")
+    command = ("tensorgrade.cli", "collect", source, tmp_path / "in", *options)
+    done = run(*command, "--preview")
+    assert done.returncode == 0 and not (tmp_path / "in").exists()
+    assert "ada@uni.edu" in done.stdout and "late, says Canvas" in done.stdout
+    assert "notes.txt means no chapter; it is left out" in done.stdout
+    done = run(*command)
+    assert "4 files written to" in done.stdout, done.stderr
+    assert (tmp_path / "in" / "ada@uni.edu" / CH1 / f"{CH1}.py").exists()
+
+
+def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        archive.writestr(f"[red]\x1b[31mada_7_30_{CH1}.py", "0.1")
+    from rich.console import Console
+
+    console = Console(record=True, width=200)
+    console.print(table(plan("canvas", tmp_path / "c.zip", COURSE, Roster())))
+    text = console.export_text()
+    assert "[red]" in text and "\x1b" not in text

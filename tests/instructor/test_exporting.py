@@ -1,0 +1,182 @@
+"""What goes out is what the report shows, in the forms that course systems take in."""
+
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor.collecting import plan, write
+from tensorgrade.instructor.exporting import export
+from tensorgrade.instructor.ledger import write_lines
+from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.lateness import Lateness
+
+from ..commands import ROOT, run
+from . import downloads
+from .runs import grade_by_content, put
+from .test_report import HOSTILE, Page, hand_in, row
+
+COURSE = load_course(ROOT / "graders")
+CH1, CH2 = COURSE.chapters[0].name, COURSE.chapters[1].name
+SHARES = {"ada": 1.0, "bao": 0.5, "chi": 0.25}
+
+
+def table(path) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+@pytest.fixture
+def moodle(monkeypatch, tmp_path):
+    """A class that came through Moodle: the folder of results, and the grading worksheet."""
+    files = {login: {f"{CH1}.py": f"{share} ".encode()} for login, share in SHARES.items()}
+    worksheet = downloads.moodle(tmp_path / "m.zip", files, {})
+    with worksheet.open("a", encoding="utf-8") as file:
+        file.write("Participant 99,Zoe Zero,zoe@uni.edu,No submission,,100.00,Yes,-,-,\n")
+    roster = read_roster(worksheet)
+    write(plan("moodle", tmp_path / "m.zip", COURSE, roster), tmp_path / "in")
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    return tmp_path / "out", roster
+
+
+def test_a_plain_csv_has_the_points_that_count_and_why(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0, 1_800_000_000)
+    put(tmp_path / "in", "=1+1", CH1, 0.5)
+    rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+    (path,) = export(tmp_path / "out", COURSE, "csv", "plain", Roster())
+    header, formula, ada = table(path)
+    assert dict(zip(header, ada, strict=True)) == {
+        "student": "ada",
+        "chapter": CH1,
+        "points": "28.0",
+        "max_points": "35",
+        "penalty": "7.0",
+        "late_seconds": "3600.0",
+        "submitted": "2027-01-15 08:00:00 UTC",
+        "passed": "5",
+        "exercises": "5",
+    }
+    assert formula[0] == "'=1+1"
+
+
+def test_moodles_own_worksheet_comes_back_filled_in(moodle):
+    out, roster = moodle
+    (path,) = export(out, COURSE, "csv", "moodle", roster)
+    header, *lines = table(path)
+    assert ",".join(header) == downloads.MOODLE_WORKSHEET
+    by_name = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
+    assert by_name["Participant 12345"]["Grade"] == "35.0"
+    assert by_name["Participant 12346"]["Grade"] == "17.5"
+    assert by_name["Participant 12346"]["Feedback comments"].count("\n") == 4
+    assert by_name["Participant 99"]["Grade"] == "", "nothing is invented"
+
+
+def test_without_a_worksheet_moodle_finds_people_by_number(monkeypatch, tmp_path):
+    put(tmp_path / "in", "Ada Lovelace_12345", CH1, 1.0)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    (path,) = export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
+    assert [line[:2] for line in table(path)] == [
+        ["Identifier", "Grade"],
+        ["Participant 12345", "35.0"],
+    ]
+
+
+def test_feedback_files_lie_in_moodles_folders_each_with_one_learner(moodle):
+    out, roster = moodle
+    (path,) = export(out, COURSE, "html", "moodle", roster)
+    with zipfile.ZipFile(path) as archive:
+        pages = {name: archive.read(name).decode() for name in archive.namelist()}
+    first = f"Ada O'Neil_12345_assignsubmission_file_/{CH1}.html"
+    assert len(pages) == 3 and first in pages
+    assert "bao" not in pages[first].lower() and "ada@uni.edu" in pages[first]
+
+
+def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
+    files = {login: {f"{CH1}.py": f"{share} ".encode()} for login, share in SHARES.items()}
+    gradebook = downloads.canvas(tmp_path / "c.zip", files, set())
+    text = gradebook.read_text().replace("Homework (7001)", f"{CH1} (7001),Final (2)")
+    gradebook.write_text(text)
+    roster = read_roster(gradebook)
+    write(plan("canvas", tmp_path / "c.zip", COURSE, roster), tmp_path / "in")
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    (path,) = export(tmp_path / "out", COURSE, "csv", "canvas", roster)
+    assert table(path) == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{CH1} (7001)"],
+        ["    Points Possible", "", "", "", "", "35"],
+        ["O'Neil, Ada", "101", "u101", "ada@uni.edu", "Section 1", "35.0"],
+        ["O'Neil, Bao", "102", "u102", "bao@uni.edu", "Section 1", "17.5"],
+        ["O'Neil, Chi", "103", "u103", "chi@uni.edu", "Section 1", "8.75"],
+    ]
+    with pytest.raises(CourseError, match="give Canvas' own list with --roster"):
+        export(tmp_path / "out", COURSE, "csv", "canvas", Roster())
+
+
+def test_a_learners_page_is_about_them_alone_and_obeys_nothing(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    rows = hand_in("ada", message="Fine.") + hand_in("bao-o-connor", status="failed", share=0.0)
+    for number, text in enumerate(HOSTILE):
+        words = text.encode("utf-8", "replace").decode()
+        rows.append(row(f"{number} {words}"[:40], message=words, mistakes=[words]))
+    write_lines(out / "results.jsonl", rows)
+    paths = export(out, COURSE, "html", "plain", Roster())
+    assert len(paths) == 2 + len(HOSTILE) and all(p.parent.name == "pages" for p in paths)
+    calm = Page((out / "export" / "pages" / "ada.html").read_text())
+    assert "connor" not in calm.text and "Fine." in calm.text
+    for path in paths:
+        page = Page(path.read_text(encoding="utf-8"))
+        assert not page.tags & {"script", "link", "img", "iframe", "a", "form", "base"}
+        assert page.names <= calm.names and not page.links
+    for gone in ("results.jsonl",):
+        write_lines(out / gone, hand_in("ada"))
+    assert len(export(out, COURSE, "html", "plain", Roster())) == 1
+    assert [p.name for p in (out / "export" / "pages").iterdir()] == ["ada.html"]
+
+
+def test_annotations_have_a_row_where_a_line_is_known(tmp_path):
+    (tmp_path / "out").mkdir()
+    rows = [
+        row("ada", 0, "failed", 0.0, message="No scale.", line=12),
+        row("ada", 1, "error", 0.0, message="It is empty.", line=None),
+        row("ada", 2),
+    ]
+    write_lines(tmp_path / "out" / "results.jsonl", rows)
+    (path,) = export(tmp_path / "out", COURSE, "jsonl", "jsonl-annotations", Roster())
+    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    assert (first["command"], first["row"], first["column"], first["text"], first["type"]) == (
+        "annotate-code",
+        11,
+        0,
+        "No scale.",
+        "error",
+    )
+    assert (second["command"], second["text"]) == ("append-message", "It is empty.")
+
+
+def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
+    with pytest.raises(CourseError, match="holds no results"):
+        export(tmp_path, COURSE, "csv", "plain", Roster())
+    put(tmp_path / "in", "ada", CH1, 1.0)
+    put(tmp_path / "in", "ada", CH2, 1.0)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    with pytest.raises(CourseError, match=f"say which with --chapter: {CH1}, {CH2}"):
+        export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
+    with pytest.raises(CourseError, match="no learner has a Moodle number"):
+        export(tmp_path / "out", COURSE, "html", "moodle", Roster(), CH1)
+    with pytest.raises(CourseError, match="there is no export --to xlsx --format plain, but --to"):
+        export(tmp_path / "out", COURSE, "xlsx", "plain", Roster())
+    with pytest.raises(CourseError, match="there is no chapter named ch9"):
+        export(tmp_path / "out", COURSE, "csv", "plain", Roster(), "ch9")
+
+
+def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    done = run("tensorgrade.cli", "export", tmp_path / "out", "--to", "csv")
+    assert done.stdout.strip() == str(tmp_path / "out" / "export" / "grades.csv"), done.stderr
+    done = run("tensorgrade.cli", "export", tmp_path / "out", "--format", "jsonl-annotations")
+    assert done.stdout.strip().endswith("annotations.jsonl"), done.stderr

@@ -1,0 +1,113 @@
+"""What moved from one run to the next is kept, whoever or whatever moved it."""
+
+import json
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.instructor import run as running
+from tensorgrade.instructor.history import HISTORY, read_history
+from tensorgrade.lateness import Lateness
+
+from .runs import grade_by_content, put
+
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+
+
+@pytest.fixture
+def term(monkeypatch, tmp_path):
+    """A class of three that was graded once; grades it again, and gives the newest record."""
+    for student, share in (("ada", 1.0), ("bao", 0.5), ("chi", 0.0)):
+        put(tmp_path / "in", student, CH1, share)
+
+    def grade(rule=None, **options):
+        rows, notes = grade_by_content(
+            monkeypatch, tmp_path / "in", tmp_path / "out", rule, **options
+        )
+        return read_history(tmp_path / "out")[-1], rows, notes
+
+    grade()
+    grade.folder = tmp_path
+    return grade
+
+
+def test_the_first_run_and_one_that_moves_nothing(term):
+    record, rows, _ = term()
+    assert len(read_history(term.folder / "out")) == 1
+    assert record["moved"] == record["came"] == record["gone"] == []
+    assert record["totals"]["learners"] == 3 and record["totals"]["rows"] == len(rows) == 15
+    assert record["totals"]["points"] == sum(row["points"] for row in rows)
+    assert not (term.folder / "out" / "before.jsonl").exists()
+
+
+def test_another_file_other_graders_and_other_dates_are_told_apart(term, monkeypatch):
+    put(term.folder / "in", "bao", CH1, 1.0)
+    record, *_ = term()
+    assert {(m["student"], m["why"], *m["status"]) for m in record["moved"]} == {
+        ("bao", "another file", "partial", "passed")
+    }
+    record, *_ = term(Lateness({CH1: "2020-01-01 00:00 UTC"}, share_a_day=0.5, most=0.5))
+    assert {(m["student"], m["why"]) for m in record["moved"]} == {
+        ("ada", "other dates"),
+        ("bao", "other dates"),
+    }
+    monkeypatch.setattr(running, "digest_of", lambda *_: "other")
+    record, *_ = term()
+    assert {(m["student"], m["why"]) for m in record["moved"]} == {
+        ("ada", "other graders"),
+        ("bao", "other graders"),
+    }
+    assert record["graders"] == {CH1: ["other"]}
+    assert len(read_history(term.folder / "out")) == 4
+
+
+def test_who_comes_and_who_is_forgotten(term):
+    put(term.folder / "in", "dan", CH1, 1.0)
+    put(term.folder / "in", "ada", CH2, 1.0)
+    record, *_ = term()
+    assert ["dan", CH1] in record["came"] and ["ada", CH2] in record["came"]
+    (term.folder / "in" / "chi" / CH1 / f"{CH1}.py").unlink()
+    (term.folder / "in" / "chi" / CH1).rmdir()
+    (term.folder / "in" / "chi").rmdir()
+    record, *_ = term(forget=("chi",))
+    assert ["chi", CH1] in record["gone"]
+
+
+def test_an_interrupted_run_hides_no_move(term, monkeypatch):
+    """The record compares with how it stood when the last whole run had ended."""
+    put(term.folder / "in", "bao", CH1, 1.0)
+    put(term.folder / "in", "chi", CH1, 1.0)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for name in ("graded", "identical"):  # before anything is graded, and after everything is
+        with monkeypatch.context() as patch:
+            patch.setattr(running, name, interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                term()
+    put(term.folder / "in", "ada", CH1, 0.0)
+    term()
+    moved = [m for record in read_history(term.folder / "out") for m in record["moved"]]
+    assert {m["student"] for m in moved} == {"ada", "bao", "chi"}
+    assert len(moved) == 15, "each once"
+
+
+def test_everybody_on_the_roster_has_rows_and_who_is_not_on_it_is_listed(term):
+    _, rows, notes = term(roster=("ada", "bao", "zoe"))
+    assert [row["status"] for row in rows if row["student"] == "zoe"] == ["not_attempted"] * 5
+    assert "not on the roster: chi" in notes
+    assert f"nothing was handed in for {CH1} by zoe" in notes
+
+
+@pytest.mark.parametrize("text", ["[1]\n", "no JSON\n", '{"student": "ada"}\n'])
+def test_a_history_of_somebody_elses_is_one_sentence(tmp_path, text):
+    (tmp_path / HISTORY).write_text(text)
+    with pytest.raises(CourseError, match="something else than this program's history"):
+        read_history(tmp_path)
+
+
+def test_a_last_line_that_was_cut_off_does_not_count(tmp_path):
+    whole = json.dumps({"at": "", "totals": {}, "came": [], "gone": [], "moved": []})
+    (tmp_path / HISTORY).write_text(f"{whole}\n{whole[:10]}")
+    assert len(read_history(tmp_path)) == 1

@@ -1,0 +1,161 @@
+"""Late work loses the same on every route: rows, gradebook, nbgrader's own penalties."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import CourseError, Settings
+from tensorgrade.course_sources import load_course, resolve
+from tensorgrade.instructor.dependencies import digest_of
+from tensorgrade.instructor.gradebook import write_gradebook
+from tensorgrade.lateness import DAY, Lateness, read_time, written
+
+from ..commands import ROOT
+from .runs import grade_by_content, put
+
+COURSE = load_course(ROOT / "graders")
+CHAPTER = COURSE.chapters[0]
+CH1, MOST = CHAPTER.name, CHAPTER.points
+DUE = "2027-01-15 23:59 Europe/Berlin"
+RULE = Lateness({CH1: DUE}, share_a_day=0.2, most=0.5, grace_seconds=600)
+AT = int(read_time(DUE).timestamp())
+# Seconds after the deadline, and the share of the points that is left.
+LATE = {-5: 1.0, 600: 1.0, 601: 0.8, DAY: 0.8, DAY + 1: 0.6, 3 * DAY: 0.5, 100 * DAY: 0.5}
+
+
+def scores(rows: list[dict]) -> dict[str, float]:
+    names = {row["student"] for row in rows}
+    return {n: round(sum(r["points"] for r in rows if r["student"] == n), 6) for n in names}
+
+
+@pytest.fixture
+def graded(monkeypatch, tmp_path):
+    """The rows of learners who came in at these times; some by file, some by nbgrader's stamp."""
+
+    def grade(rule=RULE):
+        for number, seconds in enumerate(LATE):
+            path = put(tmp_path / "in", f"{seconds}", CH1, 1.0, AT + seconds)
+            if number % 2:
+                put(tmp_path / "in", f"{seconds}", CH1, 1.0, AT + 50 * DAY)
+                at = written(read_time(DUE).fromtimestamp(AT + seconds).astimezone())
+                (path.parent / "timestamp.txt").write_text(f"{at}\n")
+        return grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)[0]
+
+    return grade
+
+
+def test_points_are_less_by_what_the_rule_says_and_rows_say_why(graded):
+    rows = graded()
+    assert scores(rows) == {f"{s}": round(MOST * share, 6) for s, share in LATE.items()}
+    assert all(row["status"] == "passed" for row in rows), "the code is right all the same"
+    late = [row for row in rows if row["student"] == "601"]
+    assert {(r["submitted"], r["late_seconds"]) for r in late} == {
+        ("2027-01-15 23:09:01 UTC", 601.0)
+    }
+    assert all(r["points"] + r["penalty"] == r["max_points"] for r in late)
+    early = [row for row in rows if row["student"] in ("-5", "600")]
+    assert {(row["late_seconds"], row["penalty"]) for row in early} == {(0.0, 0.0)}
+
+
+def test_a_deadline_that_moves_moves_points_and_grades_nobody_again(graded, monkeypatch, tmp_path):
+    first = graded()
+    lax = Lateness({CH1: "2028-01-15 23:59 UTC"}, share_a_day=0.2)
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", lax)
+    assert set(scores(rows).values()) == {MOST}
+    assert graded() == first
+
+
+def test_the_digest_of_graders_has_no_dates_in_it(tmp_path):
+    shutil.copytree(ROOT / "graders" / CH1, tmp_path / "graders" / CH1)
+    config = tmp_path / "course_config.py"
+    text = (ROOT / "course_config.py").read_text(encoding="utf-8")
+
+    def digest(old: str, new: str) -> str:
+        assert old in text
+        config.write_text(text.replace(old, new), encoding="utf-8")
+        return digest_of(tmp_path / "graders", CH1)
+
+    before = digest("deadlines={}", "deadlines={}")
+    assert digest("deadlines={}", f"deadlines={{'{CH1}': '{DUE}'}}, share_a_day=1") == before
+    assert digest("case_seconds=5", "case_seconds=6") != before
+
+
+def test_the_gradebook_has_the_same_points_and_says_how_late(graded, tmp_path):
+    api = pytest.importorskip("nbgrader.api")
+    rows = graded()
+    course = load_course(ROOT / "graders")
+    object.__setattr__(course, "lateness", RULE)
+    url = f"sqlite:///{tmp_path / 'gradebook.db'}"
+    for _ in range(2):
+        write_gradebook(url, rows, course, "a-course")
+    with api.Gradebook(url, "a-course") as gradebook:
+        found = gradebook.assignment_submissions(CH1)
+        got = {s.student_id: round(s.score - s.late_submission_penalty, 6) for s in found}
+        assert got == scores(rows), "nbgrader's pages and its export take penalties off so"
+        late = {s.student_id: s.total_seconds_late for s in found}
+        assert late["601"] == 601 and late["-5"] == 0
+        assert {course.id for course in gradebook.db.query(api.Course)} == {"a-course"}
+
+
+@pytest.mark.parametrize("seconds, share", LATE.items())
+def test_nbgraders_own_penalty_is_the_same(seconds, share):
+    plugin = pytest.importorskip("tensorgrade.nbgrader_plugin.late_work")
+    from dataclasses import asdict
+
+    from traitlets.config import Config
+
+    config = Config({"LateWork": {"lateness": asdict(RULE)}})
+    lost = plugin.LateWork(config=config).late_submission_penalty("ada", MOST, max(0, seconds))
+    assert MOST - (lost or 0) == pytest.approx(MOST * share)
+    zero = Config({"LateSubmissionPlugin": {"penalty_method": "zero"}})
+    assert plugin.LateWork(config=zero).late_submission_penalty("ada", MOST, 1.0) == MOST
+
+
+@pytest.mark.parametrize("attempts, better, worse", [("last", 0.75, 0.25), ("best", 0.75, 0.75)])
+def test_the_last_attempt_counts_or_the_best(monkeypatch, tmp_path, attempts, better, worse):
+    rule, got = Lateness(attempts=attempts), []
+    for share in (0.5, 0.75, 0.25):
+        put(tmp_path / "in", "ada", CH1, share)
+        rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+        got.append(scores(rows)["ada"] / MOST)
+    assert got == [0.5, better, worse]
+    again, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+    assert again == rows
+
+
+def test_the_best_attempt_is_that_with_most_points_after_its_penalty(monkeypatch, tmp_path):
+    rule = Lateness({CH1: DUE}, share_a_day=0.5, attempts="best")
+    for share, at in ((0.8, AT - 5), (1.0, AT + 5)):
+        put(tmp_path / "in", "ada", CH1, share, at)
+        rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+    assert scores(rows)["ada"] == pytest.approx(0.8 * MOST)
+    assert {row["late_seconds"] for row in rows} == {0.0}
+
+
+def test_who_handed_in_nothing_is_not_late_and_an_empty_stamp_is_no_time(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0, AT + DAY)
+    (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text("")
+    (tmp_path / "in" / "bao").mkdir()
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
+    assert {(row["submitted"], row["late_seconds"], row["penalty"]) for row in rows} == {
+        (None, 0.0, 0.0)
+    }
+    assert scores(rows) == {"ada": MOST, "bao": 0.0}
+
+
+@pytest.mark.parametrize(
+    "told, sentence",
+    [
+        ({"deadlines": {"ch9": DUE}}, "no chapter is named ch9"),
+        ({"deadlines": {CH1: "tomorrow"}}, "'tomorrow' is no time such as 2027-01-15 23:59 UTC"),
+        ({"deadlines": {CH1: "2027-02-30 23:59 UTC"}}, "is no time: day is out of range"),
+        ({"deadlines": {CH1: "2027-01-15 23:59 Mars/Base"}}, "there is no time zone Mars/Base"),
+        ({"share_a_day": 20}, "share_a_day is 20; give a share, 0 to 1"),
+        ({"attempts": "first"}, "attempts is 'first'; it is last or best"),
+    ],
+)
+def test_settings_that_say_nothing_are_one_sentence(told, sentence):
+    settings = Settings("a", "A", 1, (CH1,), {}, lateness=Lateness(**told))
+    with pytest.raises(CourseError, match=sentence):
+        resolve(settings, Path(ROOT))

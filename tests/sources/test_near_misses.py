@@ -1,0 +1,187 @@
+"""What is nearly named or placed as it should be counts; what is something else does not."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.runner.source import Unreadable, decode
+from tensorgrade.sources import near_misses
+from tensorgrade.sources.finding import find_handins
+
+CH1 = "ch1_simplified_attention"
+TEXT = b"def softmax(x):\n    return x\n"
+
+
+@pytest.fixture
+def found(project, tmp_path):
+    """The hand-in of ada for the first chapter, and the notes."""
+
+    def find(**options):
+        (tmp_path / "zoe" / CH1).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "zoe" / CH1 / f"{CH1}.py").write_bytes(b"x = 1")
+        handins, notes = find_handins(tmp_path, project.course, **options)
+        return next(h for h in handins if (h.student, h.chapter) == ("ada", CH1)), notes
+
+    return find
+
+
+def put(folder: Path, where: str, content: bytes = TEXT, age: int = 0) -> Path:
+    path = folder / "ada" / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (1_800_000_000 - age,) * 2)
+    return path
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"{CH1}/{CH1} (1).py",
+        f"{CH1}/{CH1}(12).py",
+        f"{CH1}/{CH1}-1.py",
+        f"{CH1}/{CH1} - Copy.py",
+        f"{CH1}/{CH1} copy 2.py",
+        f"{CH1}/{CH1}.txt",
+        f"{CH1}/{CH1}.py.txt",
+        f"{CH1}/{CH1}.PY",
+        f"{CH1}/{CH1.upper()}.py",
+        f"{CH1}/work/{CH1}.py",
+        f"{CH1}.py",
+        f"week 1/{CH1}/{CH1}.py",
+    ],
+)
+def test_it_counts_with_a_note_and_not_where_that_is_switched_off(found, tmp_path, where):
+    put(tmp_path, where)
+    handin, notes = found()
+    assert (handin.filename, handin.content, handin.reason) == (f"{CH1}.py", TEXT, "")
+    assert f"ada: {where} counts as {CH1}.py" in notes
+    assert not any("left out" in note and "ada" in note for note in notes)
+    handin, notes = found(rescue=False)
+    assert not handin.content and not any("counts as" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        f"{CH1}/my_{CH1}.py",
+        f"{CH1}/{CH1}_solution.py",
+        f"{CH1}/{CH1}.pyc",
+        f"{CH1}/.ipynb_checkpoints/{CH1}.py",
+        f"__MACOSX/{CH1}.py",
+        f"a/b/c/d/{CH1}.py",
+        "ch1_simplified.py",
+    ],
+)
+def test_what_is_something_else_is_left(found, tmp_path, where):
+    put(tmp_path, where)
+    handin, _ = found()
+    assert not handin.content
+
+
+def test_of_two_versions_the_newest_counts_and_the_other_is_told(found, tmp_path):
+    put(tmp_path, f"{CH1}/{CH1}.py", b"old = 1", age=100)
+    put(tmp_path, f"{CH1}/{CH1} (1).py", b"new = 1")
+    handin, notes = found()
+    assert handin.content == b"new = 1"
+    told = next(note for note in notes if note.startswith("ada: "))
+    assert f"{CH1} (1).py counts as" in told and f"{CH1}/{CH1}.py is older" in told
+
+
+def test_of_one_moment_the_right_name_counts(found, tmp_path):
+    put(tmp_path, f"{CH1}/{CH1}.py", b"right = 1", age=1)
+    put(tmp_path, f"{CH1}/{CH1} (1).py", b"other = 1")
+    assert found()[0].content == b"right = 1"
+
+
+def test_a_rescued_script_beside_a_notebook_is_still_the_script_beside_it(found, tmp_path):
+    put(tmp_path, f"{CH1}/{CH1}.ipynb", b'{"cells": []}')
+    put(tmp_path, f"{CH1}.py")
+    handin, _ = found()
+    assert handin.filename == f"{CH1}.ipynb" and handin.script == TEXT
+
+
+def zipped(members: dict[str, bytes], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize("where", ["homework.zip", f"{CH1}/{CH1}.zip"])
+def test_a_zip_is_looked_into(found, tmp_path, where):
+    members = {f"__MACOSX/._{CH1}.py": b"\0", f"homework/{CH1}.py": TEXT, "a.txt": b"a"}
+    zipped(members, tmp_path / "ada" / where)
+    handin, notes = found()
+    assert handin.content == TEXT
+    assert f"ada: {where}/homework/{CH1}.py counts as {CH1}.py" in notes
+
+
+def test_a_zip_of_a_gigabyte_takes_no_memory_and_says_why(found, tmp_path):
+    zipped({f"{CH1}.py": b"#" * (8 << 20)}, tmp_path / "ada" / "homework.zip")
+    handin, _ = found()
+    assert "has more than 1048576 bytes" in handin.reason and not handin.content
+
+
+def test_a_zip_with_a_link_or_with_a_thousand_files_gives_nothing(found, tmp_path):
+    link = zipfile.ZipInfo(f"{CH1}.py")
+    link.external_attr = 0o120777 << 16
+    (tmp_path / "ada").mkdir()
+    with zipfile.ZipFile(tmp_path / "ada" / "link.zip", "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    many = {f"{n}/x.py": b"" for n in range(near_misses.MOST_MEMBERS)} | {f"{CH1}.py": TEXT}
+    zipped(many, tmp_path / "ada" / "many.zip")
+    (tmp_path / "ada" / "none.zip").write_bytes(b"PK")
+    handin, _ = found()
+    assert handin.missing
+
+
+def test_nothing_is_followed_through_a_link(found, tmp_path):
+    put(tmp_path, "elsewhere/secret.py").rename(tmp_path / "secret.py")
+    (tmp_path / "ada" / f"{CH1}.py").symlink_to(tmp_path / "secret.py")
+    (tmp_path / "ada" / "linked").symlink_to(tmp_path)
+    handin, _ = found()
+    assert not handin.content
+
+
+def test_a_notebook_saved_as_a_script_is_read_as_a_notebook(found, tmp_path):
+    put(tmp_path, f"{CH1}/{CH1}.py", b' {"cells": []}')
+    handin, notes = found()
+    assert handin.filename == f"{CH1}.ipynb"
+    assert f"ada: {CH1}.py is a notebook, and read as one" in notes
+    put(tmp_path, f"{CH1}/{CH1}.py", b"x = {'cells': 1}")
+    assert found()[0].filename == f"{CH1}.py"
+
+
+def test_text_that_is_no_utf_8_is_said(found, tmp_path):
+    put(tmp_path, f"{CH1}/{CH1}.py", "# café".encode("utf-16"))
+    assert f"ada: {CH1}.py is UTF-16, and read all the same where it is text" in found()[1]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "é = 'ß'\n".encode(),
+        b"\xef\xbb\xbf" + "é = 'ß'\n".encode(),
+        "é = 'ß'\r\n".encode("utf-16"),
+        "é = 'ß'\n".encode("latin-1"),
+        "é = 'ß'\n".encode("cp1252"),
+    ],
+)
+def test_a_text_is_read_in_whatever_way_it_is_written(content):
+    assert decode(content, "a.py") == "é = 'ß'\n"
+
+
+def test_a_coding_line_counts_if_it_names_a_way_to_write_programs():
+    euro = "# -*- coding: {} -*-\nx = '€é'\n"
+    assert decode(euro.format("iso-8859-15").encode("iso-8859-15"), "a.py").endswith("'€é'\n")
+    latin = "#!/usr/bin/python\r\n# coding=latin-1\r\nx = 'é'\r\n"
+    assert decode(latin.encode("latin-1"), "a.py") == latin.replace("\r\n", "\n")
+    assert decode("# coding: punycode\nx = 'é'".encode("latin-1"), "a.py").endswith("'é'")
+
+
+@pytest.mark.parametrize("content", [b"\x89PNG\r\n\x1a\n\x00", b"\xff\xfe\x00", bytes(range(256))])
+def test_what_is_no_text_is_said_to_be_none(content):
+    with pytest.raises(Unreadable, match="is not UTF-8 text"):
+        decode(content, "a.py")
