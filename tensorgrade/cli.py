@@ -26,10 +26,11 @@ def watch(
     tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
 ) -> None:
     """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
-    from .learner.watch.loop import watch as run
-
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
+    typer.echo("getting ready …")
+    from .learner.watch.loop import watch as run
+
     run(tests.resolve(), folder.resolve())
 
 

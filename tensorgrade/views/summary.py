@@ -201,6 +201,19 @@ def print_first(
     print_hints(console, exercise.hints, hints, f"tensorgrade hint {name} -n {hints + 1}")
 
 
+def print_ending(console: Console, course: Course, chapter: Chapter) -> None:
+    """That a chapter is done, what one can do now, and what comes next."""
+    done = f"✓ {chapter.title}: all {chapter.points:g} points"
+    console.print(Text(done, "bold green"))
+    if chapter.ending:
+        console.print(Padding(chapter.ending, (1, 2, 0, 2)))
+    following = course.chapters[course.chapters.index(chapter) + 1 :]
+    if following:
+        first = following[0]
+        title = Text.assemble("Next: ", (first.title, "bold"), (f"  ({first.name}.py)", "dim"))
+        console.print(Padding(title, (1, 2, 0, 2)))
+
+
 def print_start(console: Console, name: str, where: str, again: str = AGAIN) -> None:
     """What to do with an exercise that is not begun; `again`: how to check it afterwards."""
     console.print(Text.assemble((f"Start here: {name}", "bold"), (f"  ({where})", "dim")))

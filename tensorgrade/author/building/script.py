@@ -37,6 +37,12 @@ class Script:
             if "hints" in cell.metadata
         }
 
+    @property
+    def ending(self) -> str:
+        """What one can do who has finished the chapter: the cell marked so, without its heading."""
+        cells = (c.source for c in self.notebook.cells if "ending" in c.metadata)
+        return " ".join(next(cells, "").partition("\n")[2].split())
+
 
 def read_script(path: Path) -> Script:
     """The script in a file. Raises CourseError where it is missing."""
