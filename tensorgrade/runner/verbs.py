@@ -151,7 +151,7 @@ class CaseRunner:
         if not pairs:
             return
         results, seeds = zip(*pairs, strict=True)
-        found = torch.autograd.grad(results, list(wanted.values()), seeds, allow_unused=True)
+        found = gradients(results, list(wanted.values()), seeds)
         for name, gradient in zip(wanted, found, strict=True):
             if gradient is not None:
                 self.keep(f"gradient.{name}", gradient)
@@ -306,6 +306,23 @@ def special_kind(tensor: torch.Tensor) -> str:
         "complex": tensor.is_complex() and tensor.dtype != torch.complex64,
     }
     return next((kind for kind, applies in kinds.items() if applies), "")
+
+
+def gradients(
+    results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
+) -> tuple[torch.Tensor | None, ...]:
+    """The gradients of the leaves, where each result comes with its own; None where none arrives.
+
+    torch imports sympy to compare a result's shape with its gradient's; a sum needs no gradient.
+    """
+    plain = all(
+        result.shape == seed.shape and result.is_floating_point()
+        for result, seed in zip(results, seeds, strict=True)
+    )
+    if not plain:
+        return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
+    sums = [(result * seed).sum() for result, seed in zip(results, seeds, strict=True)]
+    return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
 
 
 def changed(before: torch.Tensor, after: torch.Tensor) -> bool:

@@ -66,7 +66,7 @@ def import_everything() -> None:
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     x = torch.randn(1, 3, 8, requires_grad=True)
     y = layer(x, x, x)[0]
-    torch.autograd.grad(y, [x], torch.ones_like(y), allow_unused=True)
+    torch.autograd.grad(y.sum(), [x])
     torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
     torch.nn.functional.scaled_dot_product_attention(x, x, x)
     torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)
