@@ -35,6 +35,29 @@ def watch(
 
 
 @app.command(rich_help_panel=LEARNERS)
+def read(
+    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
+    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("lessons.html"),
+    show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
+) -> None:
+    """Read the lessons as one page, with formulas, pictures and your own progress."""
+    import webbrowser
+
+    if not (tests / "references").is_dir():
+        raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
+    typer.echo("checking how far you are …")
+    from .learner.watch.checker import check_all
+    from .views.lessons import lessons_page
+
+    course, results = check_all(tests.resolve(), folder.resolve())
+    out.write_text(lessons_page(course, tests.resolve().parent, results), encoding="utf-8")
+    typer.echo(f"{out}")
+    if show:
+        webbrowser.open(out.resolve().as_uri())
+
+
+@app.command(rich_help_panel=LEARNERS)
 def hint(
     exercise: str,
     count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1,

@@ -3,9 +3,10 @@
 import zipfile
 from pathlib import Path
 
-from ..course import CourseError
+from ..course import Course, CourseError
 from ..folders import kit_files
 from ..project import Project
+from ..views.lessons import lessons_page
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
 
@@ -20,9 +21,15 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
         files[f"tensorgrade/{name}"] = path.read_bytes()
     for path in sorted((project.root / "release").glob("*/*.ipynb")):
         files[f"notebooks/{path.name}"] = path.read_bytes()
+    files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()
     for path in sorted((project.root / "kit").iterdir()):
         files[path.name] = path.read_bytes()
     return files
+
+
+def public_course(project: Project) -> Course:
+    """The course as learners know it."""
+    return Course.from_json((project.exercises / "course.json").read_text(encoding="utf-8"))
 
 
 def write_kit(project: Project, out: Path) -> int:

@@ -32,6 +32,7 @@ ORDINARY_THERE = {
     ("judging/remarks.py", "softmax"),  # torch's own operation: what makes rows sum to 1
     ("runner/warm.py", "softmax"),  # the same, called once
     ("instructor/report/page.html", "head"),  # a page's
+    ("views/lessons.html", "head"),  # the same
 }
 
 

@@ -22,7 +22,7 @@ from ...attempts.backend import Backend
 from ...attempts.in_child import InChild
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
-from ...course import Limits
+from ...course import Course, Limits
 from ...isolation.command import ENVIRONMENT, runner_command
 from ...isolation.warm_process import (
     LONGEST_START,
@@ -191,6 +191,18 @@ class WatchMaker(AttemptMaker):
     def limits(self) -> Limits:
         """The course's limits, but for the time: somebody is waiting."""
         return replace(self.course.limits, load_seconds=PATIENCE, case_seconds=PATIENCE)
+
+
+def check_all(tests: Path, folder: Path) -> tuple[Course, Results]:
+    """The course, and the checks on every chapter that a folder holds."""
+    checker, results = Checker(tests, folder), Results()
+    try:
+        for chapter in checker.course.chapters:
+            if checker.path(chapter.name).exists():
+                results |= checker.check(chapter.name)[0]
+    finally:
+        checker.close()
+    return checker.course, results
 
 
 class Checker:
