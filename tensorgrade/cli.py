@@ -305,8 +305,16 @@ def doctor(
     typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
 
 
+def hide_what_is_not_here() -> None:
+    """A learner's kit holds no folder for instructors: its `--help` lists what learners can run."""
+    if not (Path(__file__).parent / "instructor").is_dir():
+        for command in app.registered_commands:
+            command.hidden = command.rich_help_panel != LEARNERS
+
+
 def main() -> None:
     """Run a command; an error in the course's own files is one sentence, not a traceback."""
+    hide_what_is_not_here()
     try:
         app()
     except ModuleNotFoundError as error:

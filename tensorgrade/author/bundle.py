@@ -1,5 +1,6 @@
 """The learner's kit: one zip with everything to learn and check, and nothing that is hidden."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from ..folders import kit_files
 from ..project import Project
 from ..views.lessons import lessons_page
 
+BUILD = re.compile(r"\+cpu$", re.MULTILINE)  # learners may have torch for a graphics card
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
 
 
@@ -22,8 +24,11 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     for path in sorted((project.root / "release").glob("*/*.ipynb")):
         files[f"notebooks/{path.name}"] = path.read_bytes()
     files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()
-    for path in sorted((project.root / "kit").iterdir()):
-        files[path.name] = path.read_bytes()
+    if (lock := project.root / "requirements.lock").exists():
+        files["constraints.txt"] = BUILD.sub("", lock.read_text(encoding="utf-8")).encode()
+    for path in sorted((project.root / "kit").rglob("*")):
+        if path.is_file():
+            files[path.relative_to(project.root / "kit").as_posix()] = path.read_bytes()
     return files
 
 
