@@ -313,15 +313,19 @@ def gradients(
 ) -> tuple[torch.Tensor | None, ...]:
     """The gradients of the leaves, where each result comes with its own; None where none arrives.
 
-    torch imports sympy to compare a result's shape with its gradient's; a sum needs no gradient.
+    torch imports sympy to compare a result's shape with its gradient's. So they are compared here,
+    with torch's own words where they differ; and a sum needs no gradient.
     """
-    plain = all(
-        result.shape == seed.shape and result.is_floating_point()
-        for result, seed in zip(results, seeds, strict=True)
-    )
-    if not plain:
+    if not all(result.is_floating_point() for result in results):
         return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
-    sums = [(result * seed).sum() for result, seed in zip(results, seeds, strict=True)]
+    sums = []
+    for number, (result, seed) in enumerate(zip(results, seeds, strict=True)):
+        if result.shape != seed.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{number}] has a shape of {seed.shape} and "
+                f"output[{number}] has a shape of {result.shape}."
+            )
+        sums.append((result * seed).sum())
     return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
 
 

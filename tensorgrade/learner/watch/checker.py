@@ -24,6 +24,7 @@ from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...course import Course, Limits
 from ...isolation.command import ENVIRONMENT, runner_command
+from ...isolation.ladder import NONE
 from ...isolation.warm_process import (
     LONGEST_START,
     Budget,
@@ -93,6 +94,10 @@ class Kept(WarmProcess):
 
     It needs neither fork nor signals, nor sockets that only some systems have.
     """
+
+    def __init__(self, limits: Limits):
+        self.limits, self.rung, self.starts = limits, NONE, 0
+        self.start()
 
     def launch(self) -> None:
         """Start it; torch is imported over there while this side goes on."""
