@@ -14,6 +14,8 @@ from tensorgrade.author.building.script import read_script, readable, stub_text
 from tensorgrade.course import CourseError
 from tensorgrade.views.lessons import lessons_page
 
+from ..commands import run
+
 # Words by which a text points at what only a running notebook shows.
 POINTS_AT = re.compile(
     r"here are the|each bar|that table|printed above|printed below|the picture above|the plot"
@@ -135,3 +137,16 @@ def test_the_page_shows_the_learners_own_progress(project, root):
 def test_without_notebooks_one_sentence_says_so(project, tmp_path):
     with pytest.raises(CourseError, match="to read"):
         lessons_page(project.course, tmp_path, {})
+
+
+def test_the_command_checks_and_writes_the_page(tmp_path):
+    out = tmp_path / "page.html"
+    done = run("tensorgrade.cli", "read", "solutions", "--no-show", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "5 of 5 done" in out.read_text(encoding="utf-8")
+
+
+def test_elsewhere_the_command_says_one_sentence(tmp_path):
+    done = run("tensorgrade.cli", "read", "--no-show", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "go to the course's folder first" in done.stderr and not list(tmp_path.iterdir())
