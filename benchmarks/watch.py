@@ -16,14 +16,20 @@ from rich.console import Console
 
 from tensorgrade.author.recording.mistakes import make
 from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch
-from tensorgrade.project import find_project
+from tensorgrade.project import Project, find_project
 
 SAVES, CHAPTER, EXERCISE = 10, -1, -1
 
 
 def main() -> None:
     """Save ten times, print every time and the median."""
-    project = find_project(Path(__file__).parent)
+    times = measure(find_project(Path(__file__).parent))
+    print("save to verdict, ms:", " ".join(f"{1000 * t:.0f}" for t in times))
+    print(f"median of {len(times)}: {1000 * statistics.median(times):.0f} ms")
+
+
+def measure(project: Project) -> list[float]:
+    """Seconds from each save to its verdict."""
     chapter = project.course.chapters[CHAPTER]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{chapter.name}.py"
@@ -33,11 +39,10 @@ def main() -> None:
         session.start()
         times = [save(session, path, version) for version in versions[:SAVES]]
         session.close()
-    print("save to verdict, ms:", " ".join(f"{1000 * t:.0f}" for t in times))
-    print(f"median of {len(times)}: {1000 * statistics.median(times):.0f} ms")
+    return times
 
 
-def wrong_versions(project, chapter: str, exercise: str) -> list[str]:
+def wrong_versions(project: Project, chapter: str, exercise: str) -> list[str]:
     """The chapter's solution with one mistake each."""
     source = project.solution(chapter).read_text(encoding="utf-8")
     known = [mistake for mistake in project.mistakes if exercise in mistake.edits]

@@ -89,6 +89,8 @@ sentence = torch.tensor(
 # right angle, negative if they point apart. Length counts as well: a long vector gets large scores
 # from everybody who looks roughly its way.
 #
+# ![Three pairs of arrows, each 2 long: 30 degrees apart their dot product is 3.46, at a right angle 0, 150 degrees apart -3.46.](pictures/angle.png)
+#
 # A dot product uses up the features. The query has d numbers, each token has d numbers, and one
 # number comes out; with n tokens, n numbers. So a matrix of shape (n, d) and a vector of shape (d,)
 # give a vector of shape (n,): a matrix-vector product.
@@ -215,6 +217,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # plain shares alone but makes softmax much more decided. Remember the second point: the *size* of
 # the scores sets how sharp attention is. Chapter 2 has to deal with it.
 #
+# ![The weights of "journey" as bars, for the scores as they are and for four times the scores: at four times the size two bars stand out, 0.43 and 0.39, and the others nearly vanish.](pictures/sharpening.png)
+#
 # ### When the formula breaks
 #
 # The mathematics of `softmax_naive` is right, yet a computer cannot always follow it. The largest
@@ -310,10 +314,10 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 # %% [markdown]
 # Now 88, 89, 90 give 0.0900, 0.2447, 0.6652 too, and so do 10,000, 10,001 and 10,002. Where one score
-# is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. Draw what two
-# tokens get against the gap between their scores (the notebook does): half each at a tie, and from a
-# gap of about 4 on the winner takes practically all: 0.9820. There the curve is almost flat. Keep that
-# in mind for chapter 2, where flat means *hard to train*.
+# is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. What two
+# tokens get depends on the gap between their scores: half each at a tie, and from a gap of about 4 on
+# the winner takes practically all: 0.9820. From there on a larger gap changes almost nothing. Keep that
+# in mind for chapter 2, where it means *hard to train*.
 #
 # You have written a softmax that you may trust. From here on you are free to use `torch.softmax`,
 # which does the same.
@@ -470,7 +474,36 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # much a token receives, and "journey" is the most looked at. So the weights are not symmetric,
 # although the scores are: each row has been divided by a sum of its own.
 #
-# One thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462), just
+# ## What it does not see, and what it costs
+#
+# "The dog bit the man" and "the man bit the dog" hold the same words. Does attention notice? Shuffle
+# the rows of the sentence into the order "one step Your journey starts with" and compute again: the
+# context vectors are the same six rows, shuffled in the same way. "Journey" gets 0.4419, 0.6515, 0.5683
+# wherever it stands, for a sum does not ask for the order of its terms. **Attention is blind to
+# order.** If a model is to tell who bit whom, a token's place has to be put into its vector first. How
+# that is done is a question to take along; chapter 5 answers it.
+#
+# The second thing to know is the price. Every token is compared with every other one, and so the table
+# has n² entries: 36 for our six tokens, a million for a text of 1,000 tokens, ten billion for 100,000.
+# Twice as long a text takes four times the work. What attention buys for that is that any two tokens
+# are one step apart.
+
+# %% active="ipynb"
+# shuffled = [4, 5, 0, 1, 2, 3]
+# moved_vecs, _ = simplified_self_attention(sentence[shuffled])
+# print("in the order:", *(words[i] for i in shuffled))
+# print("journey's context vector there:", moved_vecs[shuffled.index(1)], "and before:", context_vecs[1])
+# print("the same rows, shuffled alike:", torch.allclose(moved_vecs, context_vecs[shuffled]))
+
+# %% [markdown]
+# One more thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462), just
 # because "journey" is the longer vector, and nothing in this chapter could ever change that. The
 # same three numbers serve to ask, to be found and to be handed over, and there is nothing to learn.
 # Chapter 2 gives each of these roles its own trained weights.
+
+# %% [markdown] ending=true
+# ## What you can do now
+#
+# Turn any table of token vectors into context vectors: scores, a softmax that never overflows, and a
+# weighted sum, for one token or for all of them in two matrix products. Without looking it up you can
+# say which axis is summed away at each step, and what n² means for a long text.

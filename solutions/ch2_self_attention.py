@@ -32,6 +32,8 @@
 # not look alike. (Unlike at a market, you take something from every stall, most from those whose
 # signs fit best.)
 #
+# ![One token on the left becomes three vectors through three matrices. Its query meets the keys of all tokens and gives scores; softmax makes weights of them; the weights mix the values into a context vector.](pictures/roles.png)
+#
 # The three matrices are what is trained. They have shape (d_in, d_out), so they may also change the
 # number of features: from d_in = 3 to d_out = 2 in our example. You will write
 #
@@ -139,14 +141,21 @@ def project_qkv(
 #
 # So typical scores are of size $\sqrt{d_k}$ (the standard deviation, not the variance): about 8 for
 # 64 features. You saw in chapter 1 that the size of the scores sets how sharp softmax is. Here is
-# what that does to learning. The gradient of softmax is
+# what that does to learning.
+#
+# Training works by slopes: how much does a weight change if a score is raised a little? Call the sum
+# of all exponentials $Z$, so that $w_i = e^{s_i} / Z$. Raising $s_j$ raises its own exponential and $Z$
+# by the same amount. Its own weight therefore grows, by $w_j - w_j^2 = w_j (1 - w_j)$ for each unit,
+# and every other weight, whose $Z$ has grown, shrinks by $w_i w_j$. Both in one line:
 #
 # $$
 # \frac{\partial w_i}{\partial s_j} = w_i (\delta_{ij} - w_j),
 # \qquad \delta_{ij} = 1 \text{ if } i = j, \text{ else } 0 .
 # $$
 #
-# Every entry is a product of two numbers that go to zero when one weight goes to 1.
+# Every entry is a product of two numbers of which one goes to zero when a weight goes to 1 or to 0. Two
+# tokens with half the attention each have the steepest slope there is, 1/4; with 0.99 and 0.01 it is
+# 0.0099.
 
 # %% active="ipynb"
 # def softmax_of(s):
@@ -332,13 +341,17 @@ def scaled_dot_product_attention(
 # other_queries = other_text @ W_query
 # print("weights", attention_weights(other_queries, keys).shape,
 #       "context", scaled_dot_product_attention(other_queries, keys, values).shape)
+# # d_v need not be d_k: here the values are the embeddings themselves, with three features
+# print("d_k = 2, d_v = 3:", scaled_dot_product_attention(queries, keys, sentence).shape)
 # heatmap(attention_weights(other_queries, keys), rows=["other 1", "other 2"], columns=words,
 #         title="Cross-attention, n = 2 and m = 6")
 
 # %% [markdown]
 # The context vector of "journey" is **0.3061, 0.8210**. PyTorch has the same function ready-made,
-# as `F.scaled_dot_product_attention`, and yours agrees with it. In the cross-attention example n =
-# 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of shape (2, 2).
+# as `F.scaled_dot_product_attention`, and yours agrees with it. If two tokens of
+# another text ask our six, n = 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of
+# shape (2, 2). And if the values had three features and the keys still two (d_v = 3, d_k = 2), the
+# weights would stay as they are, and each context vector would have three.
 #
 # ## A module with parameters
 #
@@ -521,8 +534,8 @@ class SelfAttention_v2(nn.Module):
 # ## The same weights in both
 #
 # If the two versions compute the same thing, then with the same weights they must give the same
-# output. That is worth proving, and there is one obstacle: the shape printed above is (2, 3), not
-# (3, 2). An `nn.Linear` keeps its weight as **(d_out, d_in)**, one row per *output*, and computes
+# output. That is worth proving, and there is one obstacle: the weight of `v2.W_query` has the shape
+# (2, 3), not (3, 2). An `nn.Linear` keeps its weight as **(d_out, d_in)**, one row per *output*, and computes
 #
 # $$
 # x W^{\top} + b, \qquad (n, d_{in})\,(d_{in}, d_{out}) \to (n, d_{out}) .
@@ -591,11 +604,18 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 #     print("query bias + 100, too:", torch.allclose(before, biased(sentence), atol=1e-4))
 
 # %% [markdown]
-# Both modules now give the table above. (The last lines check the remark about biases: raising the
-# bias of the keys by 100 changes nothing, that of the queries does.) From here on we build on
-# `nn.Linear`.
+# Both modules now give the rows of seed 789. (The remark about biases can be tried out, too: raising
+# the bias of the keys by 100 changes nothing, raising that of the queries does.) From here on we build
+# on `nn.Linear`.
 #
 # What you have is self-attention as it stands in every transformer, but for two things. Each token
 # still sees the whole text, also the part that a language model is supposed to predict: chapter 3
 # hides the future. And there is one set of queries, keys and values, so each token can look for one
 # kind of thing only: chapter 4 lets several work side by side.
+
+# %% [markdown] ending=true
+# ## What you can do now
+#
+# Write attention as it stands in the paper: project tokens to queries, keys and values, scale by the
+# root of the key's length and say why, mix the values, also for queries from another text. You have it
+# as functions and as two modules whose weights you can carry from one to the other.

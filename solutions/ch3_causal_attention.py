@@ -53,8 +53,18 @@ sentence = torch.tensor(
 # %% [markdown]
 # ## What there is to hide
 #
-# Here are the attention weights of chapter 2's `SelfAttention_v2(3, 2)`, made with seed 789. (The
-# values are replaced by the identity matrix, so what comes back is the weights themselves.)
+# Take the attention weights of chapter 2's `SelfAttention_v2(3, 2)`, made with seed 789:
+#
+# | | Your | journey | starts | with | one | step |
+# |---|---|---|---|---|---|---|
+# | Your | 0.1921 | 0.1646 | 0.1652 | 0.1550 | 0.1721 | 0.1510 |
+# | journey | 0.2041 | 0.1659 | 0.1662 | 0.1496 | 0.1665 | 0.1477 |
+# | starts | 0.2036 | 0.1659 | 0.1662 | 0.1498 | 0.1664 | 0.1480 |
+# | with | 0.1869 | 0.1667 | 0.1668 | 0.1571 | 0.1661 | 0.1564 |
+# | one | 0.1830 | 0.1669 | 0.1670 | 0.1588 | 0.1658 | 0.1585 |
+# | step | 0.1935 | 0.1663 | 0.1666 | 0.1542 | 0.1666 | 0.1529 |
+#
+# (With the identity matrix in place of the values, attention hands back its weights themselves.)
 
 # %% active="ipynb"
 # torch.manual_seed(789)
@@ -79,6 +89,8 @@ sentence = torch.tensor(
 #
 # The diagonal is `False`: a token always sees itself. So the `True` entries form a triangle that
 # begins one step above the diagonal: $n(n-1)/2$ of the $n^2$ entries, none in the last row.
+#
+# ![A table of six by six, a row for each query and a column for each key. The fifteen entries above the diagonal are hidden; without the mask they are the words that leak into the answer.](pictures/mask.png)
 #
 # Say such a convention aloud each time, for PyTorch has both of them:
 #
@@ -371,8 +383,8 @@ def inverted_dropout(
 #       title="Single rows do not sum to 1, their average does")
 
 # %% [markdown]
-# In one draw each bar is either gone or exactly twice as high; on average they all stand where they
-# stood.
+# With $p = 0.5$, each weight of one draw is either gone or exactly twice as large; averaged over many
+# draws all are what they were.
 #
 # ## A whole batch, and a mask that travels along
 #
@@ -515,10 +527,17 @@ class CausalAttention(nn.Module):
 
 # %% [markdown]
 # The mask is among the things kept (`state_dict`) and not among the things trained (`parameters`). The
-# test that matters most for a causal layer: change each token in turn and note which outputs move. In
-# that table (row: output, column: token changed) zeros stand above the diagonal, and they are exact: no
-# output depends on a later token. That makes it fair to train on all positions at once, and it lets a
+# test that matters most for a causal layer: change each token in turn and note which outputs move.
+# Write that down as a table, with a row for each output and a column for each token changed, and zeros
+# stand above the diagonal. They are exact: no output depends on a later token. That makes it fair to train on all positions at once, and it lets a
 # model go on writing without computing the earlier outputs anew.
 #
 # One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a
 # time. In chapter 4 you let several look at once.
+
+# %% [markdown] ending=true
+# ## What you can do now
+#
+# Keep a model from looking ahead. You have masked in two ways, can show that they agree, know both traps,
+# and have written dropout. Your `CausalAttention` takes a batch of texts, carries its mask along as
+# a buffer, and provably lets no output depend on a later token.

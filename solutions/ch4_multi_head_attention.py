@@ -176,6 +176,8 @@ class MultiHeadAttentionWrapper(nn.Module):
 #
 # columns: head 0 the first `head_dim`, head 1 the next, and so on.
 #
+# ![A table with a row for each token and a column for each number. Head 0 is the left half of all rows, head 1 the right half.](pictures/heads.png)
+#
 # The scores must not be shared, though: every head needs an (n, n) table of its own. `@`
 # multiplies the last two dimensions and treats all those in front as a batch. So bring the heads to
 # the front:
@@ -357,6 +359,8 @@ def trace_shapes(
 #
 # Now all of it together. What remains to be said concerns three lines.
 #
+# ![The tensors as boxes from x to the output, each with its shape; the split moves num_heads in front of the tokens, and the merge moves it back.](pictures/shapes.png)
+#
 # **The scale is $\sqrt{\mathrm{head\_dim}}$.** The $d_k$ under the root is the length of the
 # vectors whose dot product is taken, and those now have `head_dim` numbers. (If their
 # entries are independent with variance 1, the dot product has variance `head_dim`.) With `d_out`
@@ -513,3 +517,10 @@ class MultiHeadAttention(nn.Module):
 # That is the whole way, from a dot product to the attention layer of a GPT. What you have written
 # is the real thing: with d_in = d_out = 768, context_length = 1024, num_heads = 12 and
 # qkv_bias = True it has the sizes of an attention layer in the smallest GPT-2.
+
+# %% [markdown] ending=true
+# ## What you can do now
+#
+# Write the attention layer of a GPT from an empty file: split, attend, merge and project, all heads in one
+# product. You can name the shape at every step, and prove that it computes what a row of single heads
+# computes.

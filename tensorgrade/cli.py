@@ -28,11 +28,35 @@ def watch(
     tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
 ) -> None:
     """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
+    if not (tests / "references").is_dir():
+        raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
+    typer.echo("getting ready …")
     from .learner.watch.loop import watch as run
+
+    run(tests.resolve(), folder.resolve())
+
+
+@app.command(rich_help_panel=LEARNERS)
+def read(
+    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
+    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("lessons.html"),
+    show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
+) -> None:
+    """Read the lessons as one page, with formulas, pictures and your own progress."""
+    import webbrowser
 
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
-    run(tests.resolve(), folder.resolve())
+    typer.echo("checking how far you are …")
+    from .learner.watch.checker import check_all
+    from .views.lessons import lessons_page
+
+    course, results = check_all(tests.resolve(), folder.resolve())
+    out.write_text(lessons_page(course, tests.resolve().parent, results), encoding="utf-8")
+    typer.echo(f"{out}")
+    if show:
+        webbrowser.open(out.resolve().as_uri())
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -460,8 +484,16 @@ def doctor(
     typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
 
 
+def hide_what_is_not_here() -> None:
+    """A learner's kit holds no folder for instructors: its `--help` lists what learners can run."""
+    if not (Path(__file__).parent / "instructor").is_dir():
+        for command in app.registered_commands:
+            command.hidden = command.rich_help_panel != LEARNERS
+
+
 def main() -> None:
     """Run a command; an error in the course's own files is one sentence, not a traceback."""
+    hide_what_is_not_here()
     try:
         app()
     except ModuleNotFoundError as error:

@@ -58,11 +58,15 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One lesson with several exercises: one file, one nbgrader assignment."""
+    """One lesson with several exercises: one file, one nbgrader assignment.
+
+    ending: what one can do who has finished it, in a sentence or two.
+    """
 
     name: str
     title: str
     exercises: tuple[Exercise, ...]
+    ending: str = ""
 
     @property
     def points(self) -> float:
@@ -194,4 +198,4 @@ class Course:
 def chapter_from(data: dict) -> Chapter:
     """One chapter of `course.json`."""
     exercises = (Exercise(**e | {"hints": tuple(e["hints"])}) for e in data["exercises"])
-    return Chapter(data["name"], data["title"], tuple(exercises))
+    return Chapter(data["name"], data["title"], tuple(exercises), data.get("ending", ""))

@@ -3,12 +3,16 @@
 Everything heavy is imported when a check runs, so this costs nothing where nothing is checked.
 """
 
+import sys
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .learner.notebook.chapters import make_chapters_importable
 from .learner.pictures import bars, heatmap, heatmaps, lines
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from .learner.notebook.card import Card, Points
 
 
@@ -29,6 +33,34 @@ def points(exercise: str) -> "Points":
     return Points(checked.points, checked.exercise.points)
 
 
+TO_DO = "{} is still to do: write it in its own cell and run that; then run this one again."
+
+
+def say_what_is_to_do() -> None:
+    """In place of a traceback that ends in a stub: a sentence on which exercise it is."""
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and (shell := ipython.get_ipython()) is not None:
+        shell.set_custom_exc((NotImplementedError,), told_or_shown)
+
+
+def told_or_shown(
+    shell: "InteractiveShell",
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType,
+    tb_offset: int | None = None,
+) -> None:
+    """The sentence for a stub, which gives no reason; for any other error the traceback."""
+    if str(error):
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+        return
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    name = trace.tb_frame.f_code.co_qualname.split(".")[0]
+    print(TO_DO.format("An exercise" if name.startswith("<") else name))
+
+
 make_chapters_importable()
+say_what_is_to_do()
 
 __all__ = ["bars", "check", "heatmap", "heatmaps", "lines", "points"]

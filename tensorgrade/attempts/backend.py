@@ -1,5 +1,6 @@
 """Where learner code runs, as attempts see it: in this process, in another one, or nowhere."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..exchange.cases import Case
@@ -11,7 +12,11 @@ OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 
 
 class Backend(Protocol):
-    """One learner's chapter, wherever it runs. isolation: the rung that it runs on."""
+    """One learner's chapter, wherever it runs.
+
+    isolation: the rung that it runs on. warned: what Python and torch warned of in the learner's
+    own lines, a sentence each, where that is known.
+    """
 
     @property
     def source(self) -> Source: ...
@@ -21,6 +26,9 @@ class Backend(Protocol):
 
     @property
     def isolation(self) -> str: ...
+
+    @property
+    def warned(self) -> Sequence[str]: ...
 
     def load(self) -> Loaded:
         """Load the learner's file."""
@@ -36,6 +44,7 @@ class Unread:
     """Stands where there is no file to run; the reason is told for every exercise."""
 
     device = "cpu"
+    warned = ()
 
     def __init__(self, reason: str, isolation: str):
         self.reason, self.isolation = reason, isolation

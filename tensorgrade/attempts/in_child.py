@@ -54,6 +54,8 @@ class Requests:
 class InChild:
     """One learner's chapter in another process; asks over a stream, and believes nothing."""
 
+    warned = ()
+
     def __init__(
         self,
         submission: Submission,

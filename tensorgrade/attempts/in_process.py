@@ -1,5 +1,9 @@
 """Runs learner code in this very process: a learner's self-check, with nothing to hide."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome, read_loaded, read_observation
 from ..runner import serve
@@ -19,6 +23,7 @@ class InProcess:
         handed = submission.source
         self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
         self.case_runner: CaseRunner | None = None
+        self.warned: list[str] = []
 
     def load(self) -> Loaded:
         """Load the learner's file. A file that never ends is stopped by the test's timeout."""
@@ -27,8 +32,21 @@ class InProcess:
         if source is None:
             return Loaded(Outcome.UNREADABLE, reason=told[0]["reason"])
         self.source = source
-        self.case_runner, reply = self.loaded()
+        with self.noting_warnings():
+            self.case_runner, reply = self.loaded()
         return read_loaded(pack(reply))
+
+    @contextmanager
+    def noting_warnings(self) -> Iterator[None]:
+        """What the learner's own lines are warned of goes into `warned`, and nowhere else."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for one in caught:
+            if one.filename == self.source.filename:
+                text = str(one.message).strip().partition(". ")[0].partition("\n")[0].rstrip(".")
+                sentence = f"A warning at {self.source.place(one.lineno)}: {text[:200]}."
+                self.warned += [sentence] if sentence not in self.warned else []
 
     def request(self, definitions_only: bool = False) -> dict:
         return self.submission.load_request(self.device, definitions_only)
@@ -61,7 +79,10 @@ class InProcess:
     def run_one(self, case: Case) -> Observation:
         tensors = {name: t.clone() for name, t in case.tensors.items()}
         request = {"id": case.id, "steps": list(case.steps)}
-        return read_observation(serve.run(self.ready_runner(), request, tensors), case.id)
+        runner = self.ready_runner()
+        with self.noting_warnings():
+            reply = serve.run(runner, request, tensors)
+        return read_observation(reply, case.id)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -1,12 +1,15 @@
 """The learner's kit: one zip with everything to learn and check, and nothing that is hidden."""
 
+import re
 import zipfile
 from pathlib import Path
 
-from ..course import CourseError
+from ..course import Course, CourseError
 from ..folders import kit_files
 from ..project import Project
+from ..views.lessons import lessons_page
 
+BUILD = re.compile(r"\+cpu$", re.MULTILINE)  # learners may have torch for a graphics card
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
 
 
@@ -20,9 +23,18 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
         files[f"tensorgrade/{name}"] = path.read_bytes()
     for path in sorted((project.root / "release").glob("*/*.ipynb")):
         files[f"notebooks/{path.name}"] = path.read_bytes()
-    for path in sorted((project.root / "kit").iterdir()):
-        files[path.name] = path.read_bytes()
+    files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()
+    if (lock := project.root / "requirements.lock").exists():
+        files["constraints.txt"] = BUILD.sub("", lock.read_text(encoding="utf-8")).encode()
+    for path in sorted((project.root / "kit").rglob("*")):
+        if path.is_file():
+            files[path.relative_to(project.root / "kit").as_posix()] = path.read_bytes()
     return files
+
+
+def public_course(project: Project) -> Course:
+    """The course as learners know it."""
+    return Course.from_json((project.exercises / "course.json").read_text(encoding="utf-8"))
 
 
 def write_kit(project: Project, out: Path) -> int:

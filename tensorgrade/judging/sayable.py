@@ -9,6 +9,7 @@ the mistakes that he can make: a few bits, and none of the numbers.
 """
 
 import builtins
+import functools
 import re
 from dataclasses import replace
 from functools import cached_property
@@ -211,7 +212,10 @@ def pattern(sentence: str) -> re.Pattern:
     return re.compile("".join(HOLES.get(part, re.escape(part)) for part in HOLE.split(sentence)))
 
 
-KNOWN_SENTENCES = [(HOLE.split(one), pattern(one)) for one in SENTENCES.strip().splitlines()]
+@functools.cache
+def known_sentences() -> list[tuple[list[str], re.Pattern]]:
+    """All sentences that may be told, in their parts and as what finds them."""
+    return [(HOLE.split(one), pattern(one)) for one in SENTENCES.strip().splitlines()]
 
 
 class HandedIn:
@@ -284,7 +288,7 @@ class Sayable:
 
     def text(self, text: str) -> str:
         """An error's text where it is one of Python's or torch's; … where it is not."""
-        for parts, sentence in KNOWN_SENTENCES:
+        for parts, sentence in known_sentences():
             if found := sentence.fullmatch(text):
                 holes = list(zip(parts[1::2], found.groups(), strict=True))
                 if any(hole == "@" and self.name(told) != told for hole, told in holes):

@@ -6,10 +6,11 @@ return a matplotlib figure instead.
 """
 
 import base64
+import functools
 import html
 import io
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ParamSpec
 
 import torch
 
@@ -29,13 +30,35 @@ SHARPNESS = 2  # pixels per point of the page: sharp on a fine screen
 Numbers = torch.Tensor | Sequence  # a tensor, or what torch makes one of
 Curve = tuple[Numbers, Numbers]
 Labels = Sequence[object] | None
+Arguments = ParamSpec("Arguments")
 
 
+NO_PICTURE = (
+    "No picture here: what it was to show does not fit it ({}). Check the exercise above first."
+)
+
+
+def or_a_sentence(picture: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """A picture of what a wrong answer gives may be impossible: then a sentence says so."""
+
+    @functools.wraps(picture)
+    def shown(*arguments: Arguments.args, **options: Arguments.kwargs) -> None:
+        try:
+            picture(*arguments, **options)
+        except Exception as error:  # whatever a wrong answer gave goes in there
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            print(NO_PICTURE.format(reason[:120]))
+
+    return shown
+
+
+@or_a_sentence
 def heatmap(matrix: Numbers, rows: Labels = None, columns: Labels = None, title: str = "") -> None:
     """Show one matrix (r, c), or a vector as a single row; rows and columns are its labels."""
     show(draw_heatmaps({title: matrix}, rows, columns), title or "a matrix")
 
 
+@or_a_sentence
 def heatmaps(
     matrices: Mapping[str, Numbers], rows: Labels = None, columns: Labels = None, title: str = ""
 ) -> None:
@@ -43,11 +66,13 @@ def heatmaps(
     show(draw_heatmaps(matrices, rows, columns, title), title or ", ".join(matrices))
 
 
+@or_a_sentence
 def bars(series: Mapping[str, Numbers], names: Labels = None, title: str = "") -> None:
     """Show vectors of one length (n,) as groups of bars; names are the n labels."""
     show(draw_bars(series, names, title), title or ", ".join(series))
 
 
+@or_a_sentence
 def lines(curves: Mapping[str, Curve], x: str = "", y: str = "", title: str = "") -> None:
     """Show curves, each given as (xs, ys); x and y are the labels of the axes."""
     show(draw_lines(curves, x, y, title), title or ", ".join(curves))

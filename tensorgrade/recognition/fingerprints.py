@@ -3,7 +3,9 @@
 They ship with the references. They name a mistake without holding any code of it.
 """
 
+import functools
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +29,7 @@ class Fingerprint:
 class Fingerprints:
     """All fingerprints of a chapter, by exercise, and the mistakes' messages by name."""
 
-    by_exercise: dict[str, list[Fingerprint]] = field(default_factory=dict)
+    by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
 
 
@@ -68,12 +70,32 @@ def load_fingerprints(path: Path) -> Fingerprints:
         raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
     stored = json.loads(path.read_text(encoding="utf-8"))
     try:
-        exercises = {name: read_prints(data) for name, data in stored["exercises"].items()}
-        return Fingerprints(exercises, stored["messages"])
+        return Fingerprints(ReadWhenAsked(stored["exercises"]), stored["messages"])
     except KeyError:
         raise CourseError(
             f"{path} is of an older form; `tensorgrade build` makes it anew"
         ) from None
+
+
+class ReadWhenAsked(Mapping[str, list[Fingerprint]]):
+    """Stored fingerprints by exercise: most runs need those of one exercise, or none.
+
+    Raises KeyError for an older form.
+    """
+
+    def __init__(self, stored: dict[str, dict]):
+        self.stored, self.read = stored, functools.cache(lambda name: read_prints(stored[name]))
+        for data in stored.values():
+            _ = data["cases"], data["imprints"], data["prints"]
+
+    def __getitem__(self, name: str) -> list[Fingerprint]:
+        return self.read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored)
+
+    def __len__(self) -> int:
+        return len(self.stored)
 
 
 def read_prints(data: dict) -> list[Fingerprint]:

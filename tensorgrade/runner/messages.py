@@ -6,7 +6,7 @@ Only JSON and safetensors are ever parsed; neither can run code.
 
 import json
 import struct
-from typing import BinaryIO
+from typing import IO
 
 import torch
 from safetensors.torch import load, save
@@ -51,13 +51,13 @@ def unpack(message: bytes) -> tuple[dict, dict[str, torch.Tensor]]:
     return header, tensors
 
 
-def send(stream: BinaryIO, message: bytes) -> None:
+def send(stream: IO[bytes], message: bytes) -> None:
     """Write one message with its length in front to a binary stream."""
     stream.write(LENGTH.pack(len(message)) + message)
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> bytes | None:
+def receive(stream: IO[bytes]) -> bytes | None:
     """The next message of a binary stream, or None when the other side has closed it."""
     prefix = stream.read(LENGTH.size)
     if len(prefix) < LENGTH.size:

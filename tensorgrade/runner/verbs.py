@@ -205,7 +205,7 @@ class CaseRunner:
         if not pairs:
             return
         results, seeds = zip(*pairs, strict=True)
-        found = torch.autograd.grad(results, list(wanted.values()), seeds, allow_unused=True)
+        found = gradients(results, list(wanted.values()), seeds)
         for name, gradient in zip(wanted, found, strict=True):
             if gradient is not None:
                 self.keep(f"gradient.{name}", gradient)
@@ -401,6 +401,27 @@ class Snapshot:
             or tensors.keys() != others.keys()
             or not all(same(tensor, others[place]) for place, tensor in tensors.items())
         )
+
+
+def gradients(
+    results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
+) -> tuple[torch.Tensor | None, ...]:
+    """The gradients of the leaves, where each result comes with its own; None where none arrives.
+
+    torch imports sympy to compare a result's shape with its gradient's. So they are compared here,
+    with torch's own words where they differ; and a sum needs no gradient.
+    """
+    if not all(result.is_floating_point() for result in results):
+        return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
+    sums = []
+    for number, (result, seed) in enumerate(zip(results, seeds, strict=True)):
+        if result.shape != seed.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{number}] has a shape of {seed.shape} and "
+                f"output[{number}] has a shape of {result.shape}."
+            )
+        sums.append((result * seed).sum())
+    return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
 
 
 def same(before: torch.Tensor, after: torch.Tensor) -> bool:

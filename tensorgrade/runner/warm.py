@@ -34,6 +34,14 @@ def main(control_fd: int, config: dict) -> None:
         # torch's import makes a folder there; children mount a folder of their own on it.
         tempfile.tempdir = FOLDER
     import_everything()
+    # `@torch.compile` needs it: once here, not in every child that meets it.
+    import torch._dynamo  # noqa: F401
+
+    serve_forks(control, config)
+
+
+def serve_forks(control: socket.socket, config: dict) -> None:
+    """Say that all is imported, and fork children until the trusted side closes the socket."""
     config["bounds"] = with_own_memory(config["bounds"], virtual_bytes())
     if "parent" in config["layers"]:
         prctl(DUMPABLE, 0)  # children cannot look into this process
@@ -58,7 +66,7 @@ def import_everything() -> None:
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     x = torch.randn(1, 3, 8, requires_grad=True)
     y = layer(x, x, x)[0]
-    torch.autograd.grad(y, [x], torch.ones_like(y), allow_unused=True)
+    torch.autograd.grad(y.sum(), [x])
     torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
     torch.nn.functional.scaled_dot_product_attention(x, x, x)
     torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)

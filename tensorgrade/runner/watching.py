@@ -41,6 +41,11 @@ class OperationCounter(TorchDispatchMode):
         super().__exit__(*exception)
         self.calls.__exit__(*exception)
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Asked by newer torch, which else imports its compiler for the first operation seen."""
+        return False
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:

@@ -5,12 +5,14 @@ that takes it, turns failures into notes for learners, and ends a run with a sum
 exercise.
 """
 
+import gc
 from argparse import ArgumentTypeError
 from collections.abc import Generator
 from pathlib import Path
 from typing import Protocol, TypeGuard
 
 import pytest
+import torch
 
 from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker, NoDevice
@@ -162,6 +164,8 @@ def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
     makers = config.stash[MAKERS]
     if folder not in makers:
         isolation, device = config.getoption("isolation"), config.getoption("device")
+        torch.set_num_threads(1)  # on tensors this small threads wait for each other
+        gc.freeze()  # else every collection goes through all of torch
         makers[folder] = AttemptMaker(Setup(folder, isolation, device))
     return makers[folder]
 

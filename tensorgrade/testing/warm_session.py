@@ -18,6 +18,8 @@ from .collecting import QUESTION
 from .plugin import CURRENT, RESULT, result_of
 
 QUIET = ["-o", "addopts=", "--import-mode=importlib", "--assert=plain", "--capture=no"]
+# Ours, and nobody else's: other people's plugins take time, and do something around each test.
+PLUGINS = ["--disable-plugin-autoload", "-p", "tensorgrade.testing.plugin"]
 # What a run loop without a screen, a cache or a clock of its own has no use for. Several of them
 # do something around each test of each attempt.
 UNUSED = (
@@ -49,6 +51,7 @@ class WarmSession:
         # Named from the folder above, two folders of tests in one process do not get each other's.
         arguments = [
             *QUIET,
+            *PLUGINS,
             *(f"-pno:{name}" for name in UNUSED),
             f"--rootdir={tests.parent}",
             str(tests),

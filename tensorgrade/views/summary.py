@@ -27,6 +27,7 @@ MARKS = {
 }
 WIDEST, BAR, TITLE, NAME = 100, 16, 39, 28
 START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
+MOST_WARNINGS = 3
 ALL_DONE = "Everything is done."
 PART_DONE = "What was run is done; `pytest exercises/` runs it all."
 AGAIN = "Then run this again; `tensorgrade watch` does that by itself each time you save."
@@ -60,9 +61,10 @@ def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
 
 
 def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
-    """What else in the learner's files could not be run."""
-    for sentence in (sentence for attempt in attempts for sentence in left_out(attempt)):
-        console.print(Text(sentence, "yellow"))
+    """What else in the learner's files could not be run, and what was warned of in them."""
+    for attempt in attempts:
+        for sentence in [*left_out(attempt), *attempt.backend.warned[:MOST_WARNINGS]]:
+            console.print(Text(sentence, "yellow"))
 
 
 def left_out(attempt: Attempt) -> list[str]:
@@ -199,6 +201,19 @@ def print_first(
     else:
         print_start(console, name, where)
     print_hints(console, exercise.hints, hints, f"tensorgrade hint {name} -n {hints + 1}")
+
+
+def print_ending(console: Console, course: Course, chapter: Chapter) -> None:
+    """That a chapter is done, what one can do now, and what comes next."""
+    done = f"✓ {chapter.title}: all {chapter.points:g} points"
+    console.print(Text(done, "bold green"))
+    if chapter.ending:
+        console.print(Padding(chapter.ending, (1, 2, 0, 2)))
+    following = course.chapters[course.chapters.index(chapter) + 1 :]
+    if following:
+        first = following[0]
+        title = Text.assemble("Next: ", (first.title, "bold"), (f"  ({first.name}.py)", "dim"))
+        console.print(Padding(title, (1, 2, 0, 2)))
 
 
 def print_start(console: Console, name: str, where: str, again: str = AGAIN) -> None:

@@ -38,6 +38,7 @@ ORDINARY_THERE = {
     ("instructor/report/page.html", "rotate"),  # a style's
     ("instructor/report/learner.html", "head"),
     ("instructor/channel_run.py", "v1"),  # a version of a format
+    ("views/lessons.html", "head"),  # the same
 }
 
 

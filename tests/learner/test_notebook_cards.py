@@ -269,3 +269,50 @@ def test_only_the_card_is_shown_in_a_notebook(monkeypatch):
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     monkeypatch.setattr("rich.jupyter.display", lambda *parts: shown.append(parts))
     assert "problem" in repr(Card(checked("causal_mask", FLIPPED))) and not shown
+
+
+@pytest.fixture
+def shell():
+    """A notebook's IPython, which has imported what a chapter's first cell imports."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from tensorgrade import notebook
+
+    made = InteractiveShell.instance()
+    notebook.say_what_is_to_do()
+    made.run_cell("from tensorgrade.notebook import bars, heatmap")
+    yield made
+    InteractiveShell.clear_instance()
+
+
+def test_a_cell_that_needs_a_stub_says_which(shell, capsys):
+    shell.run_cell("def mix(x):\n    raise NotImplementedError")
+    shell.run_cell("class Layer:\n    def forward(self):\n        raise NotImplementedError")
+    capsys.readouterr()
+    for cell, name in (("heatmap(mix(1))", "mix"), ("Layer().forward()", "Layer")):
+        assert not shell.run_cell(cell).success  # so that `run all` stops here, as ever
+        said = capsys.readouterr()
+        assert said.out.startswith(f"{name} is still to do") and "Traceback" not in str(said)
+
+
+def test_another_persons_error_keeps_its_traceback(shell, capsys):
+    shell.run_cell("raise NotImplementedError('no such kernel on this device')")
+    assert "no such kernel" in capsys.readouterr().out
+    shell.run_cell("1 / 0")
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", ["None", "'x'", "object()", "[[1], [2, 3]]"])
+def test_a_picture_of_what_is_none_is_a_sentence(shell, capsys, wrong):
+    shell.run_cell("import torch")
+    assert shell.run_cell(f"heatmap({wrong})").success
+    said = capsys.readouterr().out
+    assert said.startswith("No picture here") and said.count("\n") == 1
+    assert "pictures.py" not in said
+
+
+def test_a_picture_of_numbers_is_a_picture(shell, monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    assert shell.run_cell("heatmap([[1.0, 2.0]]); bars({'a': [1.0, 2.0]})").success
+    assert len(shown) == 2 and "No picture" not in capsys.readouterr().out

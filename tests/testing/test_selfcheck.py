@@ -172,3 +172,16 @@ def test_a_chapter_can_be_named_by_its_own_file(answers):
 def test_hidden_tests_ask_whose_answers_they_are_to_judge():
     run = run_pytest("graders/")
     assert run.returncode == 2 and "whose answers?" in run.stdout + run.stderr
+
+
+def test_a_warning_about_the_learners_line_is_one_short_line(answers):
+    spoil(answers, "ch2", "queries @ keys.transpose(-2, -1)", "queries @ keys.T")
+    run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
+    lines = [line for line in run.stdout.splitlines() if "A warning at " in line]
+    assert len(lines) == 1 and "line " in lines[0] and "deprecated" in " ".join(run.stdout.split())
+    assert "warnings summary" not in run.stdout and "UserWarning" not in run.stdout
+
+
+def test_where_nothing_is_warned_of_nothing_is_said(answers):
+    run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
+    assert run.returncode == 0 and "warning" not in run.stdout.lower()

@@ -55,9 +55,9 @@ def with_hints(project: Project) -> Course:
 
 
 def chapter_with_hints(project: Project, chapter: Chapter) -> Chapter:
-    hints = read_script(project.solution(chapter.name)).hints
-    exercises = (replace(e, hints=hints.get(e.name, ())) for e in chapter.exercises)
-    return replace(chapter, exercises=tuple(exercises))
+    script = read_script(project.solution(chapter.name))
+    exercises = (replace(e, hints=script.hints.get(e.name, ())) for e in chapter.exercises)
+    return replace(chapter, exercises=tuple(exercises), ending=script.ending)
 
 
 CHECKS = "checks.zip"

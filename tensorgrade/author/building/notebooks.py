@@ -4,6 +4,7 @@ Cell ids and grade ids are the same readable names, so a rebuilt notebook differ
 source does, and a re-released chapter finds its old submissions' cells again.
 """
 
+import base64
 import logging
 import re
 import tempfile
@@ -15,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ...course import Chapter, CourseError
-from .script import Script
+from .script import PICTURE, Script
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -35,7 +36,9 @@ LONGEST_ID = 50
 def notebook_text(script: Script, chapter: Chapter) -> str:
     """The notebook as it is stored in `source/`."""
     names = Names()
-    cells = [made for cell in script.notebook.cells for made in cells_for(cell, chapter, names)]
+    cells = [
+        made for cell in script.notebook.cells for made in cells_for(cell, script, chapter, names)
+    ]
     first_code = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
     cells.insert(first_code, locked(new_code_cell(TOOLS), names.take("tools")))
     notebook = new_notebook(cells=cells, metadata=KERNEL)
@@ -43,17 +46,31 @@ def notebook_text(script: Script, chapter: Chapter) -> str:
     return nbformat.writes(notebook) + "\n"
 
 
-def cells_for(cell: NotebookNode, chapter: Chapter, names: "Names") -> list[NotebookNode]:
+def cells_for(
+    cell: NotebookNode, script: Script, chapter: Chapter, names: "Names"
+) -> list[NotebookNode]:
     """What a cell of the script becomes. Hints are left out: a check shows them one by one."""
     if "hints" in cell.metadata:
         return []
     if cell.cell_type == "markdown":
-        return [locked(new_markdown_cell(cell.source), names.of_lesson(cell.source))]
+        return [locked(lesson_cell(cell.source, script.pictures), names.of_lesson(cell.source))]
     if "exercise" in cell.metadata:
         return exercise_cells(cell, chapter, names)
     if "active" in cell.metadata:
         return [demonstration(cell.source, names)]
     return [locked(new_code_cell(cell.source), names.take("imports"))]
+
+
+def lesson_cell(source: str, pictures: Path) -> NotebookNode:
+    """A lesson's text, its pictures inside the cell. Raises CourseError where one is missing."""
+    cell = new_markdown_cell(PICTURE.sub(r"![\1](attachment:\2)", source))
+    for match in PICTURE.finditer(source):
+        path = pictures / match[2]
+        if not path.exists():
+            raise CourseError(f"{path} is missing, a picture of a lesson")
+        content = base64.b64encode(path.read_bytes()).decode()
+        cell.setdefault("attachments", {})[match[2]] = {"image/png": content}
+    return cell
 
 
 def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list[NotebookNode]:

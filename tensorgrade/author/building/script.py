@@ -5,12 +5,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 
 import jupytext
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ...course import CourseError
+from ...views.formulas import in_plain_text
 
 HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 REGION = re.compile(
@@ -21,9 +23,10 @@ STUB = r"\1raise NotImplementedError"
 
 @dataclass(frozen=True)
 class Script:
-    """A chapter's cells, and what is marked in them."""
+    """A chapter's cells, and what is marked in them. pictures: the folder with its drawings."""
 
     notebook: NotebookNode
+    pictures: Path = Path("pictures")
 
     @property
     def exercises(self) -> dict[str, NotebookNode]:
@@ -53,6 +56,12 @@ class Script:
         cells = [cell for cell in all_cells if not any(cell is one for one in left_out)]
         return Script(NotebookNode(self.notebook | {"cells": cells}))
 
+    @property
+    def ending(self) -> str:
+        """What one can do who has finished the chapter: the cell marked so, without its heading."""
+        cells = (c.source for c in self.notebook.cells if "ending" in c.metadata)
+        return " ".join(next(cells, "").partition("\n")[2].split())
+
 
 def is_about(cell: NotebookNode, names: Collection[str]) -> bool:
     """Whether a cell is the code or the hints of one of these exercises, or shows one at work."""
@@ -65,7 +74,7 @@ def read_script(path: Path) -> Script:
     """The script in a file. Raises CourseError where it is missing."""
     if not path.exists():
         raise CourseError(f"{path} is missing")
-    return Script(jupytext.read(path, fmt="py:percent"))
+    return Script(jupytext.read(path, fmt="py:percent"), path.parent / "pictures")
 
 
 def split_hints(text: str) -> list[str]:
@@ -87,10 +96,12 @@ def without_solutions(source: str) -> str:
 
 
 HEADER = """\
-# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
-# figures that the text speaks of; here you read about them.
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
 
 """
+PICTURE = re.compile(r"!\[([^\]]*)\]\(pictures/([\w-]+\.png)\)")
+WIDTH = 98
 
 
 def stub_text(script: Script) -> str:
@@ -103,10 +114,26 @@ def stub_text(script: Script) -> str:
         c for c in script.notebook.cells if "hints" not in c.metadata and "active" not in c.metadata
     ]
     cells = [
-        (new_markdown_cell if cell.cell_type == "markdown" else new_code_cell)(
-            without_solutions(cell.source)
-        )
+        new_markdown_cell(readable(cell.source))
+        if cell.cell_type == "markdown"
+        else new_code_cell(without_solutions(cell.source))
         for cell in kept
     ]
     text = jupytext.writes(new_notebook(cells=cells), fmt="py:percent")
     return HEADER + text[text.index("# %%") :]
+
+
+def readable(lesson: str) -> str:
+    """A lesson's text as it can be read in an editor: formulas in plain text, pictures told.
+
+    >>> print(readable("The root $\\\\sqrt{n_x}$.\\n\\n![Two arrows.](pictures/angle.png)"))
+    The root √n_x.
+    <BLANKLINE>
+    [Picture: Two arrows.]
+    """
+    return PICTURE.sub(told, in_plain_text(lesson))
+
+
+def told(picture: re.Match) -> str:
+    """What a picture shows, in words, no wider than the text around it."""
+    return fill(f"[Picture: {picture[1]}]", WIDTH)

@@ -8,11 +8,15 @@ from rich.console import Console
 
 from ...attempts.verdict import CheckResult, State, state_of
 from ...course import Course
+from ...judging.diagnosis import Finding
 from ...views.summary import Results, first_to_work_on, print_progress
 from .checker import Checker
 from .screen import Keys, show_exercise, show_keys
 
-LOOK_EVERY = 0.02  # seconds
+# Seconds.
+LOOK_EVERY = 0.02
+STILL = 0.06  # that a file must have stayed as it was read
+STILL_LONG = 0.5  # the same of a file that may be half-written
 
 
 class Watch:
@@ -28,6 +32,7 @@ class Watch:
         self.chapters = [c.name for c in self.course.chapters if self.checker.path(c.name).exists()]
         self.saves = Saves([self.checker.path(chapter) for chapter in self.chapters])
         self.by_exercise: Results = {}
+        self.left_out: dict[str, list[str]] = {}  # by chapter: what of its file could not be run
         self.page: str | None = None
         self.hints, self.listed, self.checked = 0, False, ""
 
@@ -35,33 +40,42 @@ class Watch:
         """Check everything once, and open the first exercise to work on."""
         for chapter in self.chapters:
             self.console.print(f"checking {chapter} …", style="dim")
-            results, _ = self.checker.check(chapter)
+            results, self.left_out[chapter] = self.checker.check(chapter)
             self.by_exercise |= results
         self.open(first_to_work_on(self.course, self.by_exercise))
 
     def look(self) -> bool:
         """Check what has been saved since the last look; whether there was anything."""
-        saved = self.saves.since_last()
-        for path in saved:
-            self.check(path)
-        return bool(saved)
+        before, saved = self.by_exercise, self.saves.since_last()
+        results = [found for path in saved if (found := self.check(path))]
+        for found in results:
+            self.by_exercise = self.by_exercise | found
+        if results:
+            self.turn(before, results[0])
+        return bool(results)
 
-    def check(self, path: Path) -> None:
-        """Check one file; go where something has changed, else stay or find its first one to do."""
-        results, seconds = self.checker.check(path.stem)
+    def check(self, path: Path) -> Results:
+        """Check one file; nothing where it went on changing: then the next look finds it again."""
+        began, text = time.monotonic(), read(path)
+        results, left_out = self.checker.check(path.stem)
+        took = f"checked in {1000 * (time.monotonic() - began):.0f} ms"
+        if not self.saves.settled(path, text, began):
+            return {}
+        self.left_out[path.stem] = left_out
+        self.checked = f"{path.name}, {time.strftime('%H:%M:%S')}, {took}"
+        return results
+
+    def turn(self, before: Results, saved: Results) -> None:
+        """Go to the first exercise that has changed; else stay, or find the first to do there."""
         changed = [
             name
-            for name in results
-            if outcome(results[name]) != outcome(self.by_exercise.get(name, []))
+            for name in exercises(self.course)
+            if outcome(self.by_exercise.get(name, [])) != outcome(before.get(name, []))
         ]
-        self.by_exercise |= results
-        self.checked = (
-            f"{path.name}, {time.strftime('%H:%M:%S')}, checked in {seconds * 1000:.0f} ms"
-        )
-        if changed and self.page not in changed:
+        if changed:
             self.open(changed[0])
-        elif self.page not in results:
-            self.open(first_to_work_on(self.course, results) or self.page)
+        elif self.page not in saved:
+            self.open(first_to_work_on(self.course, saved) or self.page)
         else:
             self.draw()
 
@@ -107,7 +121,7 @@ class Watch:
             show_exercise(
                 self.console, self.course, self.page, self.by_exercise, self.folder, self.hints
             )
-        for sentence in chain.from_iterable(self.checker.left_out.values()):
+        for sentence in chain.from_iterable(self.left_out.values()):
             self.console.print(f"\n{sentence}", style="yellow", markup=False)
         show_keys(self.console, self.checked)
 
@@ -116,9 +130,16 @@ class Watch:
         self.checker.close()
 
 
-def outcome(checks: list[CheckResult]) -> list[str | bool]:
-    """What a change of an exercise would change: which checks pass, and what the others say."""
-    return [check.finding.diagnosis.problem if check.finding else check.passed for check in checks]
+def outcome(checks: list[CheckResult]) -> list[tuple]:
+    """What a change of an exercise would change: which checks pass, and what the others saw."""
+    return [(check.passed, *(said(check.finding) if check.finding else ())) for check in checks]
+
+
+def said(finding: Finding) -> tuple:
+    """All that tells one failure from another, the learner's own values too."""
+    diagnosis = finding.diagnosis
+    values = () if diagnosis.actual is None else diagnosis.actual.tolist()
+    return *finding.mistakes, diagnosis.problem, diagnosis.where, diagnosis.remarks, str(values)
 
 
 def exercises(course: Course) -> list[str]:
@@ -144,10 +165,14 @@ def watch(tests: Path, folder: Path) -> None:
 
 
 class Saves:
-    """Some files, and how each of them looked the last time."""
+    """Some files: how each of them looked the last time, and its text when that was believed.
+
+    Many editors empty a file before they write it anew. What stands there in between is no save.
+    """
 
     def __init__(self, paths: list[Path]):
         self.seen = {path: look(path) for path in paths}
+        self.texts = {path: read(path) for path in paths}
 
     def since_last(self) -> list[Path]:
         """The files that have changed since this was last asked."""
@@ -155,6 +180,38 @@ class Saves:
         changed = [path for path, state in now.items() if state != self.seen[path]]
         self.seen = now
         return changed
+
+    def settled(self, path: Path, text: bytes, since: float) -> bool:
+        """Whether a file that looked changed stays like that, and still holds this text.
+
+        since: when it was read, on the monotonic clock. Waits until that can be told: longer where
+        the end is not what it was, as in a file that is written up to its middle.
+        """
+        whole = end_of(text) == end_of(self.texts[path]) != b""
+        until = since + (STILL if whole else STILL_LONG)
+        while look(path) == self.seen[path]:
+            if time.monotonic() >= until:
+                break
+            time.sleep(LOOK_EVERY / 4)
+        else:
+            return False
+        if read(path) != text:
+            return False
+        self.texts[path] = text
+        return True
+
+
+def end_of(text: bytes) -> bytes:
+    """The last words of a file."""
+    return text.rstrip()[-40:]
+
+
+def read(path: Path) -> bytes:
+    """What a file holds; nothing where there is none."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def look(path: Path) -> tuple[int, int, int] | None:

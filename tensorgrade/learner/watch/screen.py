@@ -17,6 +17,7 @@ from ...views.summary import (
     ALL_DONE,
     Results,
     print_chapter,
+    print_ending,
     print_progress,
     print_start,
 )
@@ -44,9 +45,11 @@ def show_exercise(
     console.print()
     state = state_of(by_exercise[name])
     if state == State.DONE:
-        console.print(
-            Text.assemble((f"✓ {name} is done", "bold green"), ("  (n: the next one)", "dim"))
-        )
+        if all(state_of(by_exercise[e.name]) == State.DONE for e in chapter.exercises):
+            print_ending(console, course, chapter)
+        else:
+            console.print(Text(f"✓ {name} is done", "bold green"))
+        console.print(Text("  n: the next one", "dim"))
         return
     if state == State.TO_DO:
         print_start(console, name, where, again="This page follows each save.")

@@ -1,0 +1,15 @@
+# For instructors and authors: the whole course, with what locks learner code in.
+#
+#     docker build -t attention-course --build-arg TORCH_INDEX=… .
+#
+# TORCH_INDEX: the address that pytorch.org's "Get Started" shows behind --index-url for Pip and CPU; the
+# lock file names that build of torch.
+FROM python:3.11-slim
+ARG TORCH_INDEX
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap libseccomp2 make git \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /course
+COPY . .
+RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" -r requirements.lock
+RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
+CMD ["tensorgrade", "doctor"]

@@ -1,0 +1,248 @@
+r"""Formulas in a lesson's text: TeX is read once, and written as plain text or as MathML.
+
+Lessons write `$…$` and `$$…$$`. Notebooks show these by themselves; scripts get plain text, pages
+get MathML, which browsers draw without a network. Only as much of TeX is known as lessons use; a
+command that is not known stands there by its name.
+"""
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+FORMULA = re.compile(r"(?<![\\`])\$\$(.+?)\$\$|(?<![\\`$])\$([^$`]+?)\$", re.DOTALL)
+PIECE = re.compile(r"\\begin\{\w+\}|\\end\{\w+\}|\\[a-zA-Z]+|\\.|\d+(?:[.,]\d+)*|\s+|.", re.DOTALL)
+SYMBOLS = {
+    "cdot": "·", "times": "×", "infty": "∞", "sum": "∑", "prod": "∏", "top": "⊤", "to": "→",
+    "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "approx": "≈", "pm": "±",
+    "in": "∈", "dots": "…", "ldots": "…", "cdots": "⋯", "partial": "∂", "nabla": "∇", "lVert": "‖",
+    "rVert": "‖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "odot": "⊙", "mid": "|",
+    "langle": "⟨", "rangle": "⟩",
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ",
+    "lambda": "λ", "mu": "μ", "pi": "π", "sigma": "σ", "tau": "τ", "phi": "φ", "omega": "ω",
+    "Delta": "Δ", "Sigma": "Σ", "Omega": "Ω", "{": "{", "}": "}", "_": "_", "%": "%", "|": "‖",
+}  # fmt: skip
+SPACES = {",": " ", ";": " ", ":": " ", " ": " ", "quad": "   ", "qquad": "   ", "!": ""}
+WORDS = {"operatorname", "mathrm", "text", "mathbf", "mathit", "textbf"}
+WIDEST = 88
+ONE_WORD, NAMES = r"[^_\W]+", r"[\w,]+"  # what needs no brackets behind a sign
+UNMARKED = {"big", "Big", "displaystyle", "limits"}
+BRACKETS = "()[]{}|‖⌊⌋⌈⌉⟨⟩"
+RAISED = dict(zip("0123456789-+⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ", strict=True))
+RAISED["T"] = "ᵀ"
+
+
+@dataclass
+class Part:
+    """A piece of a formula. kind: one of those that `PLAIN` and `MATHML` know how to write."""
+
+    kind: str
+    text: str = ""
+    parts: list["Part"] = field(default_factory=list)
+
+
+class Reader:
+    """Reads TeX into parts."""
+
+    def __init__(self, tex: str):
+        self.pieces, self.at = PIECE.findall(" ".join(tex.split())), 0
+
+    def next(self) -> str:
+        """The next piece; an empty one at the end."""
+        self.at += 1
+        return self.pieces[self.at - 1] if self.at <= len(self.pieces) else ""
+
+    def row(self, *ends: str) -> Part:
+        """Parts up to one of these pieces, or up to the end."""
+        row = Part("row")
+        while (piece := self.next()) and piece not in ends:
+            if piece in ("^", "_") and row.parts:
+                base = row.parts.pop()
+                row.parts.append(Part("up" if piece == "^" else "down", "", [base, self.one()]))
+            else:
+                row.parts.append(self.part(piece))
+        return row
+
+    def one(self) -> Part:
+        """One argument: a group in braces, or a single part."""
+        piece = self.next()
+        while piece.isspace():
+            piece = self.next()
+        return self.part(piece)
+
+    def part(self, piece: str) -> Part:
+        """The part that begins with a piece."""
+        if piece == "{":
+            return self.row("}")
+        if piece.startswith("\\begin"):
+            return self.table()
+        if not piece.startswith("\\"):
+            return Part(kind_of(piece), piece.replace("-", "−") if piece == "-" else piece)
+        name = piece[1:]
+        if name in ("frac", "sqrt"):
+            return Part(name, "", [self.one() for _ in range(2 if name == "frac" else 1)])
+        if name in ("left", "right"):  # a bracket as high as what it holds
+            return Part("tall", SYMBOLS.get(self.next().lstrip("\\"), self.pieces[self.at - 1]))
+        if name in WORDS:
+            return Part("words", plain(self.one()))
+        if name in SPACES or name in UNMARKED:
+            return Part("space", SPACES.get(name, ""))
+        return Part(kind_of(SYMBOLS.get(name, name)), SYMBOLS.get(name, name))
+
+    def table(self) -> Part:
+        """What stands between `\\begin{…}` and `\\end{…}`: rows, each of them a row of cells."""
+        table, last = Part("table"), False
+        while not last:
+            cells = [Part("row")]
+            while (piece := self.next()) not in ("\\\\", ""):
+                if piece.startswith("\\end"):
+                    break
+                cells[-1:] = [cells[-1], Part("row")] if piece == "&" else cells[-1:]
+                if piece != "&":
+                    cells[-1].parts.append(self.after(cells[-1], piece))
+            table.parts.append(Part("row", "", cells))
+            last = piece != "\\\\"
+        return table
+
+    def after(self, row: Part, piece: str) -> Part:
+        """The part that a piece begins, with what it is raised or lowered from."""
+        if piece in ("^", "_") and row.parts:
+            return Part("up" if piece == "^" else "down", "", [row.parts.pop(), self.one()])
+        return self.part(piece)
+
+
+def kind_of(text: str) -> str:
+    """`number`, `name` (one letter), `words` (several), `space`, or `sign`."""
+    if text.isspace() or not text:
+        return "space"
+    if text[0].isdigit():
+        return "number"
+    if text.isalpha() and text not in "∑∏∂":
+        return "name" if len(text) == 1 else "words"
+    return "sign"
+
+
+def plain(part: Part) -> str:
+    r"""A part as text.
+
+    >>> plain(Reader(r"\frac{e^{x_j}}{\sum_k e^{x_k}}").row())
+    'e^(x_j) / ∑_k e^(x_k)'
+    >>> plain(Reader(r"x Y^{\top} / \sqrt{n_x}, \; n^2").row())
+    'x Yᵀ / √n_x,   n²'
+    """
+    return PLAIN.get(part.kind, lambda part: part.text)(part)
+
+
+def plain_row(part: Part) -> str:
+    return "".join(map(plain, part.parts))
+
+
+def plain_fraction(part: Part) -> str:
+    above, below = map(in_brackets, part.parts)
+    return f"{above} / {below}"
+
+
+def plain_root(part: Part) -> str:
+    return "√" + closed(plain(part.parts[0]), NAMES)
+
+
+def plain_up(part: Part) -> str:
+    base, up = map(plain, part.parts)
+    if up and all(sign in RAISED for sign in up):
+        return base + "".join(RAISED[sign] for sign in up)
+    return f"{base}^{closed(up, ONE_WORD)}"
+
+
+def plain_down(part: Part) -> str:
+    base, down = map(plain, part.parts)
+    return f"{base}_{closed(down, NAMES)}"
+
+
+def plain_table(part: Part) -> str:
+    rows = [" for ".join(plain(cell).strip() for cell in row.parts) for row in part.parts]
+    return "{ " + "; ".join(rows) + " }"
+
+
+def in_brackets(part: Part) -> str:
+    """The text of what stands above or below a line; bare where it is one thing, or one sum."""
+    text = plain(part).strip()
+    return text if text.startswith("∑") else closed(text, r"[^\s()/]+|[^\s()/]*\([^()]*\)")
+
+
+def closed(text: str, bare: str) -> str:
+    """Text in brackets, unless it looks like this."""
+    return text if re.fullmatch(bare, text) else f"({text})"
+
+
+PLAIN: dict[str, Callable[[Part], str]] = {
+    "row": plain_row,
+    "frac": plain_fraction,
+    "sqrt": plain_root,
+    "up": plain_up,
+    "down": plain_down,
+    "table": plain_table,
+}
+
+
+def mathml(part: Part) -> str:
+    r"""A part as MathML.
+
+    >>> mathml(Reader(r"\sqrt{n_x}").row())
+    '<mrow><msqrt><mrow><msub><mi>n</mi><mi>x</mi></msub></mrow></msqrt></mrow>'
+    """
+    inner = "".join(map(mathml, part.parts))
+    if part.kind == "space":
+        return f'<mspace width="{len(part.text) / 3:.2g}em"/>' if len(part.text) > 1 else ""
+    if part.kind == "table":
+        rows = ("".join(f"<mtd>{mathml(cell)}</mtd>" for cell in row.parts) for row in part.parts)
+        table = "".join(f"<mtr>{row}</mtr>" for row in rows)
+        return f'<mrow><mo>{{</mo><mtable columnalign="left">{table}</mtable></mrow>'
+    if part.kind == "words":
+        return f'<mi mathvariant="normal">{html.escape(part.text)}</mi>'
+    tag = {"up": "msup", "down": "msub", "frac": "mfrac", "sqrt": "msqrt", "row": "mrow"}
+    leaf = {"number": "mn", "name": "mi", "sign": "mo", "tall": "mo"}
+    if part.kind == "sign" and part.text in BRACKETS:
+        return f'<mo stretchy="false">{part.text}</mo>'
+    if part.kind in leaf:
+        return f"<{leaf[part.kind]}>{html.escape(part.text)}</{leaf[part.kind]}>"
+    return f"<{tag[part.kind]}>{inner}</{tag[part.kind]}>"
+
+
+def in_plain_text(lesson: str) -> str:
+    r"""A lesson's text with its formulas as plain text; displayed ones on lines of their own.
+
+    >>> in_plain_text(r"Divide by $\sqrt{n_x}$.")
+    'Divide by √n_x.'
+    """
+    return FORMULA.sub(written_plain, lesson)
+
+
+def written_plain(match: re.Match) -> str:
+    if match[2] is not None:
+        return " ".join(plain(Reader(match[2]).row()).split())
+    text = re.sub(
+        r"(?<! )  +(?=\S)",
+        lambda gap: gap[0][: 1 if len(gap[0]) < 4 else 4],
+        plain(Reader(match[1]).row()).strip(),
+    )
+    return "\n".join("    " + line.strip() for line in lines_of(text))
+
+
+def lines_of(formula: str) -> list[str]:
+    """A long formula broken before its equals signs."""
+    if len(formula) <= WIDEST:
+        return [formula]
+    first, *more = formula.split(" = ")
+    return [first, *(f"= {part}" for part in more)]
+
+
+def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
+    """A lesson's text with every formula put in its place: (MathML, whether it is displayed)."""
+
+    def written(match: re.Match) -> str:
+        shown = match[1] is not None
+        inner = mathml(Reader(match[1] if shown else match[2]).row())
+        display = ' display="block"' if shown else ""
+        return put(f"<math{display}>{inner}</math>", shown)
+
+    return FORMULA.sub(written, lesson)

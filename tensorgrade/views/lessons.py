@@ -1,0 +1,115 @@
+"""The lessons as one page for a browser: text, formulas, pictures and a learner's own progress.
+
+All that the page needs is in it: no script, and nothing from a network.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from ..attempts.verdict import CheckResult, State, state_of
+from ..course import Chapter, Course, CourseError, Exercise
+from .formulas import in_mathml
+from .summary import Results, earned
+
+TEMPLATE = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+).get_template("lessons.html")
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
+PLACEHOLDER = "formula{}formula"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of a lesson: `text` as HTML, or `code`; an exercise's code with how far it is."""
+
+    text: str = ""
+    code: str = ""
+    exercise: Exercise | None = None
+    state: State | None = None
+    points: float = 0
+
+    @property
+    def mark(self) -> str:
+        """One sign for the state; empty where nothing was checked."""
+        return MARKS[self.state] if self.state else ""
+
+
+def notebook_of(root: Path, chapter: str) -> Path:
+    """A chapter's notebook, in the kit or in a course's checkout. Raises CourseError."""
+    places = (
+        root / "notebooks" / f"{chapter}.ipynb",
+        root / "release" / chapter / f"{chapter}.ipynb",
+    )
+    for path in places:
+        if path.is_file():
+            return path
+    raise CourseError(f"there is no {places[0]} to read; go to the course's folder first")
+
+
+def lessons_page(course: Course, root: Path, by_exercise: Results) -> str:
+    """The page. root: the kit's or the course's folder. by_exercise: what the checks gave, if any.
+
+    Raises CourseError where a notebook is missing.
+    """
+    chapters = [
+        (chapter, list(blocks_of(notebook_of(root, chapter.name), chapter, by_exercise)))
+        for chapter in course.chapters
+    ]
+    done = {chapter.name: finished(chapter, by_exercise) for chapter in course.chapters}
+    return TEMPLATE.render(
+        course=course, chapters=chapters, done=done, checked=bool(by_exercise), State=State
+    )
+
+
+def finished(chapter: Chapter, by_exercise: Results) -> int:
+    """How many of a chapter's exercises are done."""
+    known = [by_exercise[e.name] for e in chapter.exercises if e.name in by_exercise]
+    return sum(state_of(checks) == State.DONE for checks in known)
+
+
+def blocks_of(notebook: Path, chapter: Chapter, by_exercise: Results) -> Iterator[Block]:
+    """The blocks of a chapter; cells that only a running notebook has a use for are left out."""
+    exercises = {exercise.name: exercise for exercise in chapter.exercises}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source, name = "".join(cell["source"]), cell["metadata"].get("nbgrader", {}).get("grade_id")
+        if cell["cell_type"] == "markdown":
+            yield Block(text=as_html(source, cell.get("attachments", {})))
+        elif name in exercises:
+            yield exercise_block(exercises[name], source, by_exercise.get(name, []))
+        elif name and name.startswith("imports"):
+            yield Block(code=source)
+
+
+def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult]) -> Block:
+    """The block of an exercise."""
+    state = state_of(checks) if checks else None
+    return Block(code=stub, exercise=exercise, state=state, points=earned(checks))
+
+
+def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
+    """A lesson's Markdown as HTML, with its formulas as MathML and its pictures inside."""
+    formulas: list[str] = []
+
+    def put(formula: str, shown: bool) -> str:
+        formulas.append(formula)
+        word = PLACEHOLDER.format(len(formulas) - 1)
+        return f"\n\n{word}\n\n" if shown else word
+
+    text = MARKDOWN.render(in_mathml(lesson, put))
+    for number, formula in enumerate(formulas):
+        text = text.replace(PLACEHOLDER.format(number), formula)
+    for name, content in attachments.items():
+        ((kind, data),) = content.items()
+        text = text.replace(f'"attachment:{name}"', f'"data:{kind};base64,{"".join(data)}"')
+    return Markup(re.sub(r"<table>.*?</table>", r'<div class="wide">\g<0></div>', text, flags=re.S))

@@ -1,0 +1,76 @@
+"""Setting up from the kit: its pages name what is there, its container's steps find their files."""
+
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.author.bundle import write_kit
+
+from ..commands import ROOT
+
+
+@pytest.fixture(scope="module")
+def kit(project, tmp_path_factory) -> Path:
+    """The kit as a learner unpacks it."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    write_kit(project, folder / "course.zip")
+    zipfile.ZipFile(folder / "course.zip").extractall(folder)
+    return folder / "course"
+
+
+def steps(dockerfile: Path) -> list[tuple[str, str]]:
+    """(instruction, arguments) of a Dockerfile, comments and line breaks gone."""
+    text = re.sub(r"\\\n\s*", " ", dockerfile.read_text(encoding="utf-8"))
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in lines]
+
+
+def build_context(folder: Path) -> Path:
+    """The folder that a devcontainer is built from, by its own file; its Dockerfile is in it."""
+    place = folder / ".devcontainer"
+    build = json.loads((place / "devcontainer.json").read_text(encoding="utf-8"))["build"]
+    assert (place / build["dockerfile"]).resolve() == (
+        place / build["context"]
+    ).resolve() / "Dockerfile"
+    return (place / build["context"]).resolve()
+
+
+@pytest.mark.parametrize("whose", ["learner", "instructor"])
+def test_a_container_is_made_of_files_that_are_there(kit, whose):
+    context = build_context(kit if whose == "learner" else ROOT)
+    seen = steps(context / "Dockerfile")
+    assert seen[0][0] == "FROM" and ("COPY", ". .") in seen
+    asked = [file for _, rest in seen for file in re.findall(r" -[cr] (\S+)", rest)]
+    assert asked and all((context / file).is_file() for file in asked)
+    ignored = context / ".dockerignore"
+    if ignored.exists():
+        assert not set(asked) & set(ignored.read_text(encoding="utf-8").split())
+
+
+def test_both_containers_pin_the_same_versions(kit):
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8").split()
+    names = (kit / "constraints.txt").read_text(encoding="utf-8").split()
+    assert [name.removesuffix("+cpu") for name in lock] == names
+    project = (kit / "pyproject.toml").read_text(encoding="utf-8")
+    asked = re.findall(r'"([a-z-]+)(?:>=[\d.]+)?"', project.split("[project.scripts]")[0])
+    pinned = {name.split("==")[0].lower().replace("_", "-") for name in names}
+    assert {"torch", "pytest", "rich"} <= set(asked)
+    assert set(asked) - {"setuptools", "tensorgrade"} <= pinned
+
+
+def test_what_the_kits_page_names_is_in_the_kit(kit):
+    page = (kit / "README.md").read_text(encoding="utf-8")
+    named = set(
+        re.findall(r"(?:exercises|notebooks)/\w+\.\w+|lessons\.html|constraints\.txt", page)
+    )
+    assert len(named) >= 4
+    assert [name for name in named if not (kit / name).is_file()] == []
+    assert page.index("tensorgrade watch") < page.index("pytest exercises/")
+
+
+def test_the_lessons_page_of_the_kit_shows_no_progress_yet(kit):
+    page = (kit / "lessons.html").read_text(encoding="utf-8")
+    assert "tensorgrade read" in page and 'class="exercise done"' not in page

@@ -1,0 +1,123 @@
+"""What learners run, where Linux' own things are not there: as on Windows, and as on macOS.
+
+A child process imports torch and then loses what those systems lack. Nothing else is pretended:
+paths, files and processes stay those of the machine that runs the tests.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ..commands import ROOT
+
+# As on Windows: os.name is `nt`, and whoever makes a Path asks it which one.
+LACKING = """
+import importlib.abc, multiprocessing, os, pathlib, signal, socket, subprocess, sys, tempfile
+import torch, IPython
+system, command = sys.argv[1], sys.argv[2:]
+missing = {"windows": {"fcntl", "resource", "termios", "tty", "pwd", "grp"}, "macos": set()}[system]
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+for name in missing:
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Missing())
+gone = [(os, "pidfd_open"), (signal, "pidfd_send_signal"), (os, "setns"), (os, "unshare")]
+if system == "windows":
+    gone += [(os, "fork"), (os, "killpg"), (os, "setsid"), (os, "geteuid"), (signal, "SIGALRM")]
+    gone += [(signal, "setitimer"), (socket, "AF_UNIX"), (socket, "send_fds")]
+    pathlib.WindowsPath = pathlib.PosixPath
+    os.name = "nt"
+for owner, name in gone:
+    if hasattr(owner, name):
+        delattr(owner, name)
+sys.argv = command
+"""
+PYTEST = "import pytest; raise SystemExit(pytest.main(sys.argv))"
+WATCH = """
+import io, time
+from rich.console import Console
+from tensorgrade.learner.watch import checker
+from tensorgrade.learner.watch.loop import Watch
+checker.PATIENCE = 1.0
+assert not checker.CAN_FORK
+tests, folder = map(pathlib.Path, sys.argv)
+session = Watch(tests, folder, Console(file=io.StringIO(), width=80))
+session.start()
+path = next(folder.glob("ch1_*.py"))
+stub = path.read_text(encoding="utf-8")
+def page(line):
+    session.console.file = io.StringIO()
+    path.write_text(stub.replace("raise NotImplementedError", line, 1), encoding="utf-8")
+    assert session.look()
+    return " ".join(session.console.file.getvalue().split())
+print(page("return inputs @ query"))
+print(page("while True: pass"))
+print(page("return inputs @ inputs.T"))
+session.close()
+"""
+CHECK = """
+from tensorgrade.attempts import maker
+from tensorgrade.course import Limits
+from tensorgrade.learner.notebook.card import Card
+from tensorgrade.learner.notebook.checking import check
+from tensorgrade.runner.notebooks import Cell, extract
+course = maker.load_course(pathlib.Path(sys.argv[0]))
+object.__setattr__(course, "limits", Limits(load_seconds=1.0))
+maker.load_course = lambda folder: course
+for line in ("return torch.ones(n, n).triu(1).bool()", "while True: pass"):
+    text = f"def causal_mask(context_length):\\n    n = context_length\\n    {line}"
+    cells = [Cell("import torch", "1"), Cell(text, "2")]
+    print(repr(Card(check(pathlib.Path(sys.argv[0]), "causal_mask", extract(cells)))))
+"""
+HINT = "from tensorgrade.cli import main; sys.argv[:0] = ['tensorgrade']; main()"
+
+
+def run(system: str, script: str, *arguments: object, cwd: Path = ROOT) -> str:
+    """What a script says on such a system, in one line; it must end by itself, not by a crash."""
+    command = [sys.executable, "-c", LACKING + script, system, *map(str, arguments)]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    return " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.slow
+def test_pytest_checks_and_ends_a_loop(tmp_path):
+    path = ROOT / "exercises" / "ch1_simplified_attention.py"
+    stub = path.read_text(encoding="utf-8")
+    endless = stub.replace("raise NotImplementedError", "while True: pass", 1)
+    (tmp_path / path.name).write_text(endless, encoding="utf-8")
+    options = [
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        "-p",
+        "no:anyio",
+        "-o",
+        "timeout=2",
+    ]
+    said = run(
+        "windows", PYTEST, *options, "exercises/ch1_simplified_attention.py", "--attempt", tmp_path
+    )
+    assert "loop never finish" in said and "to do" in said, said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["windows", "macos"])
+def test_watch_starts_checks_and_ends_a_loop(system, tmp_path):
+    path = ROOT / "exercises" / "ch1_simplified_attention.py"
+    (tmp_path / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    said = run(system, WATCH, ROOT / "exercises", tmp_path)
+    assert "attention_scores is done" in said and "all_pairs" in said, said
+    assert "did not come to an end" in said, said
+
+
+@pytest.mark.slow
+def test_a_notebooks_check_and_a_hint():
+    said = run("windows", CHECK, ROOT / "exercises")
+    assert "done: causal_mask" in said and "did not come to an end" in said, said
+    assert "hint 1" in run("windows", HINT, "hint", "softmax")

@@ -1,0 +1,65 @@
+"""Gradients as torch gives them, and nothing heavy imported on the way to them."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from tensorgrade.runner.verbs import gradients
+
+from ..commands import ROOT
+
+LIGHT = """
+import sys, torch
+from tensorgrade.runner.verbs import gradients
+from tensorgrade.runner.watching import OperationCounter
+x = torch.ones(2, 3, requires_grad=True)
+with OperationCounter() as seen:
+    y = x @ x.mT
+gradients((y,), [x], (torch.ones(2, 2),))
+try:
+    gradients((y,), [x], (torch.ones(3),))
+except RuntimeError:
+    print(seen.counts["mm"], [name for name in ("sympy", "torch._dynamo") if name in sys.modules])
+"""
+
+
+def both(results, leaves, seeds) -> list[tuple]:
+    """The gradients by ours and by torch's own way."""
+    theirs = torch.autograd.grad(
+        results(), leaves, seeds, allow_unused=True, materialize_grads=False
+    )
+    return list(zip(gradients(results(), leaves, seeds), theirs, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_they_are_torchs_bit_by_bit(dtype):
+    torch.manual_seed(0)
+    x = torch.randn(3, 4, dtype=dtype, requires_grad=True)
+    unused = torch.ones(2, requires_grad=True)
+    seeds = torch.randn(3, 4, dtype=dtype), torch.randn(3, dtype=dtype)
+    for ours, theirs in both(lambda: (x.exp(), x.sum(-1)), [x, unused], seeds):
+        assert (ours is None and theirs is None) or torch.equal(ours, theirs)
+
+
+def test_a_result_without_a_finite_value_changes_no_gradient():
+    x = torch.zeros(3, requires_grad=True)
+    for ours, theirs in both(lambda: ((x + torch.inf) * 1.0,), [x], (torch.ones(3),)):
+        assert torch.equal(ours, theirs)
+
+
+def test_a_shape_that_differs_is_said_in_torchs_words():
+    x, seeds = torch.ones(2, 3, requires_grad=True), (torch.ones(3),)
+    with pytest.raises(RuntimeError) as ours:
+        gradients((x * 2,), [x], seeds)
+    with pytest.raises(RuntimeError) as theirs:
+        torch.autograd.grad((x * 2,), [x], seeds)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_neither_counting_nor_a_gradient_imports_a_compiler():
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "1 []", done.stdout + done.stderr

@@ -1,0 +1,152 @@
+"""Lessons in three forms from one source: script, notebook, page. Each stands alone."""
+
+import html
+import json
+import re
+import struct
+from html.parser import HTMLParser
+
+import pytest
+
+from tensorgrade.attempts.verdict import CheckResult
+from tensorgrade.author.building.notebooks import notebook_text
+from tensorgrade.author.building.script import read_script, readable, stub_text
+from tensorgrade.course import CourseError
+from tensorgrade.views.lessons import lessons_page
+
+from ..commands import run
+
+# Words by which a text points at what only a running notebook shows.
+POINTS_AT = re.compile(
+    r"here are the|each bar|that table|printed above|printed below|the picture above|the plot"
+    r"|last lines|the output above|heatmap|the notebook does",
+    re.IGNORECASE,
+)
+
+
+@pytest.fixture(scope="module")
+def scripts(project):
+    return {c.name: read_script(project.solution(c.name)) for c in project.course.chapters}
+
+
+@pytest.fixture(scope="module")
+def root(project, scripts, tmp_path_factory):
+    """A folder like the kit's, with the notebooks of today's sources."""
+    made = tmp_path_factory.mktemp("kit")
+    (made / "notebooks").mkdir()
+    for chapter in project.course.chapters:
+        text = notebook_text(scripts[chapter.name], chapter)
+        (made / "notebooks" / f"{chapter.name}.ipynb").write_text(text, encoding="utf-8")
+    return made
+
+
+def test_a_script_does_not_speak_of_what_only_a_notebook_shows(scripts):
+    assert POINTS_AT.search("In one draw each bar is either gone")
+    for name, script in scripts.items():
+        text = " ".join(stub_text(script).replace("\n# ", " ").split())
+        assert [m[0] for m in POINTS_AT.finditer(text)] == [], name
+
+
+def test_a_script_holds_no_tex_and_tells_its_pictures(scripts):
+    for script in scripts.values():
+        text = stub_text(script)
+        assert "$$" not in text and "\\frac" not in text and ".png" not in text
+        assert "[Picture: " in text
+
+
+def test_words_stand_in_the_place_of_a_picture():
+    assert readable("![Two arrows.](pictures/angle.png)") == "[Picture: Two arrows.]"
+    assert readable("![elsewhere](other/angle.png)") == "![elsewhere](other/angle.png)"
+
+
+def test_every_picture_is_in_its_notebook(project, scripts, root):
+    for chapter in project.course.chapters:
+        path = root / "notebooks" / f"{chapter.name}.ipynb"
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        named = [
+            n for c in cells for n in re.findall(r"attachment:([\w.-]+)", "".join(c["source"]))
+        ]
+        attached = [name for cell in cells for name in cell.get("attachments", {})]
+        assert named and named == attached
+
+
+def test_a_picture_that_is_not_there_is_said(scripts, project, tmp_path):
+    chapter = project.course.chapters[0]
+    script = scripts[chapter.name]
+    with pytest.raises(CourseError, match="a picture of a lesson"):
+        notebook_text(type(script)(script.notebook, tmp_path), chapter)
+
+
+def test_every_drawing_has_its_picture_at_twice_its_size(project):
+    folder = project.root / "solutions" / "pictures"
+    drawings = sorted(folder.glob("*.svg"))
+    assert len(drawings) >= 6
+    for drawing in drawings:
+        size = re.search(r'width="(\d+)" height="(\d+)"', drawing.read_text(encoding="utf-8"))
+        drawn = struct.unpack(">II", drawing.with_suffix(".png").read_bytes()[16:24])
+        assert drawn == (2 * int(size[1]), 2 * int(size[2])), drawing.name
+
+
+def test_every_chapter_ends_with_what_one_can_do(scripts):
+    for name, script in scripts.items():
+        assert len(script.ending) > 60, name
+
+
+class Sources(HTMLParser):
+    """What a page would load, and the tags that it opens."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.loads, self.tags = [], set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.loads += [v for k, v in attributes if k in ("src", "href", "srcset")]
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_no_script(project, root):
+    page = lessons_page(project.course, root, {})
+    seen = Sources(page)
+    assert {"math", "img", "table", "nav"} <= seen.tags and "script" not in seen.tags
+    assert all(one.startswith(("data:image/png;base64,iVBOR", "#")) for one in seen.loads)
+    assert "url(" not in page and "@import" not in page
+
+
+def test_the_page_holds_every_exercise_and_no_answer(project):
+    page = lessons_page(project.course, project.root, {})  # of the released notebooks
+    names = [e.name for chapter in project.course.chapters for e in chapter.exercises]
+    assert all(f'id="{name}"' in page for name in names)
+    assert page.count("raise NotImplementedError") >= len(names)
+    for chapter in project.course.chapters:
+        source = project.solution(chapter.name).read_text(encoding="utf-8")
+        for answer in re.findall(
+            r"### BEGIN SOLUTION\n(.+?)\s*### END SOLUTION", source, re.DOTALL
+        ):
+            assert html.escape(max(answer.splitlines(), key=len).strip()) not in page
+
+
+def test_the_page_shows_the_learners_own_progress(project, root):
+    right = {"softmax": [CheckResult("softmax", 7, True)]}
+    page = lessons_page(project.course, root, right)
+    assert re.search(r'class="exercise done" id="softmax"', page)
+    assert "1 of 5 done" in page and "✓" in page
+    assert "1 of 5 done" not in lessons_page(project.course, root, {})
+
+
+def test_without_notebooks_one_sentence_says_so(project, tmp_path):
+    with pytest.raises(CourseError, match="to read"):
+        lessons_page(project.course, tmp_path, {})
+
+
+def test_the_command_checks_and_writes_the_page(tmp_path):
+    out = tmp_path / "page.html"
+    done = run("tensorgrade.cli", "read", "solutions", "--no-show", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "5 of 5 done" in out.read_text(encoding="utf-8")
+
+
+def test_elsewhere_the_command_says_one_sentence(tmp_path):
+    done = run("tensorgrade.cli", "read", "--no-show", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "go to the course's folder first" in done.stderr and not list(tmp_path.iterdir())
