@@ -16,6 +16,7 @@ from ..exchange.references import References, Seen
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
+from ..judging.names import Names, in_asked_names
 from ..judging.sayable import HandedIn, Sayable
 from ..recognition.fingerprints import Fingerprints, recognise
 from .backend import Backend
@@ -102,7 +103,10 @@ class Attempt:
             observed = self.backend.run([case for case, _ in entries])
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
-        return [Seen(*entry, got) for entry, got in zip(entries, observed, strict=True)]
+        return [
+            Seen(case, expected, in_asked_names(expected, got))
+            for (case, expected), got in zip(entries, observed, strict=True)
+        ]
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""
@@ -151,6 +155,11 @@ class ExerciseAttempt(Checks):
         return recognise(
             self.name, self.claimed, self.attempt.fingerprints, self.attempt.own.signatures
         )
+
+    @cached_property
+    def names(self) -> Names:
+        """The names that the learner has for what the stub names otherwise."""
+        return Names.told([one.observed for one in self.seen])
 
     @cached_property
     def public_texts(self) -> set[str]:

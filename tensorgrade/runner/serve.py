@@ -4,6 +4,7 @@ Of files that are still to be read, `load` first answers with the text that it f
 before a line of it has run, and then with what came of loading it. `read` and `parts` run nothing.
 """
 
+import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import torch
 
 from .loading import load_module
 from .messages import pack, receive, send, unpack
+from .names import meant
 from .reading import parts, source_in, source_that_counts
 from .source import Source, Unreadable
 from .torch_state import standard_torch
@@ -88,10 +90,27 @@ def put_in_place(module: types.ModuleType, name: str, stand_in: object) -> None:
 
     A learner may have pasted an own copy of what the stand-in stands for, under either.
     """
+    if inspect.isclass(stand_in):
+        stand_in = understanding(stand_in)
     if name not in vars(module):
         close = get_close_matches(name, defined_names(module), 1, 0.9)
         vars(module).update(dict.fromkeys(close, stand_in))
     vars(module)[name] = stand_in
+
+
+def understanding(stand_in: type) -> type:
+    """A stand-in that takes its arguments under the names of a learner's own class, too."""
+    parameters = list(inspect.signature(stand_in).parameters)
+    start = inspect.getattr_static(stand_in, "__init__")
+
+    def __init__(self: object, *values: object, **named: object) -> None:
+        left = [name for name in parameters[len(values) :] if name not in named]
+        renamed = meant(left, [name for name in named if name not in parameters])
+        asked = {there: name for name, there in renamed.items()}
+        start(self, *values, **{asked.get(name, name): value for name, value in named.items()})
+
+    own = {"__init__": __init__, "__doc__": stand_in.__doc__, "__module__": stand_in.__module__}
+    return type(stand_in.__name__, (stand_in,), own)
 
 
 def install_given(given: dict[str, str]) -> dict:

@@ -12,6 +12,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from ..attempts.attempt import Attempt
+from ..attempts.points import settled
 from ..attempts.verdict import CheckResult
 from ..course import CourseError
 from .collecting import QUESTION
@@ -89,8 +90,11 @@ class WarmSession:
     ) -> list[CheckResult]:
         """Run the chapter's tests on an attempt, or those of one exercise."""
         session.config.stash[CURRENT] = attempt
-        items = self.tests(attempt.chapter.name, exercise)
-        return [answer(item, attempt) for item in items]
+        results: dict[str, list[CheckResult]] = {}
+        for item in self.tests(attempt.chapter.name, exercise):
+            result = answer(item, attempt)
+            results.setdefault(result.exercise, []).append(result)
+        return [r for name in results for r in settled(attempt.exercises[name], results[name])]
 
     def tests(self, chapter: str, exercise: str | None = None) -> list[pytest.Function]:
         """The collected tests of a chapter, or of one exercise in it."""

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
+from ..attempts.points import settled
 from ..attempts.verdict import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
@@ -39,7 +40,7 @@ def print_summary(
 ) -> None:
     """Write the summary to pytest's terminal."""
     console = console_on(terminal)
-    course, by_exercise = maker.course, group(results)
+    course, by_exercise = maker.course, settle(group(results), maker)
     folder = Path(config.getoption("attempt") or maker.tests)
     console.print()
     print_progress(console, course, by_exercise)
@@ -94,6 +95,17 @@ def group(results: list[CheckResult]) -> Results:
     return grouped
 
 
+def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
+    """The same with what each check earns."""
+    parts = {
+        name: part for made in maker.attempts.values() for name, part in made.exercises.items()
+    }
+    return {
+        name: settled(parts[name], checks) if name in parts else checks
+        for name, checks in by_exercise.items()
+    }
+
+
 def print_progress(
     console: Console, course: Course, by_exercise: Results, every: bool = False
 ) -> None:
@@ -121,8 +133,8 @@ def print_chapter(
 
 
 def earned(results: list[CheckResult]) -> float:
-    """Points of the checks that passed."""
-    return sum(result.points for result in results if result.passed)
+    """What the checks earn."""
+    return round(sum(result.earned for result in results), 6)
 
 
 def print_line(console: Console, title: str, part: float, whole: float) -> None:

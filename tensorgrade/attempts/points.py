@@ -1,0 +1,74 @@
+"""What an exercise earns: by its checks, by what a known mistake costs, by the names in it.
+
+A check passes or fails as a whole, so one slip can fail most of them. Where all that is wrong is
+known, it costs what it is worth instead (docs/points.md).
+"""
+
+from dataclasses import replace
+
+from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..recognition.fingerprints import hands_back
+from .attempt import ExerciseAttempt
+from .verdict import CheckResult
+
+LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
+NAMES_SHARE, NAMES_POINTS = 0.1, 1.0  # what other names cost, whichever is less
+SAME_NAMES = "The names are those of the stub."
+
+
+def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+    """The checks on an exercise with what each of them earns; names that differ come last."""
+    if not part.seen:
+        return checks
+    return with_names(part, at_its_price(part, checks))
+
+
+def sums(checks: list[CheckResult]) -> tuple[float, float]:
+    """What the checks of an exercise earn, and what they are worth."""
+    return sum(check.earned for check in checks), sum(check.points for check in checks)
+
+
+def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+    """The same where known mistakes explain all that was seen: then all else is right.
+
+    Each check earns the same share, but for those that failed where fingerprints do not look.
+    """
+    earned, most = sums(checks)
+    if not part.mistakes or not most or all(check.passed for check in checks):
+        return checks
+    cost = price(part, 1 - earned / most)
+    return [
+        replace(check, kept=check.points * (1 - cost) if is_explained(part, check) else 0.0)
+        for check in checks
+    ]
+
+
+def price(part: ExerciseAttempt, cost: float) -> float:
+    """The share of an exercise that its mistakes cost. cost: the share that its checks take.
+
+    One mistake costs what the course says, or what the checks take, but no more than a half and
+    no less than a tenth. Two cost both prices, and never more than the checks take.
+    """
+    if hands_back(part.claimed):
+        return 1.0
+    bounded, known = min(MOST, max(LEAST, cost)), part.attempt.own.prices
+    prices = [known.get(f"{part.name}.{name}", known.get(name, bounded)) for name in part.mistakes]
+    return prices[0] if len(prices) == 1 else min(sum(prices), max(cost, *prices))
+
+
+def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
+    """Whether a check passed, or failed on a case by which mistakes are told apart."""
+    if check.passed or check.finding is None:
+        return check.passed
+    failed = check.finding.diagnosis.case
+    return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
+
+
+def with_names(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+    """The same and, where names differ that are not the learner's to choose, what that costs."""
+    earned, most = sums(checks)
+    if not part.names.understood:
+        return checks
+    cost = min(earned, NAMES_POINTS, NAMES_SHARE * most)
+    finding = Finding(SAME_NAMES, Diagnosis(Kind.FACT, part.names.sentence))
+    return [*checks, CheckResult(part.name, 0.0, False, SAME_NAMES, finding, -cost)]
