@@ -208,12 +208,19 @@ def kill_matrix(
 def figures(
     pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
     seed: Annotated[int, typer.Option(help="Another number, other pairs.")] = 1,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Print what each mistake costs, and no more.")
+    ] = False,
 ) -> None:
-    """Measure how often mistakes are caught and named, alone and two at once."""
-    from .author.proofs.figures import measure, report
+    """Measure how often mistakes are caught and named, alone and two at once; or what they cost."""
+    from .author.proofs.figures import measure, price_table, report
+    from .author.proofs.figures import prices as measured_prices
     from .project import find_project
 
     project = find_project()
+    if prices:
+        typer.echo(price_table(measured_prices(project)))
+        return
     measured = measure(project, project.root / "tests" / "right_answers", pairs, seed)
     typer.echo(report(measured, project.mistakes))
 

@@ -6,21 +6,19 @@ known, it costs what it is worth instead (docs/points.md).
 
 from dataclasses import replace
 
-from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..judging.names import ASKS, Names
 from ..recognition.fingerprints import hands_back
 from .attempt import ExerciseAttempt
 from .verdict import CheckResult
 
 LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
-NAMES_SHARE, NAMES_POINTS = 0.1, 1.0  # what other names cost, whichever is less
-SAME_NAMES = "The names are those of the stub."
 
 
 def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """The checks on an exercise with what each of them earns; names that differ come last."""
     if not part.seen:
         return checks
-    return with_names(part, at_its_price(part, checks))
+    return with_names(part.names, at_its_price(part, checks))
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:
@@ -46,14 +44,20 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
 def price(part: ExerciseAttempt, cost: float) -> float:
     """The share of an exercise that its mistakes cost. cost: the share that its checks take.
 
-    One mistake costs what the course says, or what the checks take, but no more than a half and
-    no less than a tenth. Two cost both prices, and never more than the checks take.
+    Two mistakes cost both prices, and never more than the checks take.
     """
-    if hands_back(part.claimed):
-        return 1.0
-    bounded, known = min(MOST, max(LEAST, cost)), part.attempt.own.prices
-    prices = [known.get(f"{part.name}.{name}", known.get(name, bounded)) for name in part.mistakes]
+    prices = [price_of(part, name, cost) for name in part.mistakes]
     return prices[0] if len(prices) == 1 else min(sum(prices), max(cost, *prices))
+
+
+def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
+    """What one mistake costs: what the course says, or else what the checks take, within bounds.
+
+    Who hands back what was passed in has made no mistake on the way: it costs everything.
+    """
+    known = part.attempt.own.prices
+    bounded = 1.0 if hands_back(part.claimed) else min(MOST, max(LEAST, cost))
+    return known.get(f"{part.name}.{mistake}", known.get(mistake, bounded))
 
 
 def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
@@ -64,11 +68,10 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
     return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
 
 
-def with_names(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
     """The same and, where names differ that are not the learner's to choose, what that costs."""
     earned, most = sums(checks)
-    if not part.names.understood:
+    if not names.understood:
         return checks
-    cost = min(earned, NAMES_POINTS, NAMES_SHARE * most)
-    finding = Finding(SAME_NAMES, Diagnosis(Kind.FACT, part.names.sentence))
-    return [*checks, CheckResult(part.name, 0.0, False, SAME_NAMES, finding, -cost)]
+    cost = min(earned, names.cost(most))
+    return [*checks, CheckResult(checks[0].exercise, 0.0, False, ASKS, names.finding, -cost)]

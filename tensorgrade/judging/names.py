@@ -10,6 +10,10 @@ from typing import Self
 
 from ..exchange.observation import Observation
 from ..runner.names import as_asked, meant_parts
+from .diagnosis import Diagnosis, Finding, Kind
+
+ASKS = "The names are those of the stub."
+SHARE, POINTS = 0.1, 1.0  # what names that differ cost of an exercise, whichever is less
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,15 @@ class Names:
         ]
         listed = ", ".join(pairs).replace("` as ", "` is asked for as ", 1)
         return f"the names differ from the stub: {listed}" if pairs else ""
+
+    @property
+    def finding(self) -> Finding:
+        """What is to be said of names that differ, as of a check that failed."""
+        return Finding(ASKS, Diagnosis(Kind.FACT, self.sentence))
+
+    def cost(self, most: float) -> float:
+        """The points that they cost, all together, in an exercise worth `most`."""
+        return min(POINTS, SHARE * most) if self.understood else 0.0
 
 
 def texts(told: dict) -> dict[str, str]:

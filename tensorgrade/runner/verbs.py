@@ -339,7 +339,7 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
     return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}, renamed
 
 
-def shapes(tensors: dict[str, torch.Tensor]) -> dict[str, list[int]]:
+def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
     return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
 
