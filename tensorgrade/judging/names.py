@@ -41,13 +41,12 @@ class Names:
         """All names that differ; nothing where none does.
 
         >>> Names({"width": "w"}, {"rows": "x"}).sentence
-        'the names differ from the stub: `w` is asked for as `width`, `x` as `rows`'
+        '`w` is asked for as `width`, `x` as `rows`'
         """
         pairs = [
             f"`{own}` as `{asked}`" for asked, own in (self.understood | self.arguments).items()
         ]
-        listed = ", ".join(pairs).replace("` as ", "` is asked for as ", 1)
-        return f"the names differ from the stub: {listed}" if pairs else ""
+        return ", ".join(pairs).replace("` as ", "` is asked for as ", 1)
 
     @property
     def finding(self) -> Finding:
