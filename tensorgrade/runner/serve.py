@@ -71,10 +71,11 @@ def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
             request["name"], source.text, source.filename, request["definitions_only"]
         )
     names = defined_names(module)
+    calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
     case_runner = CaseRunner(module, given, request["device"])
-    return case_runner, {"names": names[:500], "problems": problems[:100]}
+    return case_runner, {"names": names[:500], "problems": problems[:100], "calls": calls}
 
 
 def defined_names(module: types.ModuleType) -> list[str]:
@@ -83,6 +84,28 @@ def defined_names(module: types.ModuleType) -> list[str]:
         k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__
     }
     return sorted(name for name, value in own.items() if callable(value))
+
+
+def called_by(module: types.ModuleType, name: str) -> list[str]:
+    """The names of the file's own definitions that one of them speaks of, however indirectly."""
+    own, found, left = set(defined_names(module)), set[str](), [name]
+    while left:
+        spoken = names_spoken(vars(module)[left.pop()]) & own
+        left += spoken - found
+        found |= spoken
+    return sorted(found - {name})[:100]
+
+
+def names_spoken(value: object) -> set[str]:
+    """All names in the code of a function, or of the functions of a class."""
+    parts = list(vars(value).values()) if inspect.isclass(value) else [value]
+    left = [code for part in parts if (code := getattr(part, "__code__", None))]
+    names: set[str] = set()
+    while left:
+        code = left.pop()
+        names |= {*code.co_names}
+        left += [inner for inner in code.co_consts if inspect.iscode(inner)]
+    return names
 
 
 def put_in_place(module: types.ModuleType, name: str, stand_in: object) -> None:

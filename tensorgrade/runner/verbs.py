@@ -185,11 +185,13 @@ class CaseRunner:
         parameters = {} if isinstance(function, nn.Module) else parameters_of(function)
         named = arguments_meant(parameters, list(arguments))
         lost = [asked for asked, name in named.items() if name not in parameters]
+        if takes(parameters, inspect.Parameter.VAR_KEYWORD):
+            lost = []
         if not parameters or (lost and takes(parameters, inspect.Parameter.VAR_POSITIONAL)):
             return function(*arguments.values())
         what = "understood" if inspect.isclass(function) else "arguments"
         self.understood({a: name for a, name in named.items() if a != name}, what)
-        if lost and not takes(parameters, inspect.Parameter.VAR_KEYWORD):
+        if lost:
             raise TypeError(lacking(function, lost))
         values = {named[asked]: value for asked, value in arguments.items()}
         first = [n for n, p in parameters.items() if p.kind == p.POSITIONAL_ONLY and n in values]

@@ -1,0 +1,264 @@
+"""A slip costs once: later exercises judged beside a learner's own earlier one that is wrong.
+
+A course may say how a right answer calls earlier exercises (graders/from_earlier/). That text runs
+on this side; where it calls an earlier exercise that the learner has wrong, the learner's process
+is asked what comes of it. Where the learner's later exercise gives the same, it is right.
+
+What is passed on is what a right answer computes on its way, never a result. It goes to a fresh
+process, after all that is judged has been seen, and nothing that this process says is told. The
+earlier exercise's own cases are mixed in: what answers them otherwise now is no helper.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..exchange.cases import Recorder, record
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import Seen
+from ..judging.agreement import disagreement
+from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..runner.source import Source
+from ..sources.submission import Submission
+from .attempt import Attempt, ExerciseAttempt
+from .backend import Backend
+from .in_process import InProcess
+from .verdict import CheckResult
+
+FOLDER = "from_earlier"
+NOTE = "your own `{}` is called here, and it is wrong: mend that first"
+MORE_OFTEN_THAN = 4  # one question in so many is an old one
+Results = dict[str, list[CheckResult]]  # by exercise
+Again = Callable[[str], list[CheckResult]]  # the checks of an exercise, on what is seen now
+
+
+class NoHelper(Exception):
+    """The learner's earlier exercise gave no answer, or another one than before."""
+
+
+def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
+    """Results in which a slip costs once; `again` runs an exercise's checks once more.
+
+    What cannot be tried out (learners have no solution) is said all the same.
+    """
+    results = dict(results)
+    for exercise in attempt.chapter.exercises:
+        name, checks = exercise.name, results.get(exercise.name, [])
+        wrong = wrong_ones_called(attempt, name, results)
+        if not wrong or all(check.passed for check in checks) or name in attempt.loaded.problems:
+            continue
+        part = attempt.exercises[name]
+        right = agrees_with_own(part, wrong, again, tests)
+        root = attempt.exercises[wrong[0]].excused_by or wrong[0]
+        part.excused_by = root if right else ""
+        results[name] = [noted(check, root, right) for check in checks]
+    return results
+
+
+def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str]:
+    """The earlier exercises that are wrong and that the code of this one calls, it says."""
+    names = [exercise.name for exercise in attempt.chapter.exercises]
+    called = attempt.loaded.calls.get(name, ())
+    return [
+        earlier
+        for earlier in names[: names.index(name)]
+        if earlier in called and any(not check.passed for check in results.get(earlier, []))
+    ]
+
+
+def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
+    """A failed check with a word on the earlier exercise; with all its points where that is all."""
+    if check.finding is None or check.passed:
+        return check
+    diagnosis = check.finding.diagnosis
+    if not right:
+        more = replace(diagnosis, remarks=(NOTE.format(root), *diagnosis.remarks))
+        return replace(check, finding=replace(check.finding, diagnosis=more))
+    told = Diagnosis(Kind.FACT, NOTE.format(root), diagnosis.called, case=diagnosis.case)
+    return replace(check, kept=check.points, finding=Finding(check.asks, told))
+
+
+def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
+    """Whether all checks pass beside what a right answer gives with these earlier exercises."""
+    attempt = part.attempt
+    solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
+    ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
+    if not attempt.references.hidden or not solution.exists():
+        return False
+    return any(passes(part, solution, way, wrong, again) for way in ways)
+
+
+def passes(
+    part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
+) -> bool:
+    """The same for one way to call earlier exercises."""
+    helpers = Helpers(part.attempt, wrong)
+    try:
+        seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
+    except NoHelper:
+        return False
+    finally:
+        helpers.backend.close()
+    if not seen:
+        return False
+    kept, part.seen = part.seen, seen
+    try:
+        return all(check.passed for check in again(part.name))
+    finally:
+        part.seen = kept
+
+
+@dataclass
+class Helpers:
+    """A learner's earlier exercises, asked in a fresh process."""
+
+    attempt: Attempt
+    names: list[str]
+    asked: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.backend: Backend = self.attempt.backend.fresh()
+        self.known = [seen for name in self.names for seen in self.attempt.exercises[name].claimed]
+
+    def ask(self, name: str, arguments: dict, gradient: Any = None) -> Observation:
+        """What an earlier exercise gives. Raises NoHelper where it answers as it did not before."""
+        self.asked.add(name)
+        if secrets.randbelow(MORE_OFTEN_THAN) == 0:
+            self.ask_an_old_one()
+
+        def call(attempt: Recorder, draw: object) -> None:
+            attempt.call(name, gradient=gradient, **arguments)
+
+        (observed,) = self.backend.run([record(name, "asked", call, 0)])
+        return observed
+
+    def ask_an_old_one(self) -> None:
+        """One of its own cases once more: the answer must be the same. Raises NoHelper."""
+        old = secrets.choice(self.known)
+        (now,) = self.backend.run([old.case])
+        if not same(old.observed, now, self.attempt):
+            raise NoHelper
+
+
+def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
+    """Whether two runs of one case came to the same."""
+    return (
+        before.status == now.status
+        and bool(before.error) == bool(now.error)
+        and before.tensors.keys() == now.tensors.keys()
+        and all(
+            torch.equal(tensor.isnan(), now.tensors[name].isnan())
+            and not disagreement(
+                now.tensors[name].nan_to_num(), tensor.nan_to_num(), attempt.tolerances
+            )
+            if tensor.shape == now.tensors[name].shape
+            else False
+            for name, tensor in before.tensors.items()
+        )
+    )
+
+
+class Asked(torch.autograd.Function):
+    """A call of an earlier exercise, and of its gradients, in the learner's process."""
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any, helpers: Helpers, name: str, plain: dict, names: tuple, *tensors: torch.Tensor
+    ) -> Any:
+        ctx.question = helpers, name, plain, names
+        ctx.save_for_backward(*tensors)
+        observed = helpers.ask(name, plain | dict(zip(names, tensors, strict=True)))
+        results = results_of(observed)
+        ctx.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
+        return results[0] if "result" in observed.tensors else tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:  # type: ignore[override]
+        helpers, name, plain, names = ctx.question
+        tensors = dict(zip(names, ctx.saved_tensors, strict=True))
+        asked = gradients[0] if len(gradients) == 1 else gradients
+        found = helpers.ask(name, plain | tensors, asked).tensors
+        return None, None, None, None, *(found.get(f"gradient.{n}") for n in names)
+
+
+def results_of(observed: Observation) -> list[torch.Tensor]:
+    """The tensors that came back. Raises RuntimeError, as the exercise does, where there is none."""
+    found = [t for n, t in sorted(observed.tensors.items()) if n.split(".")[0] == "result"]
+    if observed.status != Outcome.ANSWERED or observed.error or not found:
+        raise RuntimeError("the earlier exercise gives no result")
+    return found
+
+
+def asking(helpers: Helpers, name: str) -> Callable:
+    """A function that stands for an earlier exercise; it is called by keyword."""
+
+    def ask(**arguments: Any) -> Any:
+        tensors = {k: v for k, v in arguments.items() if isinstance(v, torch.Tensor)}
+        plain = {k: v for k, v in arguments.items() if k not in tensors}
+        return Asked.apply(helpers, name, plain, tuple(tensors), *tensors.values())
+
+    return ask
+
+
+def expected_with(
+    part: ExerciseAttempt, solution: Path, way: Path, helpers: Helpers
+) -> list[Observation]:
+    """What a right answer gives on every case of an exercise, with the learner's helpers."""
+    right = loaded(solution, part.attempt.chapter.name)
+    asker = loaded(way, part.attempt.chapter.name)
+    module = vars(asker.ready_runner().module)
+    if part.name not in module:
+        return []
+    for exercise in part.attempt.chapter.exercises:
+        name = exercise.name
+        if name in helpers.names:
+            module[name] = asking(helpers, name)
+        elif name not in module:
+            module[name] = vars(right.ready_runner().module).get(name)
+    return asker.run([seen.case for seen in part.seen])
+
+
+def loaded(path: Path, chapter: str) -> InProcess:
+    """A file of the course's own, ready to be run here."""
+    backend = InProcess(Submission(chapter, Source(path.read_text(encoding="utf-8"), path.name)))
+    backend.load()
+    return backend
+
+
+def judged_beside(
+    part: ExerciseAttempt, helpers: Helpers, expected: list[Observation]
+) -> list[Seen]:
+    """What was seen beside what is expected with the helpers; nothing where that shows too little.
+
+    Where they leave no numbers to compare (an error, NaN), both having come to none will do.
+    """
+    if set(helpers.names) - helpers.asked or not expected:
+        return []
+    pairs = list(zip(part.seen, expected, strict=True))
+    empty = [has_no_numbers(one.observed) and has_no_numbers(want) for one, want in pairs]
+    if 2 * sum(empty) > len(pairs) or any(map(is_bare, part.seen, expected)):
+        return []
+    return [
+        Seen(one.case, one.expected, one.expected) if left_out else one._replace(expected=want)
+        for (one, want), left_out in zip(pairs, empty, strict=True)
+    ]
+
+
+def has_no_numbers(observed: Observation) -> bool:
+    """Whether a case ended in an error, or in results with NaN in them."""
+    return bool(observed.error) or any(bool(t.isnan().any()) for t in observed.tensors.values())
+
+
+def is_bare(seen: Seen, with_helpers: Observation) -> bool:
+    """Whether a result has one number everywhere that has not otherwise: it would show nothing."""
+    return any(
+        tensor.numel() > 1
+        and len(tensor.unique()) == 1
+        and len(seen.expected.tensors.get(name, tensor[:0]).unique()) > 1
+        for name, tensor in with_helpers.tensors.items()
+        if not name.startswith("gradient.")
+    )
