@@ -11,7 +11,7 @@ earlier exercise's own cases are mixed in: what answers them otherwise now is no
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,18 @@ from ..exchange.cases import Recorder, record
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.agreement import disagreement
-from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
 from ..runner.source import Source
 from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
 from .in_process import InProcess
-from .verdict import CheckResult
+from .verdict import EXCUSED, CheckResult, State, state_of
 
 FOLDER = "from_earlier"
-NOTE = "your own `{}` is called here, and it is wrong: mend that first"
 MORE_OFTEN_THAN = 4  # one question in so many is an old one
 Results = dict[str, list[CheckResult]]  # by exercise
 Again = Callable[[str], list[CheckResult]]  # the checks of an exercise, on what is seen now
-
-
-class NoHelper(Exception):
-    """The learner's earlier exercise gave no answer, or another one than before."""
 
 
 def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
@@ -49,7 +44,7 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
     for exercise in attempt.chapter.exercises:
         name, checks = exercise.name, results.get(exercise.name, [])
         wrong = wrong_ones_called(attempt, name, results)
-        if not wrong or all(check.passed for check in checks) or name in attempt.loaded.problems:
+        if not wrong or state_of(checks) != State.WRONG:
             continue
         part = attempt.exercises[name]
         right = agrees_with_own(part, wrong, again, tests)
@@ -66,7 +61,7 @@ def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str
     return [
         earlier
         for earlier in names[: names.index(name)]
-        if earlier in called and any(not check.passed for check in results.get(earlier, []))
+        if earlier in called and state_of(results.get(earlier, [])) == State.WRONG
     ]
 
 
@@ -74,12 +69,13 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
     """A failed check with a word on the earlier exercise; with all its points where that is all."""
     if check.finding is None or check.passed:
         return check
-    diagnosis = check.finding.diagnosis
-    if not right:
-        more = replace(diagnosis, remarks=(NOTE.format(root), *diagnosis.remarks))
-        return replace(check, finding=replace(check.finding, diagnosis=more))
-    told = Diagnosis(Kind.FACT, NOTE.format(root), diagnosis.called, case=diagnosis.case)
-    return replace(check, kept=check.points, finding=Finding(check.asks, told))
+    diagnosis, said = check.finding.diagnosis, EXCUSED.format(root)
+    if right:
+        told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
+        return replace(check, kept=check.points, finding=Finding(check.asks, told))
+    diagnosis = replace(diagnosis, remarks=(said, *diagnosis.remarks))
+    mistakes = {name: f"{text} {sentence(said)}" for name, text in check.finding.mistakes.items()}
+    return replace(check, finding=replace(check.finding, diagnosis=diagnosis, mistakes=mistakes))
 
 
 def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
@@ -99,8 +95,6 @@ def passes(
     helpers = Helpers(part.attempt, wrong)
     try:
         seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
-    except NoHelper:
-        return False
     finally:
         helpers.backend.close()
     if not seen:
@@ -118,15 +112,16 @@ class Helpers:
 
     attempt: Attempt
     names: list[str]
-    asked: set[str] = field(default_factory=set)
+    asked: bool = False
+    turned: bool = False  # one of them answered as it did not before
 
     def __post_init__(self) -> None:
         self.backend: Backend = self.attempt.backend.fresh()
         self.known = [seen for name in self.names for seen in self.attempt.exercises[name].claimed]
 
     def ask(self, name: str, arguments: dict, gradient: Any = None) -> Observation:
-        """What an earlier exercise gives. Raises NoHelper where it answers as it did not before."""
-        self.asked.add(name)
+        """What an earlier exercise gives; now and then an old question is mixed in."""
+        self.asked = True
         if secrets.randbelow(MORE_OFTEN_THAN) == 0:
             self.ask_an_old_one()
 
@@ -137,28 +132,24 @@ class Helpers:
         return observed
 
     def ask_an_old_one(self) -> None:
-        """One of its own cases once more: the answer must be the same. Raises NoHelper."""
+        """One of their own cases once more: the answer must be the same."""
         old = secrets.choice(self.known)
         (now,) = self.backend.run([old.case])
-        if not same(old.observed, now, self.attempt):
-            raise NoHelper
+        self.turned |= not same(old.observed, now, self.attempt)
 
 
 def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
-    """Whether two runs of one case came to the same."""
-    return (
-        before.status == now.status
-        and bool(before.error) == bool(now.error)
-        and before.tensors.keys() == now.tensors.keys()
-        and all(
-            torch.equal(tensor.isnan(), now.tensors[name].isnan())
-            and not disagreement(
-                now.tensors[name].nan_to_num(), tensor.nan_to_num(), attempt.tolerances
-            )
-            if tensor.shape == now.tensors[name].shape
-            else False
-            for name, tensor in before.tensors.items()
-        )
+    """Whether two runs of one case came to the same, places of NaN included."""
+    if (before.status, bool(before.error)) != (now.status, bool(now.error)):
+        return False
+    if before.tensors.keys() != now.tensors.keys():
+        return False
+    close = attempt.tolerances
+    return all(
+        tensor.shape == now.tensors[name].shape
+        and torch.equal(tensor.isnan(), now.tensors[name].isnan())
+        and not disagreement(tensor.nan_to_num(), now.tensors[name].nan_to_num(), close)
+        for name, tensor in before.tensors.items()
     )
 
 
@@ -166,7 +157,7 @@ class Asked(torch.autograd.Function):
     """A call of an earlier exercise, and of its gradients, in the learner's process."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any, helpers: Helpers, name: str, plain: dict, names: tuple, *tensors: torch.Tensor
     ) -> Any:
         ctx.question = helpers, name, plain, names
@@ -177,7 +168,7 @@ class Asked(torch.autograd.Function):
         return results[0] if "result" in observed.tensors else tuple(results)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         helpers, name, plain, names = ctx.question
         tensors = dict(zip(names, ctx.saved_tensors, strict=True))
         asked = gradients[0] if len(gradients) == 1 else gradients
@@ -186,7 +177,7 @@ class Asked(torch.autograd.Function):
 
 
 def results_of(observed: Observation) -> list[torch.Tensor]:
-    """The tensors that came back. Raises RuntimeError, as the exercise does, where there is none."""
+    """The tensors that came back. Raises RuntimeError where there is none."""
     found = [t for n, t in sorted(observed.tensors.items()) if n.split(".")[0] == "result"]
     if observed.status != Outcome.ANSWERED or observed.error or not found:
         raise RuntimeError("the earlier exercise gives no result")
@@ -217,7 +208,7 @@ def expected_with(
         name = exercise.name
         if name in helpers.names:
             module[name] = asking(helpers, name)
-        elif name not in module:
+        elif module.get(name) is None:
             module[name] = vars(right.ready_runner().module).get(name)
     return asker.run([seen.case for seen in part.seen])
 
@@ -236,7 +227,7 @@ def judged_beside(
 
     Where they leave no numbers to compare (an error, NaN), both having come to none will do.
     """
-    if set(helpers.names) - helpers.asked or not expected:
+    if helpers.turned or not helpers.asked or not expected:
         return []
     pairs = list(zip(part.seen, expected, strict=True))
     empty = [has_no_numbers(one.observed) and has_no_numbers(want) for one, want in pairs]
@@ -254,11 +245,19 @@ def has_no_numbers(observed: Observation) -> bool:
 
 
 def is_bare(seen: Seen, with_helpers: Observation) -> bool:
-    """Whether a result has one number everywhere that has not otherwise: it would show nothing."""
-    return any(
-        tensor.numel() > 1
-        and len(tensor.unique()) == 1
-        and len(seen.expected.tensors.get(name, tensor[:0]).unique()) > 1
+    """Whether there is so little in what is expected with the helpers that agreeing shows nothing.
+
+    That is a result with one number everywhere, or no gradient, where there is more otherwise.
+    """
+    right = seen.expected.tensors
+    gradients = [any(n.startswith("gradient.") for n in t) for t in (right, with_helpers.tensors)]
+    return gradients == [True, False] or any(
+        is_even(tensor) and not is_even(right.get(name, tensor))
         for name, tensor in with_helpers.tensors.items()
         if not name.startswith("gradient.")
     )
+
+
+def is_even(tensor: torch.Tensor) -> bool:
+    """Whether one number stands everywhere."""
+    return tensor.numel() > 0 and bool((tensor == tensor.flatten()[0]).all())

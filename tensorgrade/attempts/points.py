@@ -32,7 +32,7 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     Each check earns the same share, but for those that failed where fingerprints do not look.
     """
     earned, most = sums(checks)
-    if not part.mistakes or not most or all(check.passed for check in checks):
+    if part.excused_by or not part.mistakes or not most or all(check.passed for check in checks):
         return checks
     cost = price(part, 1 - earned / most)
     return [

@@ -131,7 +131,7 @@ def verdict(
         points,
         float(exercise.points),
         status,
-        [] if status == Status.PASSED else list(part.mistakes),
+        [] if status == Status.PASSED or part.excused_by else list(part.mistakes),
         message(part, status, checks),
         part.attempt.backend.isolation,
     )
@@ -160,6 +160,14 @@ def not_there(error: CaughtError) -> bool:
     return bool(error.missing) or error.is_unwritten
 
 
+EXCUSED = "your own `{}` is called here, and it is wrong: mend that first"
+
+
+def excuse(part: ExerciseAttempt) -> str:
+    """Which earlier exercise is to be mended, where that is all that is wrong; else nothing."""
+    return EXCUSED.format(part.excused_by) if part.excused_by else ""
+
+
 OVER_TIME = (
     "The whole chapter's time of {:g} seconds was used up before this exercise was through; which "
     "call takes so long?"
@@ -169,7 +177,7 @@ OVER_TIME = (
 def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) -> str:
     """One plain sentence for the learner."""
     if status == Status.PASSED:
-        return f"Right; {part.names.sentence}." if part.names.sentence else "Right."
+        return "; ".join(filter(None, ("Right", excuse(part), part.names.sentence))) + "."
     if any(seen.observed is OUT_OF_TIME for seen in part.seen):
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):

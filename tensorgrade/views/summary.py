@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt
+from ..attempts.earlier import once
 from ..attempts.maker import AttemptMaker
 from ..attempts.points import settled
 from ..attempts.verdict import CheckResult, State, first_failure, state_of
@@ -96,14 +97,13 @@ def group(results: list[CheckResult]) -> Results:
 
 
 def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
-    """The same with what each check earns."""
-    parts = {
-        name: part for made in maker.attempts.values() for name, part in made.exercises.items()
-    }
-    return {
-        name: settled(parts[name], checks) if name in parts else checks
-        for name, checks in by_exercise.items()
-    }
+    """The same with what each check earns, and what is to be mended first."""
+    again = by_exercise.__getitem__  # on public cases nothing is judged a second time
+    for attempt in maker.attempts.values():
+        by_exercise = once(attempt, by_exercise, again, maker.tests)
+        own = by_exercise.keys() & attempt.exercises.keys()
+        by_exercise |= {name: settled(attempt.exercises[name], by_exercise[name]) for name in own}
+    return by_exercise
 
 
 def print_progress(
