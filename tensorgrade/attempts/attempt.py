@@ -123,8 +123,9 @@ class ExerciseAttempt(Checks):
         # All that the learner's process says; only what may be told of it is `seen` by tests.
         self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
-        # The earlier exercise of the learner's that is all that is wrong here (earlier.py).
-        self.excused_by = ""
+        # The earlier exercise of the learner's that is all that is wrong here (earlier.py), and
+        # the mistakes of those that are called.
+        self.excused_by, self.inherited = "", set[str]()
         for check, function in attempt.own.checks.items():
             if hasattr(self, check):
                 raise CourseError(f"checks.py: {check!r} is taken; choose another name")

@@ -22,6 +22,7 @@ from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.agreement import disagreement
 from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
+from ..recognition.signatures import imprint
 from ..runner.source import Source
 from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
@@ -47,7 +48,9 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
         if not wrong or state_of(checks) != State.WRONG:
             continue
         part = attempt.exercises[name]
-        right = agrees_with_own(part, wrong, again, tests)
+        part.inherited = {m for one in wrong for m in attempt.exercises[one].mistakes}
+        right = bool(part.mistakes) and part.inherited.issuperset(part.mistakes)
+        right = right or agrees_with_own(part, wrong, again, tests)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
         part.excused_by = root if right else ""
         results[name] = [noted(check, root, right) for check in checks]
@@ -74,7 +77,9 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
         told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
         return replace(check, kept=check.points, finding=Finding(check.asks, told))
     diagnosis = replace(diagnosis, remarks=(said, *diagnosis.remarks))
-    mistakes = {name: f"{text} {sentence(said)}" for name, text in check.finding.mistakes.items()}
+    mistakes = dict(check.finding.mistakes)
+    if mistakes:
+        mistakes[min(mistakes)] += f" {sentence(said)}"
     return replace(check, finding=replace(check.finding, diagnosis=diagnosis, mistakes=mistakes))
 
 
@@ -97,11 +102,28 @@ def passes(
         seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
     finally:
         helpers.backend.close()
-    if not seen:
+    if not seen or not all(looks_alike(part, one) for one in seen):
         return False
+    # What a right answer with these helpers fails too, such as to hide the future, is their fault.
+    theirs = [one._replace(observed=one.expected) for one in seen]
+    own, best = (checked(part, which, again) for which in (seen, theirs))
+    return all(mine or not possible for mine, possible in zip(own, best, strict=True))
+
+
+def looks_alike(part: ExerciseAttempt, seen: Seen) -> bool:
+    """Whether a case shows what is expected, by what mistakes on it are told apart by."""
+    own = part.attempt.own.signatures
+    wanted, got = (
+        imprint(seen.case, seen.expected, one, own) for one in (seen.expected, seen.observed)
+    )
+    return wanted.matches(got)
+
+
+def checked(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
+    """Which checks of an exercise pass on what is given as seen."""
     kept, part.seen = part.seen, seen
     try:
-        return all(check.passed for check in again(part.name))
+        return [check.passed for check in again(part.name)]
     finally:
         part.seen = kept
 
@@ -158,48 +180,60 @@ class Asked(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, helpers: Helpers, name: str, plain: dict, names: tuple, *tensors: torch.Tensor
+        ctx: Any, asking: "Asking", plain: dict, names: tuple, *tensors: torch.Tensor
     ) -> Any:
-        ctx.question = helpers, name, plain, names
+        ctx.question = asking, plain, names
         ctx.save_for_backward(*tensors)
-        observed = helpers.ask(name, plain | dict(zip(names, tensors, strict=True)))
-        results = results_of(observed)
+        results = asking.results(plain | dict(zip(names, tensors, strict=True)))
         ctx.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
-        return results[0] if "result" in observed.tensors else tuple(results)
+        return results[0] if len(results) == 1 else tuple(results)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        helpers, name, plain, names = ctx.question
+        asking, plain, names = ctx.question
         tensors = dict(zip(names, ctx.saved_tensors, strict=True))
         asked = gradients[0] if len(gradients) == 1 else gradients
-        found = helpers.ask(name, plain | tensors, asked).tensors
-        return None, None, None, None, *(found.get(f"gradient.{n}") for n in names)
+        found = asking.helpers.ask(asking.name, plain | tensors, asked).tensors
+        return None, None, None, *(found.get(f"gradient.{n}") for n in names)
 
 
-def results_of(observed: Observation) -> list[torch.Tensor]:
-    """The tensors that came back. Raises RuntimeError where there is none."""
-    found = [t for n, t in sorted(observed.tensors.items()) if n.split(".")[0] == "result"]
-    if observed.status != Outcome.ANSWERED or observed.error or not found:
-        raise RuntimeError("the earlier exercise gives no result")
-    return found
+@dataclass(frozen=True)
+class Asking:
+    """Stands for an earlier exercise in a right answer, which calls it by keyword.
 
+    right: the solution's own, whose result says how large one may be: it is computed with here.
+    """
 
-def asking(helpers: Helpers, name: str) -> Callable:
-    """A function that stands for an earlier exercise; it is called by keyword."""
+    helpers: Helpers
+    name: str
+    right: Callable
 
-    def ask(**arguments: Any) -> Any:
+    def __call__(self, **arguments: Any) -> Any:
         tensors = {k: v for k, v in arguments.items() if isinstance(v, torch.Tensor)}
         plain = {k: v for k, v in arguments.items() if k not in tensors}
-        return Asked.apply(helpers, name, plain, tuple(tensors), *tensors.values())
+        return Asked.apply(self, plain, tuple(tensors), *tensors.values())
 
-    return ask
+    def results(self, arguments: dict) -> list[torch.Tensor]:
+        """The tensors that come back. Raises RuntimeError where they are none of that size."""
+        observed = self.helpers.ask(self.name, arguments)
+        found = [t for n, t in sorted(observed.tensors.items()) if n.split(".")[0] == "result"]
+        right = self.right(**arguments)
+        wanted = [right] if isinstance(right, torch.Tensor) else [*right]
+        if observed.status != Outcome.ANSWERED or list(map(sizes, found)) != [*map(sizes, wanted)]:
+            raise RuntimeError("the earlier exercise gives nothing of the right size")
+        return found
+
+
+def sizes(tensor: torch.Tensor) -> list[int]:
+    """The sizes of a tensor, in order of size; ones apart."""
+    return sorted(size for size in tensor.shape if size != 1)
 
 
 def expected_with(
     part: ExerciseAttempt, solution: Path, way: Path, helpers: Helpers
 ) -> list[Observation]:
     """What a right answer gives on every case of an exercise, with the learner's helpers."""
-    right = loaded(solution, part.attempt.chapter.name)
+    right = vars(loaded(solution, part.attempt.chapter.name).ready_runner().module)
     asker = loaded(way, part.attempt.chapter.name)
     module = vars(asker.ready_runner().module)
     if part.name not in module:
@@ -207,10 +241,13 @@ def expected_with(
     for exercise in part.attempt.chapter.exercises:
         name = exercise.name
         if name in helpers.names:
-            module[name] = asking(helpers, name)
+            module[name] = Asking(helpers, name, right[name])
         elif module.get(name) is None:
-            module[name] = vars(right.ready_runner().module).get(name)
-    return asker.run([seen.case for seen in part.seen])
+            module[name] = right[name]
+    expected = asker.run([seen.case for seen in part.seen])
+    if helpers.asked:
+        helpers.ask_an_old_one()  # at least once
+    return expected
 
 
 def loaded(path: Path, chapter: str) -> InProcess:
@@ -247,14 +284,13 @@ def has_no_numbers(observed: Observation) -> bool:
 def is_bare(seen: Seen, with_helpers: Observation) -> bool:
     """Whether there is so little in what is expected with the helpers that agreeing shows nothing.
 
-    That is a result with one number everywhere, or no gradient, where there is more otherwise.
+    That is one number everywhere, or no gradient at all, where there is more otherwise.
     """
     right = seen.expected.tensors
     gradients = [any(n.startswith("gradient.") for n in t) for t in (right, with_helpers.tensors)]
     return gradients == [True, False] or any(
         is_even(tensor) and not is_even(right.get(name, tensor))
         for name, tensor in with_helpers.tensors.items()
-        if not name.startswith("gradient.")
     )
 
 

@@ -44,9 +44,11 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
 def price(part: ExerciseAttempt, cost: float) -> float:
     """The share of an exercise that its mistakes cost. cost: the share that its checks take.
 
-    Two mistakes cost both prices, and never more than the checks take.
+    Two mistakes cost both prices, and never more than the checks take. What an earlier exercise
+    brings in is paid for there.
     """
-    prices = [price_of(part, name, cost) for name in part.mistakes]
+    own = [name for name in part.mistakes if name not in part.inherited]
+    prices = [price_of(part, name, cost) for name in own]
     return prices[0] if len(prices) == 1 else min(sum(prices), max(cost, *prices))
 
 
