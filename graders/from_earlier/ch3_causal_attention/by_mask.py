@@ -23,7 +23,7 @@ def causal_attention_weights(attn_scores, d_k):
 class CausalAttention(nn.Module):
     mask: torch.Tensor
 
-    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+    def __init__(self, d_in, d_out, context_length, dropout=0.0, qkv_bias=False):
         super().__init__()
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)

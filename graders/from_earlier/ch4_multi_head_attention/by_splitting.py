@@ -12,7 +12,7 @@ merge_heads: Any = None
 class MultiHeadAttention(nn.Module):
     mask: torch.Tensor
 
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+    def __init__(self, d_in, d_out, context_length, dropout=0.0, num_heads=1, qkv_bias=False):
         super().__init__()
         if d_out % num_heads != 0:
             raise ValueError("num_heads must divide d_out")
