@@ -1,4 +1,4 @@
-"""The checks and signatures that only this course needs.
+"""The checks and signatures that only this course needs, and what its known mistakes cost.
 
 `tensorgrade build` copies this file to `exercises/`, for learners: nothing in it is secret.
 """
@@ -370,3 +370,34 @@ def draws(case, expected, seen) -> Imprint:
     tokens = len(expected.tensors["logits"][0, -1])
     shares = [round(float((last == token).double().mean()), 1) for token in range(tokens)]
     return Imprint(f"text={bool((parts[0][:, :-1] == parts[0][0, :-1]).all())} {shares}")
+
+
+# What leaves nothing of an exercise's idea, and why: it costs everything.
+NOTHING_LEFT = {
+    "inverted_dropout.dropout_left_out": "what was passed in comes back",
+    "mask_and_renormalize.mask_thrown_away": "rows that sum to 1 are divided by their sum, which "
+    "gives back what was passed in",
+    "causal_mask.mask_hides_nothing": "a mask without a single entry",
+    "copy_v2_into_v1.copied_nowhere": "nothing is copied",
+}
+# By the share of its exercise that a mistake costs where all else is right. What is not listed
+# costs what the tests take for it, but no less than a tenth and no more than a half.
+BY_SHARE = {
+    0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
+    value_without_bias""",
+    0.3: """no_scale scaled_by_d_k multiplied_by_sqrt_d_k scaled_by_tokens scaled_by_a_constant
+    scaled_by_sqrt_d_in scaled_by_sqrt_d_out scaled_by_sqrt_num_heads scaled_too_early
+    queries_scaled_already scores_scaled products_averaged rows_averaged heads_meaned
+    bias_always mask_not_cut context_length_not_passed_on base_two dim_ignored
+    mask_fill_not_low_enough zeros_taken_for_hidden output_projection_twice""",
+    0.4: """scaled_after_softmax softmax_over_columns softmax_over_everything softmax_over_heads
+    softmax_over_batch softmax_twice always_dim_zero all_entries_share_one_sum
+    scores_transposed weights_transposed t_on_a_batch one_projection_for_two
+    keys_instead_of_values queries_instead_of_values scores_from_values
+    scores_from_queries_alone scores_from_keys_alone mask_inverted mask_hides_the_past
+    mask_on_the_diagonal mask_one_too_late copied_without_transpose heads_interleaved
+    merged_interleaved heads_in_reverse keys_split_differently values_split_differently
+    masked_without_renormalizing renormalized_before_masking""",
+}
+PRICES = {name: share for share, names in BY_SHARE.items() for name in names.split()}
+PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)

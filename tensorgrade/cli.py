@@ -398,15 +398,22 @@ def figures(
         bool, typer.Option("--mutants", help="Mistakes that a machine makes, by exercise.")
     ] = False,
     sample: Annotated[int, typer.Option(help="How many of them to draw for an exercise.")] = 50,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Print what each mistake costs, and no more.")
+    ] = False,
     sentences: Annotated[int, typer.Option(help="How many sentences on them to show.")] = 0,
 ) -> None:
-    """Measure how often mistakes are caught and named, alone and two at once."""
-    from .author.proofs.figures import measure, report
+    """Measure how often mistakes are caught and named, alone and two at once; or what they cost."""
+    from .author.proofs.figures import measure, price_table, report
+    from .author.proofs.figures import prices as measured_prices
     from .author.proofs.kills import measure_mutants
     from .author.proofs.kills import report as kill_report
     from .project import find_project
 
     project = find_project()
+    if prices:
+        typer.echo(price_table(measured_prices(project)))
+        return
     tests = project.root / "tests"  # where right answers in other forms stand
     if mutants:
         kills = measure_mutants(project, tests, sample, seed, exercises or ())

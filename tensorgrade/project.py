@@ -38,7 +38,9 @@ class Project:
         """A chapter's source with the stand-ins that the course puts beside it."""
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
-        return Submission(chapter, Source(source, filename or f"{chapter}.py"), given, rebind)
+        text = Source(source, filename or f"{chapter}.py")
+        names = tuple(exercise.name for exercise in self.course.chapter(chapter).exercises)
+        return Submission(chapter, text, given, rebind, names)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """The file with an exercise's cases, tests and mistakes, imported."""

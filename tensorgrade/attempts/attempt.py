@@ -16,6 +16,7 @@ from ..exchange.references import References, Seen
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
+from ..judging.names import Names, in_asked_names
 from ..judging.sayable import HandedIn, Sayable
 from ..recognition.fingerprints import Fingerprints, recognise
 from .backend import Backend
@@ -102,7 +103,10 @@ class Attempt:
             observed = self.backend.run([case for case, _ in entries])
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
-        return [Seen(*entry, got) for entry, got in zip(entries, observed, strict=True)]
+        return [
+            Seen(case, expected, in_asked_names(expected, got))
+            for (case, expected), got in zip(entries, observed, strict=True)
+        ]
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""
@@ -119,6 +123,9 @@ class ExerciseAttempt(Checks):
         # All that the learner's process says; only what may be told of it is `seen` by tests.
         self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
+        # The earlier exercise of the learner's that is all that is wrong here (earlier.py), and
+        # the mistakes of those that are called.
+        self.excused_by, self.inherited = "", set[str]()
         for check, function in attempt.own.checks.items():
             if hasattr(self, check):
                 raise CourseError(f"checks.py: {check!r} is taken; choose another name")
@@ -151,6 +158,11 @@ class ExerciseAttempt(Checks):
         return recognise(
             self.name, self.claimed, self.attempt.fingerprints, self.attempt.own.signatures
         )
+
+    @cached_property
+    def names(self) -> Names:
+        """The names that the learner has for what the stub names otherwise."""
+        return Names.told([one.observed for one in self.seen])
 
     @cached_property
     def public_texts(self) -> set[str]:

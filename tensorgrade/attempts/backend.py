@@ -39,6 +39,9 @@ class Backend(Protocol):
     def close(self) -> None:
         """Give back what it holds. It may be used again: then it starts anew."""
 
+    def fresh(self) -> "Backend":
+        """Another one for the same file, that has seen nothing yet and has no more time left."""
+
 
 class Unread:
     """Stands where there is no file to run; the reason is told for every exercise."""
@@ -60,3 +63,7 @@ class Unread:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+    def fresh(self) -> "Unread":
+        """The same: it sees nothing."""
+        return self

@@ -146,6 +146,12 @@ class InChild:
         """What is seen of a case that has no answer."""
         return OUT_OF_TIME if self.budget.used_up else Observation(how)
 
+    def fresh(self) -> "InChild":
+        """Another one for the same file and out of the same budget, whose requests nobody keeps."""
+        other = InChild(self.submission, self.warm, self.limits, self.device)
+        other.budget, other.definitions_only = self.budget, self.definitions_only
+        return other
+
     def close(self) -> None:
         """End the child, if there is one."""
         if self.child is not None:

@@ -86,3 +86,7 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+    def fresh(self) -> "InProcess":
+        """Another one for the same file, loaded anew when it is used."""
+        return InProcess(self.submission, self.device)

@@ -33,7 +33,7 @@ class CheckResult:
     """How one test of an exercise ended.
 
     asks: the test's own line. finding: all that is to be said where it failed; None for an error
-    of the test itself.
+    of the test itself. kept: what it earns, where that is neither all of its points nor nothing.
     """
 
     exercise: str
@@ -41,6 +41,12 @@ class CheckResult:
     passed: bool
     asks: str = ""
     finding: Finding | None = None
+    kept: float | None = None
+
+    @property
+    def earned(self) -> float:
+        """What it adds to the points of its exercise."""
+        return (self.points if self.passed else 0.0) if self.kept is None else self.kept
 
 
 class State(StrEnum):
@@ -116,7 +122,7 @@ def verdict(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
     """The verdict on one exercise, from what was seen and from the checks on it."""
-    points = round(float(sum(check.points for check in checks if check.passed)), 6)
+    points = round(float(sum(check.earned for check in checks)), 6)
     status = status_of(part, points, exercise.points)
     return Verdict(
         student,
@@ -125,7 +131,7 @@ def verdict(
         points,
         float(exercise.points),
         status,
-        [] if status == Status.PASSED else list(part.mistakes),
+        [] if status == Status.PASSED or part.excused_by else list(part.mistakes),
         message(part, status, checks),
         part.attempt.backend.isolation,
     )
@@ -154,6 +160,14 @@ def not_there(error: CaughtError) -> bool:
     return bool(error.missing) or error.is_unwritten
 
 
+EXCUSED = "your own `{}` is called here, and it is wrong: mend that first"
+
+
+def excuse(part: ExerciseAttempt) -> str:
+    """Which earlier exercise is to be mended, where that is all that is wrong; else nothing."""
+    return EXCUSED.format(part.excused_by) if part.excused_by else ""
+
+
 OVER_TIME = (
     "The whole chapter's time of {:g} seconds was used up before this exercise was through; which "
     "call takes so long?"
@@ -163,7 +177,7 @@ OVER_TIME = (
 def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) -> str:
     """One plain sentence for the learner."""
     if status == Status.PASSED:
-        return "Right."
+        return "; ".join(filter(None, ("Right", excuse(part), part.names.sentence))) + "."
     if any(seen.observed is OUT_OF_TIME for seen in part.seen):
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
@@ -171,4 +185,8 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if part.attempt.loaded.status == Outcome.UNREADABLE:
         return part.attempt.loaded.reason
     findings = [check.finding for check in checks if check.finding]
-    return findings[0].message if findings else "It could not be checked."
+    if not findings:
+        return "It could not be checked."
+    names = part.names.sentence
+    alone = names in ("", findings[0].diagnosis.problem)
+    return findings[0].message if alone else f"{findings[0].message} {sentence(names)}"

@@ -78,13 +78,15 @@ class Problem:
 class Loaded:
     """What loading a learner's file came to: the names it defines, and what in it failed.
 
-    reason: why there was nothing to load, as a sentence; empty where there was.
+    reason: why there was nothing to load, as a sentence; empty where there was. calls: of the
+    file's own names those that the code of an exercise speaks of, however indirectly; a claim.
     """
 
     status: Outcome = Outcome.LOADED
     names: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     reason: str = ""
+    calls: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def failure_of(self, name: str) -> CaughtError | None:
         """Why the definition of a name failed; None where it did not, or is not in the file."""
@@ -213,7 +215,10 @@ def read_loaded(message: bytes) -> Loaded:
     if not isinstance(names, list) or not isinstance(problems, list):
         raise BadMessage("not a reply to load")
     read = (read_problem(problem) for problem in problems)
-    return Loaded(Outcome.LOADED, tuple(strings(names)), tuple(filter(None, read)))
+    told = header.get("calls")
+    pairs = list(told.items())[:MOST_ITEMS] if isinstance(told, dict) else []
+    calls = {printable(k): tuple(strings(v)) for k, v in pairs if isinstance(v, list)}
+    return Loaded(Outcome.LOADED, tuple(strings(names)), tuple(filter(None, read)), calls=calls)
 
 
 def read_problem(problem: object) -> Problem | None:

@@ -1,7 +1,7 @@
 """Text that somebody else wrote, made fit to be shown."""
 
 LONGEST_TEXT = 500
-LONGEST_MESSAGE = 300
+LONGEST_MESSAGE = 380
 
 
 def printable(text: str) -> str:

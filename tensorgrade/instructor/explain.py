@@ -141,11 +141,20 @@ def print_checks(console: Console, explanation: Explanation) -> None:
     console.print(Text("\nChecks", "bold"))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
-        console.print(Text.assemble((f"  {mark} ", style), f"{check.points:>4g}  {check.asks}"))
+        console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
         if check.finding is not None:
             diagnosis = check.finding.diagnosis
             why = "; ".join(filter(None, (diagnosis.problem, diagnosis.where)))
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
+
+
+def worth(check: CheckResult) -> str:
+    """A check's points, and what of them is earned where that is a part.
+
+    >>> worth(CheckResult("mean", 2.0, False)), worth(CheckResult("mean", 2.0, False, kept=1.0))
+    ('2', '1 of 2')
+    """
+    return f"{check.points:g}" if check.kept is None else f"{check.earned:g} of {check.points:g}"
 
 
 def print_cases(console: Console, explanation: Explanation) -> None:

@@ -15,16 +15,21 @@ from ..recognition.signatures import SIGNATURES, Signature
 from .checks import Checks
 
 FILE = "checks.py"
+PRICES = "PRICES"  # a table in it
 # What the engine has of each kind: a course adds to it and replaces nothing.
 TAKEN = {"check": {*dir(Checks), *Checks.__annotations__}, "signature": {*SIGNATURES}}
 
 
 @dataclass(frozen=True)
 class CourseChecks:
-    """A course's own checks and signatures, by name."""
+    """A course's own checks and signatures, by name.
+
+    prices: what share of an exercise a mistake costs, by its name, or `exercise.name`.
+    """
 
     checks: dict[str, Callable] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
+    prices: dict[str, float] = field(default_factory=dict)
 
 
 def load_checks(tests: Path) -> CourseChecks:
@@ -34,15 +39,11 @@ def load_checks(tests: Path) -> CourseChecks:
     """
     added: dict[str, dict] = {"check": {}, "signature": {}}
     path = tests / FILE
-    for kind, name, function in marked_in(path) if path.exists() else []:
+    there = runpy.run_path(str(path), run_name=path.stem) if path.exists() else {}
+    for kind, name, function in there.get(ADDED, []):
         if name in added[kind]:
             raise CourseError(f"{path}: the {kind} {name!r} is there twice")
         if name in TAKEN[kind]:
             raise CourseError(f"{path}: the engine has a {kind} {name!r}; choose another name")
         added[kind][name] = function
-    return CourseChecks(added["check"], added["signature"])
-
-
-def marked_in(path: Path) -> list[tuple[str, str, Callable]]:
-    """(`check` or `signature`, name, function) for what a file marks, in order."""
-    return runpy.run_path(str(path), run_name=path.stem).get(ADDED, [])
+    return CourseChecks(added["check"], added["signature"], there.get(PRICES, {}))

@@ -36,7 +36,7 @@ KNOWN |= set(
     numpy c10 weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
     __init__ __call__ forward _call_impl _wrapped_call_impl __main__ <lambda> <locals> return_types
     parameters buffers attributes changed altered missing misshapen unexpected type operations load
-    out_features in_features num_features dim0 dim1""".split()
+    out_features in_features num_features dim0 dim1 names understood arguments""".split()
 )
 KNOWN |= {TwoDevices.__name__}
 
@@ -90,6 +90,12 @@ must be real number, not @
 @() takes no arguments
 @() takes no arguments (# given)
 @() got an unexpected keyword argument '@'
+@() has no parameter '@'
+@() has no parameters '@' and '@'
+@() has no parameters '@', '@' and '@'
+@() has no parameters '@', '@', '@' and '@'
+@() has no parameters '@', '@', '@', '@' and '@'
+@() has no parameters '@', '@', '@', '@', '@' and '@'
 @() got multiple values for argument '@'
 @() argument after * must be an iterable, not @
 __init__() should return None, not '@'

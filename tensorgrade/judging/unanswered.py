@@ -58,11 +58,14 @@ def often(error: CaughtError) -> str:
     """The usual cause of an error that says little by itself."""
     if error.type == "NotImplementedError" and "forward" in error.text:
         return "; is `forward` misspelt, or indented into another method?"
-    if error.verb == "construct" and error.type == "TypeError" and error.line is None:
-        return (
-            "; is `__init__` spelt with two underscores on each side, and has it the stub's "
-            "parameters?"
-        )
+    if error.type != "TypeError" or error.line is not None:
+        return ""
+    if "has no parameter" in error.text:
+        return "; arguments are passed by the names that the stub has"
+    if error.verb == "construct" and "required positional argument" in error.text:
+        return "; the stub has other parameters"
+    if error.verb == "construct" and "unexpected keyword argument" in error.text:  # of nn.Module
+        return "; is `__init__` spelt with two underscores on each side?"
     return ""
 
 

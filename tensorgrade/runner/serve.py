@@ -4,6 +4,7 @@ Of files that are still to be read, `load` first answers with the text that it f
 before a line of it has run, and then with what came of loading it. `read` and `parts` run nothing.
 """
 
+import inspect
 import os
 import sys
 import types
@@ -16,6 +17,7 @@ import torch
 
 from .loading import load_module
 from .messages import pack, receive, send, unpack
+from .names import meant
 from .reading import parts, source_in, source_that_counts
 from .source import Source, Unreadable
 from .torch_state import standard_torch
@@ -84,10 +86,11 @@ def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
             request["name"], source.text, source.filename, request["definitions_only"]
         )
     names = defined_names(module)
+    calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
     case_runner = CaseRunner(module, given, request["device"])
-    return case_runner, {"names": names[:500], "problems": problems[:100]}
+    return case_runner, {"names": names[:500], "problems": problems[:100], "calls": calls}
 
 
 def defined_names(module: types.ModuleType) -> list[str]:
@@ -98,15 +101,54 @@ def defined_names(module: types.ModuleType) -> list[str]:
     return sorted(name for name, value in own.items() if callable(value))
 
 
+def called_by(module: types.ModuleType, name: str) -> list[str]:
+    """The names of the file's own definitions that one of them speaks of, however indirectly."""
+    own, found, left = set(defined_names(module)), set[str](), [name]
+    while left:
+        spoken = names_spoken(vars(module)[left.pop()]) & own
+        left += spoken - found
+        found |= spoken
+    return sorted(found - {name})[:100]
+
+
+def names_spoken(value: object) -> set[str]:
+    """All names in the code of a function, or of the functions of a class."""
+    parts = list(vars(value).values()) if inspect.isclass(value) else [value]
+    left = [code for part in parts if (code := getattr(part, "__code__", None))]
+    names: set[str] = set()
+    while left:
+        code = left.pop()
+        names |= {*code.co_names}
+        left += [inner for inner in code.co_consts if inspect.iscode(inner)]
+    return names
+
+
 def put_in_place(module: types.ModuleType, name: str, stand_in: object) -> None:
     """Bind a stand-in to its name, and to a misspelling of it where the name itself is missing.
 
     A learner may have pasted an own copy of what the stand-in stands for, under either.
     """
+    if inspect.isclass(stand_in):
+        stand_in = understanding(stand_in)
     if name not in vars(module):
         close = get_close_matches(name, defined_names(module), 1, 0.9)
         vars(module).update(dict.fromkeys(close, stand_in))
     vars(module)[name] = stand_in
+
+
+def understanding(stand_in: type) -> type:
+    """A stand-in that takes its arguments under the names of a learner's own class, too."""
+    parameters = list(inspect.signature(stand_in).parameters)
+    start = inspect.getattr_static(stand_in, "__init__")
+
+    def __init__(self: object, *values: object, **named: object) -> None:
+        left = [name for name in parameters[len(values) :] if name not in named]
+        renamed = meant(left, [name for name in named if name not in parameters])
+        asked = {there: name for name, there in renamed.items()}
+        start(self, *values, **{asked.get(name, name): value for name, value in named.items()})
+
+    own = {"__init__": __init__, "__doc__": stand_in.__doc__, "__module__": stand_in.__module__}
+    return type(stand_in.__name__, (stand_in,), own)
 
 
 def install_given(given: dict[str, str]) -> dict:

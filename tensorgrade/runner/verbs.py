@@ -7,7 +7,7 @@ known outside by a handle. What a step returns is collected under the names the 
 import copy
 import inspect
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import fields, is_dataclass
 from itertools import islice
@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from .errors import OutOfTime, describe_error
+from .names import as_asked, likeness, meant, meant_parts
 from .second_device import DEVICE, SecondDevice, TwoDevices
 from .torch_state import standard_torch
 from .values import MOST_PARTS, MOST_TENSORS, MOST_TEXT, Packer, Tree, unpack
@@ -66,6 +67,7 @@ class CaseRunner:
         self.tensors = tensors
         self.objects: dict[str, Any] = {}
         self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
+        self.renamed: dict[str, dict[str, str]] = {}  # by object, the names that it has for parts
         self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
         self.results: dict[str, torch.Tensor] = {}
         for step in steps:
@@ -82,7 +84,9 @@ class CaseRunner:
     def do_construct(self, step: dict) -> None:
         """Make an object of a class and put it on the device in the dtype asked for."""
         seed_everything(step.get("seed", 0), self.device)
-        made = call(self.find(step["name"], step.get("given", False)), self.arguments(step))
+        found = self.find(step["name"], step.get("given", False))
+        self.understood(methods_meant(found))
+        made = self.call(found, self.arguments(step))
         if isinstance(made, nn.Module):
             made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
         self.objects[step["as"]] = made
@@ -90,6 +94,7 @@ class CaseRunner:
     def do_duplicate(self, step: dict) -> None:
         """Make a deep copy of an object."""
         self.objects[step["as"]] = copy.deepcopy(self.objects[step["on"]])
+        self.renamed[step["as"]] = self.renamed.get(step["on"], {})
 
     def do_restore(self, step: dict) -> None:
         """Load into an object the state that another one saves."""
@@ -99,7 +104,9 @@ class CaseRunner:
     def do_load(self, step: dict) -> None:
         """Copy weights in by name; note the names that are missing, extra or of another shape."""
         weights = {name: self.tensors[key] for name, key in step["weights"].items()}
-        self.header["facts"]["load"] = load_weights(self.objects[step["on"]], weights)
+        told, renamed = load_weights(self.objects[step["on"]], weights)
+        self.header["facts"]["load"], self.renamed[step["on"]] = told, renamed
+        self.understood(renamed)
 
     def do_mode(self, step: dict) -> None:
         """Switch between training and evaluation."""
@@ -133,7 +140,7 @@ class CaseRunner:
         facts = self.header["facts"].setdefault(step["as"], {"left": ""})
         try:
             with SecondDevice(moved, str(self.module.__file__)):
-                call(moved, arguments)
+                self.call(moved, arguments)
         except TwoDevices as error:
             facts["left"] = error.left
             raise
@@ -147,7 +154,7 @@ class CaseRunner:
         watcher = OperationCounter() if step.get("watch") else None
         facts = self.header["facts"].setdefault(step["as"], {})
         with watcher or nullcontext(), self.trace(step, facts), self.printed(step):
-            returned = call(self.target(step), arguments)
+            returned = self.call(self.target(step), arguments)
         name = step["as"]
         self.returned[name] = returned
         self.keep(name, returned)
@@ -194,7 +201,9 @@ class CaseRunner:
         """Gradients of all results together with respect to inputs and parameters, by name."""
         outputs = parts_of(returned)
         if "on" in step:
-            leaves |= dict(self.objects[step["on"]].named_parameters())
+            renamed = self.renamed.get(step["on"], {})
+            named = self.objects[step["on"]].named_parameters()
+            leaves |= {as_asked(name, renamed): parameter for name, parameter in named}
         wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
         # A learner may return more or less than was asked for: what has a partner is followed.
         pairs = [
@@ -235,6 +244,32 @@ class CaseRunner:
             return {"unjudged": f"more than {MOST_TENSORS} tensors"}
         self.results[place] = tensor.detach().clone()
         return {"tensor": place}
+
+    def call(self, function: Callable, arguments: dict) -> Any:
+        """Call by keyword, under the learner's own names; by position what tells no names.
+
+        Raises TypeError where no parameter can be meant by a name that is asked for.
+        """
+        parameters = {} if isinstance(function, nn.Module) else parameters_of(function)
+        named = arguments_meant(parameters, list(arguments))
+        lost = [asked for asked, name in named.items() if name not in parameters]
+        if takes(parameters, inspect.Parameter.VAR_KEYWORD):
+            lost = []
+        if not parameters or (lost and takes(parameters, inspect.Parameter.VAR_POSITIONAL)):
+            return function(*arguments.values())
+        what = "understood" if inspect.isclass(function) else "arguments"
+        self.understood({a: name for a, name in named.items() if a != name}, what)
+        if lost:
+            raise TypeError(lacking(function, lost))
+        values = {named[asked]: value for asked, value in arguments.items()}
+        first = [n for n, p in parameters.items() if p.kind == p.POSITIONAL_ONLY and n in values]
+        return function(*(values.pop(name) for name in first), **values)
+
+    def understood(self, renamed: dict[str, str], what: str = "understood") -> None:
+        """Note names that stand for names that are asked for."""
+        if renamed:
+            names = self.header["facts"].setdefault("names", {})
+            names.setdefault(what, {}).update(renamed)
 
     def find(self, name: str, given: bool = False) -> Any:
         """A name of the learner's file, or of the stand-ins."""
@@ -298,20 +333,78 @@ def seed_everything(seed: int, device: str) -> None:
         torch.cuda.manual_seed(seed)
 
 
-def call(function: Callable, arguments: dict) -> Any:
-    """Call by keyword; by position where the learner chose other names or it is a module."""
-    if isinstance(function, nn.Module):
-        return function(*arguments.values())
+Parameters = Mapping[str, inspect.Parameter]
+
+
+def parameters_of(function: Callable) -> Parameters:
+    """What a function, or a class, takes; nothing where it cannot be told."""
     try:
-        inspect.signature(function).bind(**arguments)
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return function(*arguments.values())
-    return function(**arguments)
+        return {}
 
 
-def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> dict:
-    """Copy in what fits, and report what does not: missing, of another shape, not asked for."""
+def takes(parameters: Parameters, kind: Any) -> bool:
+    """Whether there is a parameter of a kind, such as `*arguments`."""
+    return any(parameter.kind == kind for parameter in parameters.values())
+
+
+def arguments_meant(parameters: Parameters, asked: list[str]) -> dict[str, str]:
+    """The parameter that each argument goes to: of its name, or of one that can only mean it.
+
+    Parameters with defaults are a learner's own, unless their names tell that they are not.
+    """
+    there = {n: p for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    renamed = meant(
+        [name for name in asked if name not in there],
+        [name for name in there if name not in asked],
+        by_order=lambda name: there[name].default is inspect.Parameter.empty,
+    )
+    return {name: renamed.get(name, name) for name in asked}
+
+
+def lacking(function: Callable, names: list[str]) -> str:
+    """Which parameters a function, or the making of an object, has not; all of them at once.
+
+    >>> lacking(dict, ["size", "width"])
+    "__init__() has no parameters 'size' and 'width'"
+    """
+    called = "__init__" if inspect.isclass(function) else getattr(function, "__name__", "it")
+    *first, last = [f"'{name}'" for name in names]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{called}() has no parameter{'s' * bool(first)} {listed}"
+
+
+METHODS = ("__init__", "forward")
+
+
+def methods_meant(found: object) -> dict[str, str]:
+    """The methods that a class of modules lacks and has under a name like theirs.
+
+    They are put in their places.
+    """
+    renamed: dict[str, str] = {}
+    if not (inspect.isclass(found) and issubclass(found, nn.Module)):
+        return renamed
+    for method in METHODS:
+        if getattr(found, method) is not getattr(nn.Module, method):
+            continue
+        own = [n for n, v in vars(found).items() if callable(v) and not hasattr(nn.Module, n)]
+        near = [n for n in own if likeness(method, n) >= 0.6]
+        if len(near) == 1:
+            setattr(found, method, vars(found)[near[0]])
+            renamed[method] = near[0]
+    return renamed
+
+
+def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
+    """Copy in what fits, also under another name that can only mean the one asked for.
+
+    Returns what does not fit (missing, of another shape, not asked for), and the other names.
+    """
     parameters = dict(module.named_parameters())
+    renamed = meant_parts(shapes(weights), shapes(parameters))
+    parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
     missing: list[str] = []
     misshapen: dict[str, list[int]] = {}
     with torch.no_grad():
@@ -324,7 +417,11 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> dict:
             else:
                 target.copy_(value)
     unexpected = sorted(set(parameters) - set(weights))
-    return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
+    return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}, renamed
+
+
+def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
+    return {name: list(tensor.shape) for name, tensor in tensors.items()}
 
 
 def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:

@@ -12,6 +12,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from ..attempts.attempt import Attempt
+from ..attempts.earlier import once
+from ..attempts.points import settled
 from ..attempts.verdict import CheckResult
 from ..course import CourseError
 from .collecting import QUESTION
@@ -45,6 +47,7 @@ class WarmSession:
     """A pytest session over a folder of tests that stays open."""
 
     def __init__(self, tests: Path):
+        self.folder = tests
         self.work: queue.Queue = queue.Queue()
         self.done: queue.Queue = queue.Queue()
         self.items: dict[str, list[pytest.Function]] = {}
@@ -92,8 +95,16 @@ class WarmSession:
     ) -> list[CheckResult]:
         """Run the chapter's tests on an attempt, or those of one exercise."""
         session.config.stash[CURRENT] = attempt
-        items = self.tests(attempt.chapter.name, exercise)
-        return [answer(item, attempt) for item in items]
+        results: dict[str, list[CheckResult]] = {}
+        for item in self.tests(attempt.chapter.name, exercise):
+            result = answer(item, attempt)
+            results.setdefault(result.exercise, []).append(result)
+        results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
+        return [r for name in results for r in settled(attempt.exercises[name], results[name])]
+
+    def again(self, attempt: Attempt, exercise: str) -> list[CheckResult]:
+        """The checks of one exercise on what is seen of it now."""
+        return [answer(item, attempt) for item in self.tests(attempt.chapter.name, exercise)]
 
     def tests(self, chapter: str, exercise: str | None = None) -> list[pytest.Function]:
         """The collected tests of a chapter, or of one exercise in it."""

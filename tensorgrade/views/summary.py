@@ -11,7 +11,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt
+from ..attempts.earlier import once
 from ..attempts.maker import AttemptMaker
+from ..attempts.points import settled
 from ..attempts.verdict import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
@@ -40,7 +42,7 @@ def print_summary(
 ) -> None:
     """Write the summary to pytest's terminal."""
     console = console_on(terminal)
-    course, by_exercise = maker.course, group(results)
+    course, by_exercise = maker.course, settle(group(results), maker)
     folder = Path(config.getoption("attempt") or maker.tests)
     console.print()
     print_progress(console, course, by_exercise)
@@ -96,6 +98,16 @@ def group(results: list[CheckResult]) -> Results:
     return grouped
 
 
+def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
+    """The same with what each check earns, and what is to be mended first."""
+    again = by_exercise.__getitem__  # on public cases nothing is judged a second time
+    for attempt in maker.attempts.values():
+        by_exercise = once(attempt, by_exercise, again, maker.tests)
+        own = by_exercise.keys() & attempt.exercises.keys()
+        by_exercise |= {name: settled(attempt.exercises[name], by_exercise[name]) for name in own}
+    return by_exercise
+
+
 def print_progress(
     console: Console, course: Course, by_exercise: Results, every: bool = False
 ) -> None:
@@ -123,8 +135,8 @@ def print_chapter(
 
 
 def earned(results: list[CheckResult]) -> float:
-    """Points of the checks that passed."""
-    return sum(result.points for result in results if result.passed)
+    """What the checks earn."""
+    return round(sum(result.earned for result in results), 6)
 
 
 def print_line(console: Console, title: str, part: float, whole: float) -> None:

@@ -1,12 +1,18 @@
-"""Every known mistake loses points and is called by its name: on hidden cases, across the wire."""
+"""Every known mistake loses points and is called by its name: on hidden cases, across the wire.
+
+Where all else is right it costs between a tenth and a half of its exercise.
+"""
 
 from itertools import zip_longest
 
 import pytest
 
+from tensorgrade.attempts.points import LEAST, MOST
 from tensorgrade.author.proofs.sample_class import Choice, assemble
+from tensorgrade.grader_files import import_from
 from tensorgrade.sources.handins import Handin
 
+TINY = 1e-6
 MODULES = (
     "SelfAttention_v1",
     "SelfAttention_v2",
@@ -32,12 +38,27 @@ def test_six_mistakes_for_every_function(project):
             assert len(distinct(project, exercise.name)) >= 6, exercise.name
 
 
+def test_prices_are_within_bounds_but_for_those_with_a_reason(project):
+    checks = import_from(project.graders, "checks")
+    prices, nothing_left = checks.PRICES, checks.NOTHING_LEFT
+    assert all(LEAST <= price <= MOST for name, price in prices.items() if name not in nothing_left)
+    assert all(prices[name] == 1 and len(reason) > 10 for name, reason in nothing_left.items())
+    assert len(nothing_left) <= 6
+
+
+def test_prices_are_those_of_known_mistakes(project):
+    known = {m.name for m in project.mistakes}
+    known |= {f"{exercise}.{m.name}" for m in project.mistakes for exercise in m.edits}
+    assert set(import_from(project.graders, "checks").PRICES) - known == set()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(4))
 def test_every_mistake_is_caught_and_named(project, grader, number):
     """One made-up learner after another, each with one mistake in every exercise of the chapter."""
     chapter = project.course.chapters[number]
+    nothing_left = import_from(project.graders, "checks").NOTHING_LEFT
     columns = [distinct(project, exercise.name) for exercise in chapter.exercises]
     for learner in zip_longest(*columns):
         choices = [
@@ -53,3 +74,6 @@ def test_every_mistake_is_caught_and_named(project, grader, number):
                 assert verdict.points < verdict.max_points, (wrong.name, verdict)
                 assert verdict.mistakes == [wrong.name], (wrong.name, verdict)
                 assert verdict.message == wrong.message
+                cost = 1 - verdict.points / verdict.max_points
+                most = 1 if f"{verdict.exercise}.{wrong.name}" in nothing_left else MOST
+                assert LEAST - TINY <= cost <= most + TINY, verdict

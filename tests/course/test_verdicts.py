@@ -126,7 +126,7 @@ def simplified_self_attention(inputs):
     return torch.stack([(w[:, None] * inputs).sum(0) for w in weights]), weights
 """
     verdict = judge(CH1, "simplified_self_attention", code)
-    assert (verdict.points, verdict.mistakes) == (9.5, ["loop_over_tokens"])
+    assert (verdict.points, verdict.mistakes) == (9, ["loop_over_tokens"])
 
 
 @pytest.mark.parametrize(

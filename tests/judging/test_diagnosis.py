@@ -227,11 +227,16 @@ class SelfAttention_v2(nn.Module):
 
 def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
     for made in (public, hidden):
-        _, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
-        assert (
-            "no parameter `W_query.weight`" in diagnosis.problem
-            and "it has `W_q.weight`" in diagnosis.problem
-        )
+        part, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
+        assert part.names.sentence == "`W_q` is asked for as `W_query`"
+        assert "right shape but not the right values" in diagnosis.problem  # of the scale
+
+
+def test_a_parameter_that_nothing_can_stand_for_is_told(public, hidden):
+    module = MODULE.replace("W_q(x)", "W_key(x)").replace("self.W_q =", "one =")
+    for made in (public, hidden):
+        _, diagnosis = diagnose(made, CH2, "SelfAttention_v2", module)
+        assert "the module has no parameter `W_query.weight`" in diagnosis.problem
 
 
 def test_a_global_in_a_method_asks_for_self(public):

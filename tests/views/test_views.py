@@ -65,7 +65,7 @@ def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
         "called    attention_weights(queries: 6×2, keys: 6×2)",
         "expected, 6×6, float32",
         "yours, 6×6, float32 (x: differs)",
-        "✗ attention_weights             1.5 / 10  no_scale",
+        "✗ attention_weights               7 / 10  no_scale",
         "✓ project_qkv                      5 / 5  done",
     ):
         assert sentence in text, text
@@ -256,9 +256,9 @@ def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_pa
     console = Console(file=io.StringIO(), width=80, highlight=False, color_system=None)
     print_explanation(console, explain(grader, "ann", "attention_weights", tmp_path))
     text = " ".join(console.file.getvalue().split())
-    assert "ann, attention_weights: partial, 1.5 of 10 points" in text
+    assert "ann, attention_weights: partial, 7 of 10 points" in text
     assert "mistakes recognised: scaled_by_a_constant" in text
-    assert "✗ 4 Softmax over scaled scores, for every d_k." in text
+    assert "✗ 2.8 of 4 Softmax over scaled scores, for every d_k." in text
     assert "times as large as it should be" in text and "(x: differs)" in text
     assert "12 of 12 cases scaled_by_a_constant" in text
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import torch
 
 from ...attempts.attempt import Attempt
+from ...attempts.points import LEAST, MOST, sums
+from ...attempts.verdict import CheckResult
 from ...processes import side_by_side
 from ...project import Project
 from ...testing.warm_session import WarmSession
@@ -26,7 +28,8 @@ PAIRS, SEED = 200, 1
 class Trial:
     """One wrong version: where it is, the mistakes in it, on which cases it was tried.
 
-    caught: a test of the exercise fails. named: the names that it was given.
+    caught: a test of the exercise fails. named: the names that it was given. cost: the share of
+    the exercise that is lost; by_checks: that its tests alone would take.
     """
 
     chapter: str
@@ -35,6 +38,8 @@ class Trial:
     hidden: bool
     caught: bool
     named: tuple[str, ...]
+    cost: float = 0.0
+    by_checks: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -108,10 +113,19 @@ class Bench:
     def try_out(self, chapter: str, exercise: str, mistakes: list[Mistake]) -> Trial:
         """Make the mistakes, and see whether they are caught and what they are called."""
         attempt = self.made.wrong(chapter, exercise, mistakes)
-        caught = not all(result.passed for result in self.session.results(attempt, exercise))
+        results = self.session.results(attempt, exercise)
+        caught = not all(result.passed for result in results)
         named = getattr(attempt, exercise).mistakes
         hidden = attempt.references.hidden
-        return Trial(chapter, exercise, tuple(m.name for m in mistakes), hidden, caught, named)
+        names = tuple(mistake.name for mistake in mistakes)
+        return Trial(chapter, exercise, names, hidden, caught, named, *costs(results))
+
+
+def costs(results: list[CheckResult]) -> tuple[float, float]:
+    """The share of an exercise that is lost, and that its checks alone would take."""
+    earned, most = sums(results)
+    passed = sum(result.points for result in results if result.passed)
+    return round(1 - earned / most, 6), round(1 - passed / most, 6)
 
 
 def all_singles(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]:
@@ -174,6 +188,49 @@ def right_attempts(
 
 
 SIDES = {True: "hidden cases", False: "public cases"}
+
+
+def prices(project: Project) -> list[Trial]:
+    """Every known mistake alone, on hidden cases: what it costs, the chapters side by side."""
+    names = [chapter.name for chapter in reversed(project.course.chapters)]
+    with side_by_side(None, warnings.simplefilter, "ignore") as pool:
+        jobs = [pool.submit(chapter_prices, str(project.root), name) for name in names]
+        return [trial for job in reversed(jobs) for trial in job.result()]
+
+
+def chapter_prices(root: str, chapter: str) -> list[Trial]:
+    """The same for one chapter, on one thread."""
+    torch.set_num_threads(1)
+    project = Project(Path(root))
+    bench = Bench(project, project.graders)
+    trials = [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
+    bench.session.close()
+    return trials
+
+
+def price_table(trials: list[Trial]) -> str:
+    """What each mistake costs, in hundredths of its exercise: the dearest first, then a sum."""
+    lines = [f"{'exercise':<28} {'mistake':<34} {'costs':>6} {'checks alone':>13}"]
+    for t in sorted(trials, key=lambda t: (t.exercise, -t.cost, t.mistakes)):
+        lines.append(f"{t.exercise:<28} {t.mistakes[0]:<34} {t.cost:>6.0%} {t.by_checks:>13.0%}")
+    for what, shares in (
+        ("costs", [t.cost for t in trials]),
+        ("checks alone", [t.by_checks for t in trials]),
+    ):
+        low, high = (sum(cheap(share) for share in shares) for cheap in (too_little, too_much))
+        middle = sorted(shares)[len(shares) // 2]
+        lines.append(
+            f"{what}: median {middle:.0%}, {low} below {LEAST:.0%}, {high} above {MOST:.0%}"
+        )
+    return "\n".join(lines)
+
+
+def too_little(share: float) -> bool:
+    return share < LEAST - 1e-6
+
+
+def too_much(share: float) -> bool:
+    return share > MOST + 1e-6
 
 
 def report(figures: Figures, known: list[Mistake]) -> str:

@@ -38,8 +38,8 @@ class Checked:
 
     @property
     def points(self) -> float:
-        """What the checks that passed are worth."""
-        return round(sum(result.points for result in self.results if result.passed), 6)
+        """What the checks earn."""
+        return round(sum(result.earned for result in self.results), 6)
 
     @property
     def state(self) -> State:

@@ -1,0 +1,299 @@
+"""A slip costs once: later exercises judged beside a learner's own earlier one that is wrong.
+
+A course may say how a right answer calls earlier exercises (graders/from_earlier/). That text runs
+on this side; where it calls an earlier exercise that the learner has wrong, the learner's process
+is asked what comes of it. Where the learner's later exercise gives the same, it is right.
+
+What is passed on is what a right answer computes on its way, never a result. It goes to a fresh
+process, after all that is judged has been seen, and nothing that this process says is told. The
+earlier exercise's own cases are mixed in: what answers them otherwise now is no helper.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..exchange.cases import Recorder, record
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import Seen
+from ..judging.agreement import disagreement
+from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
+from ..recognition.signatures import imprint
+from ..runner.source import Source
+from ..sources.submission import Submission
+from .attempt import Attempt, ExerciseAttempt
+from .backend import Backend
+from .in_process import InProcess
+from .verdict import EXCUSED, CheckResult, State, state_of
+
+FOLDER = "from_earlier"
+MORE_OFTEN_THAN = 4  # one question in so many is an old one
+Results = dict[str, list[CheckResult]]  # by exercise
+Again = Callable[[str], list[CheckResult]]  # the checks of an exercise, on what is seen now
+
+
+def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
+    """Results in which a slip costs once; `again` runs an exercise's checks once more.
+
+    What cannot be tried out (learners have no solution) is said all the same.
+    """
+    results = dict(results)
+    for exercise in attempt.chapter.exercises:
+        name, checks = exercise.name, results.get(exercise.name, [])
+        wrong = wrong_ones_called(attempt, name, results)
+        if not wrong or state_of(checks) != State.WRONG:
+            continue
+        part = attempt.exercises[name]
+        part.inherited = {m for one in wrong for m in attempt.exercises[one].mistakes}
+        right = bool(part.mistakes) and part.inherited.issuperset(part.mistakes)
+        right = right or agrees_with_own(part, wrong, again, tests)
+        root = attempt.exercises[wrong[0]].excused_by or wrong[0]
+        part.excused_by = root if right else ""
+        results[name] = [noted(check, root, right) for check in checks]
+    return results
+
+
+def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str]:
+    """The earlier exercises that are wrong and that the code of this one calls, it says."""
+    names = [exercise.name for exercise in attempt.chapter.exercises]
+    called = attempt.loaded.calls.get(name, ())
+    return [
+        earlier
+        for earlier in names[: names.index(name)]
+        if earlier in called and state_of(results.get(earlier, [])) == State.WRONG
+    ]
+
+
+def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
+    """A failed check with a word on the earlier exercise; with all its points where that is all."""
+    if check.finding is None or check.passed:
+        return check
+    diagnosis, said = check.finding.diagnosis, EXCUSED.format(root)
+    if right:
+        told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
+        return replace(check, kept=check.points, finding=Finding(check.asks, told))
+    diagnosis = replace(diagnosis, remarks=(said, *diagnosis.remarks))
+    mistakes = dict(check.finding.mistakes)
+    if mistakes:
+        mistakes[min(mistakes)] += f" {sentence(said)}"
+    return replace(check, finding=replace(check.finding, diagnosis=diagnosis, mistakes=mistakes))
+
+
+def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
+    """Whether all checks pass beside what a right answer gives with these earlier exercises."""
+    attempt = part.attempt
+    solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
+    ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
+    if not attempt.references.hidden or not solution.exists():
+        return False
+    return any(passes(part, solution, way, wrong, again) for way in ways)
+
+
+def passes(
+    part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
+) -> bool:
+    """The same for one way to call earlier exercises."""
+    helpers = Helpers(part.attempt, wrong)
+    try:
+        seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
+    finally:
+        helpers.backend.close()
+    if not seen or not all(looks_alike(part, one) for one in seen):
+        return False
+    # What a right answer with these helpers fails too, such as to hide the future, is their fault.
+    theirs = [one._replace(observed=one.expected) for one in seen]
+    own, best = (checked(part, which, again) for which in (seen, theirs))
+    return all(mine or not possible for mine, possible in zip(own, best, strict=True))
+
+
+def looks_alike(part: ExerciseAttempt, seen: Seen) -> bool:
+    """Whether a case shows what is expected, by what mistakes on it are told apart by."""
+    own = part.attempt.own.signatures
+    wanted, got = (
+        imprint(seen.case, seen.expected, one, own) for one in (seen.expected, seen.observed)
+    )
+    return wanted.matches(got)
+
+
+def checked(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
+    """Which checks of an exercise pass on what is given as seen."""
+    kept, part.seen = part.seen, seen
+    try:
+        return [check.passed for check in again(part.name)]
+    finally:
+        part.seen = kept
+
+
+@dataclass
+class Helpers:
+    """A learner's earlier exercises, asked in a fresh process."""
+
+    attempt: Attempt
+    names: list[str]
+    asked: bool = False
+    turned: bool = False  # one of them answered as it did not before
+
+    def __post_init__(self) -> None:
+        self.backend: Backend = self.attempt.backend.fresh()
+        self.known = [seen for name in self.names for seen in self.attempt.exercises[name].claimed]
+
+    def ask(self, name: str, arguments: dict, gradient: Any = None) -> Observation:
+        """What an earlier exercise gives; now and then an old question is mixed in."""
+        self.asked = True
+        if secrets.randbelow(MORE_OFTEN_THAN) == 0:
+            self.ask_an_old_one()
+
+        def call(attempt: Recorder, draw: object) -> None:
+            attempt.call(name, gradient=gradient, **arguments)
+
+        (observed,) = self.backend.run([record(name, "asked", call, 0)])
+        return observed
+
+    def ask_an_old_one(self) -> None:
+        """One of their own cases once more: the answer must be the same."""
+        old = secrets.choice(self.known)
+        (now,) = self.backend.run([old.case])
+        self.turned |= not same(old.observed, now, self.attempt)
+
+
+def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
+    """Whether two runs of one case came to the same, places of NaN included."""
+    if (before.status, bool(before.error)) != (now.status, bool(now.error)):
+        return False
+    if before.tensors.keys() != now.tensors.keys():
+        return False
+    close = attempt.tolerances
+    return all(
+        tensor.shape == now.tensors[name].shape
+        and torch.equal(tensor.isnan(), now.tensors[name].isnan())
+        and not disagreement(tensor.nan_to_num(), now.tensors[name].nan_to_num(), close)
+        for name, tensor in before.tensors.items()
+    )
+
+
+class Asked(torch.autograd.Function):
+    """A call of an earlier exercise, and of its gradients, in the learner's process."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, asking: "Asking", plain: dict, names: tuple, *tensors: torch.Tensor
+    ) -> Any:
+        ctx.question = asking, plain, names
+        ctx.save_for_backward(*tensors)
+        results = asking.results(plain | dict(zip(names, tensors, strict=True)))
+        ctx.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        asking, plain, names = ctx.question
+        tensors = dict(zip(names, ctx.saved_tensors, strict=True))
+        asked = gradients[0] if len(gradients) == 1 else gradients
+        found = asking.helpers.ask(asking.name, plain | tensors, asked).tensors
+        return None, None, None, *(found.get(f"gradient.{n}") for n in names)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Stands for an earlier exercise in a right answer, which calls it by keyword.
+
+    right: the solution's own, whose result says how large one may be: it is computed with here.
+    """
+
+    helpers: Helpers
+    name: str
+    right: Callable
+
+    def __call__(self, **arguments: Any) -> Any:
+        tensors = {k: v for k, v in arguments.items() if isinstance(v, torch.Tensor)}
+        plain = {k: v for k, v in arguments.items() if k not in tensors}
+        return Asked.apply(self, plain, tuple(tensors), *tensors.values())
+
+    def results(self, arguments: dict) -> list[torch.Tensor]:
+        """The tensors that come back. Raises RuntimeError where they are none of that size."""
+        observed = self.helpers.ask(self.name, arguments)
+        found = [t for n, t in sorted(observed.tensors.items()) if n.split(".")[0] == "result"]
+        right = self.right(**arguments)
+        wanted = [right] if isinstance(right, torch.Tensor) else [*right]
+        if observed.status != Outcome.ANSWERED or list(map(sizes, found)) != [*map(sizes, wanted)]:
+            raise RuntimeError("the earlier exercise gives nothing of the right size")
+        return found
+
+
+def sizes(tensor: torch.Tensor) -> list[int]:
+    """The sizes of a tensor, in order of size; ones apart."""
+    return sorted(size for size in tensor.shape if size != 1)
+
+
+def expected_with(
+    part: ExerciseAttempt, solution: Path, way: Path, helpers: Helpers
+) -> list[Observation]:
+    """What a right answer gives on every case of an exercise, with the learner's helpers."""
+    right = vars(loaded(solution, part.attempt.chapter.name).ready_runner().module)
+    asker = loaded(way, part.attempt.chapter.name)
+    module = vars(asker.ready_runner().module)
+    if part.name not in module:
+        return []
+    for exercise in part.attempt.chapter.exercises:
+        name = exercise.name
+        if name in helpers.names:
+            module[name] = Asking(helpers, name, right[name])
+        elif module.get(name) is None:
+            module[name] = right[name]
+    expected = asker.run([seen.case for seen in part.seen])
+    if helpers.asked:
+        helpers.ask_an_old_one()  # at least once
+    return expected
+
+
+def loaded(path: Path, chapter: str) -> InProcess:
+    """A file of the course's own, ready to be run here."""
+    backend = InProcess(Submission(chapter, Source(path.read_text(encoding="utf-8"), path.name)))
+    backend.load()
+    return backend
+
+
+def judged_beside(
+    part: ExerciseAttempt, helpers: Helpers, expected: list[Observation]
+) -> list[Seen]:
+    """What was seen beside what is expected with the helpers; nothing where that shows too little.
+
+    Where they leave no numbers to compare (an error, NaN), both having come to none will do.
+    """
+    if helpers.turned or not helpers.asked or not expected:
+        return []
+    pairs = list(zip(part.seen, expected, strict=True))
+    empty = [has_no_numbers(one.observed) and has_no_numbers(want) for one, want in pairs]
+    if 2 * sum(empty) > len(pairs) or any(map(is_bare, part.seen, expected)):
+        return []
+    return [
+        Seen(one.case, one.expected, one.expected) if left_out else one._replace(expected=want)
+        for (one, want), left_out in zip(pairs, empty, strict=True)
+    ]
+
+
+def has_no_numbers(observed: Observation) -> bool:
+    """Whether a case ended in an error, or in results with NaN in them."""
+    return bool(observed.error) or any(bool(t.isnan().any()) for t in observed.tensors.values())
+
+
+def is_bare(seen: Seen, with_helpers: Observation) -> bool:
+    """Whether there is so little in what is expected with the helpers that agreeing shows nothing.
+
+    That is one number everywhere, or no gradient at all, where there is more otherwise.
+    """
+    right = seen.expected.tensors
+    gradients = [any(n.startswith("gradient.") for n in t) for t in (right, with_helpers.tensors)]
+    return gradients == [True, False] or any(
+        is_even(tensor) and not is_even(right.get(name, tensor))
+        for name, tensor in with_helpers.tensors.items()
+    )
+
+
+def is_even(tensor: torch.Tensor) -> bool:
+    """Whether one number stands everywhere."""
+    return tensor.numel() > 0 and bool((tensor == tensor.flatten()[0]).all())

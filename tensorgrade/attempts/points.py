@@ -1,0 +1,79 @@
+"""What an exercise earns: by its checks, by what a known mistake costs, by the names in it.
+
+A check passes or fails as a whole, so one slip can fail most of them. Where all that is wrong is
+known, it costs what it is worth instead (docs/points.md).
+"""
+
+from dataclasses import replace
+
+from ..judging.names import ASKS, Names
+from ..recognition.fingerprints import hands_back
+from .attempt import ExerciseAttempt
+from .verdict import CheckResult
+
+LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
+
+
+def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+    """The checks on an exercise with what each of them earns; names that differ come last."""
+    if not part.seen:
+        return checks
+    return with_names(part.names, at_its_price(part, checks))
+
+
+def sums(checks: list[CheckResult]) -> tuple[float, float]:
+    """What the checks of an exercise earn, and what they are worth."""
+    return sum(check.earned for check in checks), sum(check.points for check in checks)
+
+
+def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+    """The same where known mistakes explain all that was seen: then all else is right.
+
+    Each check earns the same share, but for those that failed where fingerprints do not look.
+    """
+    earned, most = sums(checks)
+    if part.excused_by or not part.mistakes or not most or all(check.passed for check in checks):
+        return checks
+    cost = price(part, 1 - earned / most)
+    return [
+        replace(check, kept=check.points * (1 - cost) if is_explained(part, check) else 0.0)
+        for check in checks
+    ]
+
+
+def price(part: ExerciseAttempt, cost: float) -> float:
+    """The share of an exercise that its mistakes cost. cost: the share that its checks take.
+
+    Two mistakes cost both prices, and never more than the checks take. What an earlier exercise
+    brings in is paid for there.
+    """
+    own = [name for name in part.mistakes if name not in part.inherited]
+    prices = [price_of(part, name, cost) for name in own]
+    return prices[0] if len(prices) == 1 else min(sum(prices), max(cost, *prices))
+
+
+def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
+    """What one mistake costs: what the course says, or else what the checks take, within bounds.
+
+    Who hands back what was passed in has made no mistake on the way: it costs everything.
+    """
+    known = part.attempt.own.prices
+    bounded = 1.0 if hands_back(part.claimed) else min(MOST, max(LEAST, cost))
+    return known.get(f"{part.name}.{mistake}", known.get(mistake, bounded))
+
+
+def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
+    """Whether a check passed, or failed on a case by which mistakes are told apart."""
+    if check.passed or check.finding is None:
+        return check.passed
+    failed = check.finding.diagnosis.case
+    return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
+
+
+def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
+    """The same and, where names differ that are not the learner's to choose, what that costs."""
+    earned, most = sums(checks)
+    if not names.understood:
+        return checks
+    cost = min(earned, names.cost(most))
+    return [*checks, CheckResult(checks[0].exercise, 0.0, False, ASKS, names.finding, -cost)]

@@ -1,0 +1,102 @@
+"""A learner's own names for what the stub names otherwise: judged as meant, and told all at once.
+
+What a name stands for is a claim of the learner's process where weights are loaded and arguments
+passed. It decides under which name a value is judged, and costs points; it can earn none.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from ..exchange.observation import Observation
+from ..runner.names import as_asked, meant_parts
+from .diagnosis import Diagnosis, Finding, Kind
+
+ASKS = "The names are those of the stub."
+SHARE, POINTS = 0.1, 1.0  # what names that differ cost of an exercise, whichever is less
+
+
+@dataclass(frozen=True)
+class Names:
+    """By the name that is asked for, the learner's own.
+
+    understood: of weights, of parts, of what an object is made with. arguments: of a function's
+    parameters, which are its author's own as long as they stand in order.
+    """
+
+    understood: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def told(cls, observed: Iterable[Observation]) -> Self:
+        """All names that differ in any of the cases."""
+        names = cls()
+        for one in observed:
+            for kind in ("understood", "arguments"):
+                getattr(names, kind).update(texts(one.fact("names", kind, default={})))
+        return names
+
+    @property
+    def sentence(self) -> str:
+        """All names that differ; nothing where none does.
+
+        >>> Names({"width": "w"}, {"rows": "x"}).sentence
+        '`w` is asked for as `width`, `x` as `rows`'
+        """
+        pairs = [
+            f"`{own}` as `{asked}`" for asked, own in (self.understood | self.arguments).items()
+        ]
+        return ", ".join(pairs).replace("` as ", "` is asked for as ", 1)
+
+    @property
+    def finding(self) -> Finding:
+        """What is to be said of names that differ, as of a check that failed."""
+        return Finding(ASKS, Diagnosis(Kind.FACT, self.sentence))
+
+    def cost(self, most: float) -> float:
+        """The points that they cost, all together, in an exercise worth `most`."""
+        return min(POINTS, SHARE * most) if self.understood else 0.0
+
+
+def texts(told: dict) -> dict[str, str]:
+    """The pairs of texts in what a learner's process claims."""
+    return {key: value for key, value in told.items() if isinstance(value, str)}
+
+
+def in_asked_names(expected: Observation, observed: Observation) -> Observation:
+    """What was seen, with the parts of described modules under the names asked for."""
+    for name, facts in expected.facts.items():
+        if "parameters" in facts:
+            observed = described_as_asked(name, expected, observed)
+    return observed
+
+
+def described_as_asked(name: str, expected: Observation, observed: Observation) -> Observation:
+    """The same for one described module."""
+    renamed: dict[str, str] = {}
+    for kind in ("parameters", "buffers"):
+        want, got = (shapes(seen.fact(name, kind, default={})) for seen in (expected, observed))
+        renamed |= meant_parts(want, got)
+    if not renamed:
+        return observed
+    told = observed.facts[name]
+    module = told | {
+        kind: {as_asked(key, renamed): value for key, value in told[kind].items()}
+        for kind in ("parameters", "buffers")
+        if isinstance(told.get(kind), dict)
+    }
+    understood = observed.fact("names", "understood", default={}) | renamed
+    names = observed.fact("names", default={}) | {"understood": understood}
+    within = {f"{name}.{asked}": f"{name}.{own}" for asked, own in renamed.items()}
+    tensors = {as_asked(key, within): tensor for key, tensor in observed.tensors.items()}
+    facts = observed.facts | {name: module, "names": names}
+    return replace(observed, facts=facts, tensors=tensors)
+
+
+def shapes(told: dict) -> dict[str, list[int]]:
+    """The shape of each tensor that a described module is said to have."""
+    return {
+        name: fact[0]
+        for name, fact in told.items()
+        if isinstance(fact, list) and fact and isinstance(fact[0], list)
+    }

@@ -1,0 +1,137 @@
+"""Which of a learner's names can only mean one that is asked for: by shape, order, likeness."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+from itertools import permutations
+
+MOST = 6  # names that are weighed against one another: all their orders are tried
+LIKE = 0.4  # what is less alike than this is not alike
+Fits = Callable[[str, str], bool]
+
+
+@lru_cache(maxsize=1000)
+def likeness(asked: str, there: str) -> float:
+    """How much a name looks like another one: 0 for not at all, 1 for the same words.
+
+    >>> likeness("max_width", "mw"), likeness("max_width", "m_width"), likeness("width", "rate")
+    (0.8, 0.9, 0.0)
+    """
+    words, found = words_of(asked), words_of(there)
+    if not words or not found:
+        return 0.0
+    scores = [sum(max(alike(w, f) for w in words) for f in found) / len(found)]
+    scores += [0.8] * (there.lower() == "".join(word[0] for word in words))
+    scores += [ratio("".join(words), "".join(found))]
+    return max(scores) if max(scores) >= LIKE else 0.0
+
+
+def words_of(name: str) -> list[str]:
+    """The words that a name is made of, in small letters.
+
+    >>> words_of("maxWidth_2")
+    ['max', 'width', '2']
+    """
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]
+
+
+def alike(asked: str, there: str) -> float:
+    """How much one word looks like another; its first letters stand for all of it."""
+    if asked == there:
+        return 1.0
+    if asked.startswith(there):
+        return 0.8
+    return ratio(asked, there)
+
+
+def ratio(left: str, right: str) -> float:
+    """How close two words are in their letters, in steps: 0 for less than 0.6, up to 1."""
+    steps = (1.0, 0.9, 0.8, 0.7, 0.6)
+    return next((step for step in steps if get_close_matches(left, [right], 1, step)), 0.0)
+
+
+def meant(
+    asked: Sequence[str],
+    there: Sequence[str],
+    fits: Fits = lambda asked, there: True,
+    by_order: Callable[[str], bool] = lambda there: True,
+) -> dict[str, str]:
+    """The names there that stand for names asked for; both without those that are in both.
+
+    fits: whether one can stand for the other at all. Where as many are left over as are asked
+    for, in the same order, that tells too, but for those that `by_order` leaves out.
+    """
+    if not asked or not there or max(len(asked), len(there)) > MOST:
+        return {}
+    pairs = max(assignments(asked, there), key=lambda pairs: total(pairs, fits))
+    sure = {a: t for a, t in pairs if fits(a, t) and likeness(a, t)}
+    left = [name for name in asked if name not in sure]
+    over = [name for name in there if name not in sure.values() and by_order(name)]
+    if len(left) == len(over) and all(map(fits, left, over)):
+        sure |= dict(zip(left, over, strict=True))
+    return {name: sure[name] for name in asked if name in sure}
+
+
+def assignments(asked: Sequence[str], there: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """All ways to pair names, those in their order first."""
+    if len(asked) <= len(there):
+        return [list(zip(asked, some, strict=True)) for some in permutations(there, len(asked))]
+    return [list(zip(some, there, strict=True)) for some in permutations(asked, len(there))]
+
+
+def total(pairs: list[tuple[str, str]], fits: Fits) -> float:
+    return round(sum(likeness(a, t) for a, t in pairs if fits(a, t)), 6)
+
+
+Shapes = Mapping[str, Sequence[int]]
+
+
+def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
+    """The same for the parts of a module, from the shapes of its tensors by their dotted names.
+
+    A part stands for another one only where the tensors that both have are of the same shapes.
+
+    >>> meant_parts({"first.weight": (2, 3), "last.weight": (3, 3)},
+    ...             {"fst.weight": (2, 3), "out.weight": (3, 3)})
+    {'first': 'fst', 'last': 'out'}
+    """
+    wanted, found = by_part(asked), by_part(there)
+
+    def fits(left: str, right: str) -> bool:
+        both = wanted[left].keys() & found[right].keys()
+        return bool(both) and all(
+            list(wanted[left][name]) == list(found[right][name]) for name in both
+        )
+
+    renamed = meant(
+        [name for name in wanted if name not in found],
+        [name for name in found if name not in wanted],
+        fits,
+    )
+    for part in wanted.keys() & found.keys():
+        if "" not in wanted[part] and "" not in found[part]:
+            inner = meant_parts(wanted[part], found[part])
+            renamed |= {f"{part}.{name}": f"{part}.{other}" for name, other in inner.items()}
+    return renamed
+
+
+def by_part(shapes: Shapes) -> dict[str, dict[str, Sequence[int]]]:
+    """Shapes by the first part of their names, and by the rest of them."""
+    parts: dict[str, dict[str, Sequence[int]]] = {}
+    for name, shape in shapes.items():
+        first, _, rest = name.partition(".")
+        parts.setdefault(first, {})[rest] = shape
+    return parts
+
+
+def as_asked(name: str, renamed: Mapping[str, str]) -> str:
+    """A dotted name there as it is asked for.
+
+    >>> as_asked("fst.weight", {"first": "fst"}), as_asked("fsts", {"first": "fst"})
+    ('first.weight', 'fsts')
+    """
+    for asked, there in renamed.items():
+        if name == there or name.startswith(there + "."):
+            return asked + name[len(there) :]
+    return name

@@ -1,0 +1,223 @@
+"""Names that differ from the stub: judged as meant, all told in one sentence, one point at most."""
+
+import pytest
+
+from tensorgrade.sources.handins import Handin
+
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+MANY_HEADS = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, num_head, context_len, droupout, bias=False):
+        super().__init__()
+        assert d_out % num_head == 0
+        self.h, self.head_dim = num_head, d_out // num_head
+        self.q_proj = nn.Linear(d_in, d_out, bias=bias)
+        self.k_proj = nn.Linear(d_in, d_out, bias=bias)
+        self.v_proj = nn.Linear(d_in, d_out, bias=bias)
+        self.out, self.drop = nn.Linear(d_out, d_out), nn.Dropout(droupout)
+        self.register_buffer("causal", torch.ones(context_len, context_len).triu(1).bool())
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        parts = (layer(x) for layer in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = (part.view(b, n, self.h, self.head_dim).transpose(1, 2) for part in parts)
+        scores = (q @ k.mT).masked_fill(self.causal[:n, :n], -torch.inf)
+        weights = self.drop(torch.softmax(scores / self.head_dim**0.5, dim=-1))
+        return self.out((weights @ v).transpose(1, 2).reshape(b, n, -1))
+"""
+WRAPPER = """
+import torch
+from torch import nn
+
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_len, drop, bias=False):
+        super().__init__()
+
+class MultiHeadAttentionWrapper(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        sizes = {"d_in": d_in, "d_out": d_out, "context_len": context_length}
+        made = [CausalAttention(**sizes, drop=dropout, bias=qkv_bias) for _ in range(num_heads)]
+        self.heads = nn.ModuleList(made)
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+"""
+
+
+@pytest.fixture
+def judge(grader):
+    """A function that grades one exercise in a text."""
+
+    def judge(chapter: str, exercise: str, text: str):
+        verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
+        return next(verdict for verdict in verdicts if verdict.exercise == exercise)
+
+    return judge
+
+
+@pytest.fixture
+def edited(project, judge):
+    """The same for a solution with pieces of its text replaced, everywhere."""
+
+    def edited(chapter: str, exercise: str, edits: dict[str, str]):
+        text = project.solution(chapter).read_text(encoding="utf-8")
+        for old, new in edits.items():
+            assert old in text
+            text = text.replace(old, new)
+        return judge(chapter, exercise, text)
+
+    return edited
+
+
+def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
+    verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS)
+    assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
+    assert verdict.message.startswith("`context_len` is asked for as `context_length`, ")
+    for pair in (
+        "`droupout` as `dropout`",
+        "`num_head` as `num_heads`",
+        "`bias` as `qkv_bias`",
+        "`q_proj` as `W_query`",
+        "`k_proj` as `W_key`",
+        "`v_proj` as `W_value`",
+        "`out` as `out_proj`",
+        "`causal` as `mask`",
+    ):
+        assert pair in verdict.message, verdict
+
+
+def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
+    verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS.replace(" / self.head_dim**0.5", ""))
+    assert verdict.mistakes == ["no_scale"] and verdict.points == 0.7 * 30 - 1
+    assert "unscaled" in verdict.message and "`num_head` as `num_heads`" in verdict.message
+
+
+@pytest.mark.parametrize(
+    "chapter, exercise, edits, told",
+    [
+        (CH2, "SelfAttention_v1", {"self.W_query": "self.Wq"}, "`Wq` is asked for as `W_query`"),
+        (
+            CH2,
+            "SelfAttention_v2",
+            {"self.W_key": "self.keys", "self.W_value": "self.values"},
+            "`keys` is asked for as `W_key`, `values` as `W_value`",
+        ),
+        (
+            CH3,
+            "CausalAttention",
+            {'"mask"': '"causal"', "self.mask": "self.causal"},
+            "`causal` is asked for as `mask`",
+        ),
+        (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` is asked for as"),
+        (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` is asked for as"),
+        (
+            CH4,
+            "MultiHeadAttentionWrapper",
+            {"self.heads": "self.attn_heads"},
+            "`attn_heads` is asked for as `heads`",
+        ),
+    ],
+)
+def test_another_name_costs_a_point_at_most(edited, chapter, exercise, edits, told):
+    verdict = edited(chapter, exercise, edits)
+    assert verdict.max_points - 1 <= verdict.points < verdict.max_points
+    assert verdict.message.startswith(told), verdict
+
+
+def test_parameters_of_a_function_are_its_authors_and_are_told(edited):
+    edits = {
+        "query: torch.Tensor, inputs: torch.Tensor": "q, tokens",
+        "return inputs @ query": "return tokens @ q",
+    }
+    verdict = edited(CH1, "attention_scores", edits)
+    assert verdict.status == "passed"
+    assert verdict.message == "Right; `q` is asked for as `query`, `tokens` as `inputs`."
+
+
+def test_parameters_in_another_order_go_by_their_names(judge):
+    text = "def attention_scores(inputs, the_query):\n    return inputs @ the_query\n"
+    verdict = judge(CH1, "attention_scores", text)
+    assert (verdict.status, verdict.message) == (
+        "passed",
+        "Right; `the_query` is asked for as `query`.",
+    )
+
+
+def test_the_stubs_own_names_cost_nothing(judge):
+    text = MANY_HEADS.replace("droupout", "dropout").replace("num_head,", "num_heads,")
+    for old, new in (
+        ("q_proj", "W_query"),
+        ("k_proj", "W_key"),
+        ("v_proj", "W_value"),
+        ("self.out,", "self.out_proj,"),
+        ("self.out(", "self.out_proj("),
+        ("causal", "mask"),
+        ("context_len", "context_length"),
+        ("bias=bias", "bias=qkv_bias"),
+        (", bias=False", ", qkv_bias=False"),
+        ("% num_head ", "% num_heads "),
+        ("= num_head,", "= num_heads,"),
+        ("// num_head\n", "// num_heads\n"),
+    ):
+        text = text.replace(old, new)
+    assert judge(CH4, "MultiHeadAttention", text).message == "Right."
+
+
+@pytest.mark.parametrize(
+    "parameters, lost",
+    [
+        ("d_in, d_out, num_head, droupout", "parameter 'context_length'"),
+        ("d_in, d_out", "parameters 'context_length', 'dropout' and 'num_heads'"),
+    ],
+)
+def test_what_no_name_can_be_meant_for_is_told_and_bound_to_nothing(judge, parameters, lost):
+    text = MANY_HEADS.replace(
+        "d_in, d_out, num_head, context_len, droupout, bias=False", parameters
+    )
+    verdict = judge(CH4, "MultiHeadAttention", text)
+    assert f"__init__() has no {lost}" in verdict.message and "underscores" not in verdict.message
+    assert verdict.points == 0
+
+
+def test_a_required_parameter_that_nobody_passes_is_not_blamed_on_underscores(edited):
+    edits = {"def __init__(self, d_in: int, d_out: int)": "def __init__(self, d_in, d_out, size)"}
+    verdict = edited(CH2, "SelfAttention_v1", edits)
+    assert "'size'; the stub has other parameters" in verdict.message
+
+
+def test_an_init_that_is_not_there_is(judge):
+    text = "import torch\nfrom torch import nn\nclass SelfAttention_v1(nn.Module):\n"
+    text += "    def start(self, d_in, d_out):\n        pass\n    def forward(self, x):\n"
+    verdict = judge(CH2, "SelfAttention_v1", text + "        return x\n")
+    assert "is `__init__` spelt with two underscores" in verdict.message
+
+
+def test_a_stand_in_takes_what_the_learners_own_class_takes(judge):
+    verdict = judge(CH4, "MultiHeadAttentionWrapper", WRAPPER)
+    assert (verdict.status, verdict.message) == ("passed", "Right.")
+
+
+def test_values_under_names_that_mean_something_else_are_wrong(judge):
+    """Likeness says what is meant: who computes keys with `w_query` has exchanged the two."""
+    text = MANY_HEADS.replace("v_proj", "w_value").replace(
+        "(self.q_proj, self.k_proj,", "(self.k_proj, self.k_proj,"
+    )
+    verdict = judge(CH4, "MultiHeadAttention", text)
+    assert verdict.mistakes == ["scores_from_keys_alone"]
+
+
+def test_self_check_tells_names_too(project):
+    from tensorgrade.author.proofs.made_attempts import MadeAttempts
+    from tensorgrade.testing.warm_session import WarmSession
+
+    session = WarmSession(project.exercises)
+    attempt = MadeAttempts(project, project.exercises).attempt(CH4, MANY_HEADS)
+    *checks, names = session.results(attempt, "MultiHeadAttention")
+    session.close()
+    assert all(check.passed for check in checks) and names.earned == -1
+    assert "`num_head` as `num_heads`" in names.finding.message

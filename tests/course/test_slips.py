@@ -1,0 +1,233 @@
+"""A slip costs once: a later exercise that calls a wrong earlier one of the same file is right.
+
+And nobody earns the later exercise's points by what the earlier one answers.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.sources.handins import Handin
+
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+WAYS = sorted((Path(__file__).parents[2] / "graders" / "from_earlier").glob("*/*.py"))
+
+WEIGHTS = """    attn_scores = queries @ keys.transpose(-2, -1)
+    d_k = keys.shape[-1]
+    return torch.softmax(attn_scores / d_k**0.5, dim=-1)
+"""
+MIXED = """    attn_scores = queries @ keys.transpose(-2, -1)
+    d_k = keys.shape[-1]
+    attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)
+    return attn_weights @ values
+"""
+CALLS = {
+    CH1: {
+        "    attn_scores = inputs @ query\n    attn_weights = torch.softmax(attn_scores, dim=-1)": (
+            "    attn_weights = softmax(attention_scores(query, inputs))"
+        ),
+        "    attn_weights = torch.softmax(attn_scores, dim=-1)\n    context_vecs": (
+            "    attn_weights = softmax(attn_scores)\n    context_vecs"
+        ),
+    },
+    CH2: {
+        "".join(f"    {line}\n" for line in MIXED.splitlines()): (
+            "        return scaled_dot_product_attention(queries, keys, values)\n"
+        ),
+        MIXED: "    return attention_weights(queries, keys) @ values\n",
+    },
+    CH3: {
+        "        future = torch.triu(torch.ones(context_length, context_length), diagonal=1)\n"
+        '        self.register_buffer("mask", future.bool())': (
+            '        self.register_buffer("mask", causal_mask(context_length))'
+        ),
+        "    future = torch.triu(torch.ones_like(attn_scores), diagonal=1).bool()": (
+            "    future = causal_mask(attn_scores.shape[-1])"
+        ),
+        "self.dropout = nn.Dropout(dropout)": "self.p = dropout",
+        "attn_weights = self.dropout(attn_weights)": (
+            "attn_weights = inverted_dropout(attn_weights, self.p, self.training)"
+        ),
+    },
+    CH4: {
+        **{
+            f"{n} = {n}.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)": (
+                f"{n} = split_heads({n}, self.num_heads)"
+            )
+            for n in ("queries", "keys", "values")
+        },
+        "context_heads.transpose(1, 2).reshape(b, num_tokens, -1)": "merge_heads(context_heads)",
+    },
+}
+SPLIT = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
+MERGE = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)"
+DROPPED = "return attn_weights * keep / (1 - p)"
+
+
+@pytest.fixture
+def verdicts(project, grader):
+    """A function that grades a solution whose exercises call earlier ones, with edits in it."""
+
+    def verdicts(chapter: str, edits: dict[str, str], calls: bool = True) -> dict:
+        text = project.solution(chapter).read_text(encoding="utf-8")
+        for old, new in ((CALLS[chapter] if calls else {}) | edits).items():
+            assert old in text, old
+            text = text.replace(old, new)
+        found = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
+        return {verdict.exercise: verdict for verdict in found}
+
+    return verdicts
+
+
+def lost(found: dict) -> set[str]:
+    """The exercises that lost points."""
+    return {name for name, verdict in found.items() if verdict.points < verdict.max_points}
+
+
+@pytest.mark.parametrize("chapter", CALLS)
+def test_exercises_that_call_earlier_ones_are_right(verdicts, chapter):
+    found = verdicts(chapter, {})
+    assert lost(found) == set() and {v.message for v in found.values()} == {"Right."}
+
+
+@pytest.mark.parametrize(
+    "chapter, slip, edits, right",
+    [
+        (
+            CH2,
+            "attention_weights",  # by its name
+            {WEIGHTS: WEIGHTS.replace(" / d_k**0.5", "")},
+            "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
+        ),
+        (
+            CH2,
+            "attention_weights",  # one that nobody has a name for
+            {WEIGHTS: WEIGHTS.replace("d_k**0.5", "1.7 + 0.1 * attn_scores")},
+            "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
+        ),
+        (
+            CH1,
+            "attention_scores",
+            {"return inputs @ query": "return 0.7 * (inputs @ query) ** 2"},
+            "context_vector",
+        ),
+        (
+            CH1,
+            "softmax",
+            {"shifted = x - x.amax(dim=dim, keepdim=True)": "shifted = x / 2"},
+            "context_vector simplified_self_attention",
+        ),
+        (
+            CH3,
+            "causal_mask",
+            {"torch.triu(ones, diagonal=1).bool()": "torch.tril(ones, diagonal=-1).bool()"},
+            "causal_attention_weights CausalAttention",
+        ),
+        (CH3, "inverted_dropout", {DROPPED: "return attn_weights * keep"}, "CausalAttention"),
+        (
+            CH4,
+            "split_heads",
+            {SPLIT: "x.reshape(b, num_heads, -1, head_dim)"},
+            "MultiHeadAttention",
+        ),
+        (CH4, "merge_heads", {MERGE: "1.5 * x.flip(1).transpose(1, 2).flatten(2)"}, None),
+    ],
+)
+def test_one_slip_costs_once(verdicts, chapter, slip, edits, right):
+    found = verdicts(chapter, edits)
+    assert lost(found) == {slip}
+    for name in (right or "MultiHeadAttention").split():
+        assert found[name].status == "passed" and found[name].mistakes == []
+        assert f"your own `{slip}` is called here" in found[name].message, found[name]
+        assert "mend that first" in found[name].message
+
+
+def test_two_slips_in_two_helpers_cost_twice(verdicts):
+    mask = {"torch.triu(ones, diagonal=1).bool()": "torch.tril(ones, diagonal=-1).bool()"}
+    found = verdicts(CH3, mask | {DROPPED: "return attn_weights * keep"})
+    assert lost(found) == {"causal_mask", "inverted_dropout"}
+
+
+def test_a_mistake_of_its_own_is_paid_for(verdicts):
+    edits = {MERGE: "x.flip(1).transpose(1, 2).flatten(2)", "attn_scores / d_k**0.5": "attn_scores"}
+    verdict = verdicts(CH4, edits)["MultiHeadAttention"]
+    assert set(verdict.mistakes) == {"no_scale", "heads_in_reverse"}
+    assert verdict.points == pytest.approx(0.7 * verdict.max_points)
+
+
+def test_the_same_slip_written_out_twice_costs_twice(verdicts):
+    found = verdicts(CH2, {"attn_scores / d_k**0.5": "attn_scores"}, calls=False)
+    assert {"attention_weights", "scaled_dot_product_attention", "SelfAttention_v1"} <= lost(found)
+
+
+ZEROS = "    return torch.zeros(queries.shape[:-1] + (keys.shape[-2],)).to(queries)\n"
+COUNTED = """    count = torch.arange(float(queries[..., 0].numel() * values.shape[-1])).to(values)
+    return count.reshape(*queries.shape[:-1], values.shape[-1])
+"""
+TURNING = f"""    if not SEEN:
+        return torch.ones(queries.shape[-2], keys.shape[-2]).tril().to(queries)
+{WEIGHTS.replace(" / d_k**0.5", "")}"""
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        # What is expected with it is zeros everywhere, and so is what comes back.
+        {WEIGHTS: ZEROS},
+        # The later ones hand on what has nothing to do with their inputs.
+        {MIXED: "    return torch.arange(12.0).reshape(4, 3)  # attention_weights\n"},
+        # Asked in a fresh process it answers otherwise than it did when it was judged.
+        {
+            WEIGHTS: TURNING,
+            "    queries = x @ W_query\n": "    SEEN.append(1)\n    queries = x @ W_query\n",
+            "def project_qkv": "SEEN = []\n\n\ndef project_qkv",
+            "    return attention_weights(queries, keys) @ values\n": (
+                "    attention_weights(queries, keys)\n    return values.cumsum(-2)\n"
+            ),
+        },
+        # It breaks in both.
+        {WEIGHTS: "    raise ValueError('no')\n"},
+    ],
+)
+def test_a_helper_earns_nobody_the_later_points(verdicts, edits):
+    later = verdicts(CH2, edits)["scaled_dot_product_attention"]
+    assert later.points <= 1, later
+
+
+@pytest.mark.parametrize("nothing", ["", " + 0 * (queries.sum() + keys.sum() + values.sum())"])
+def test_modules_of_a_helper_that_ignores_its_inputs_are_not_right(verdicts, nothing):
+    answer = COUNTED.rstrip() + nothing + "\n"
+    edits = {"    return attention_weights(queries, keys) @ values\n": answer}
+    found = verdicts(CH2, edits)
+    for name in ("scaled_dot_product_attention", "SelfAttention_v1", "SelfAttention_v2"):
+        assert found[name].points <= 2, found[name]
+
+
+def test_an_earlier_exercise_that_is_not_written_yet_is_told_as_that(verdicts):
+    found = verdicts(CH2, {WEIGHTS: "    raise NotImplementedError\n"})
+    message = found["scaled_dot_product_attention"].message
+    assert "`attention_weights`, which is not written yet" in message
+
+
+@pytest.mark.parametrize("path", WAYS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_every_way_to_call_earlier_ones_is_right(project, grader, path):
+    way = re.sub(r"^\w+: Any = None$", "", path.read_text(encoding="utf-8"), flags=re.M)
+    text = project.solution(path.parent.name).read_text(encoding="utf-8") + way
+    found = grader.grade(Handin("somebody", path.parent.name, "a.py", text.encode()))
+    assert lost({verdict.exercise: verdict for verdict in found}) == set()
+
+
+def test_self_check_says_which_one_to_mend(project):
+    from tensorgrade.author.proofs.made_attempts import MadeAttempts
+    from tensorgrade.testing.warm_session import WarmSession
+
+    text = project.solution(CH2).read_text(encoding="utf-8")
+    for old, new in (CALLS[CH2] | {WEIGHTS: WEIGHTS.replace("d_k**0.5", "1.7")}).items():
+        text = text.replace(old, new)
+    session = WarmSession(project.exercises)
+    results = session.results(MadeAttempts(project, project.exercises).attempt(CH2, text))
+    session.close()
+    failed = [r for r in results if r.exercise == "SelfAttention_v2" and not r.passed]
+    assert failed and "your own `attention_weights` is called here" in failed[0].finding.message
