@@ -51,6 +51,12 @@ class Project:
         exercises = [(c.name, e.name) for c in self.course.chapters for e in c.exercises]
         return shared + [one for names in exercises for one in self.own_mistakes(*names)]
 
+    @cached_property
+    def forms(self) -> list:
+        """Other right ways to write solutions (`graders/forms.py`), if the course has any."""
+        there = (self.graders / "forms.py").exists()
+        return list(import_from(self.graders, "forms").FORMS) if there else []
+
     def own_mistakes(self, chapter: str, exercise: str) -> list:
         """The mistakes in an exercise's own file. Raises CourseError for one of another."""
         path, mistakes = grader_path(self.graders, chapter, exercise), []

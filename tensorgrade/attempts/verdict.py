@@ -6,8 +6,8 @@ from enum import StrEnum
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
 from ..exchange.text import short
-from ..judging.diagnosis import Finding, sentence
-from ..judging.unanswered import ENDS
+from ..judging.diagnosis import Finding, sentence, telling
+from ..judging.unanswered import ended
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
 
@@ -60,9 +60,18 @@ def state_of(results: list[CheckResult]) -> State:
 
 
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
-    """The check to look at first: one that found something wrong, else one that is to do."""
+    """The check to look at first: the one that tells most of those that found something wrong.
+
+    Where there is none, one that is to do.
+    """
     failed = [result for result in results if not result.passed]
-    return next((result for result in failed if not is_to_do(result)), next(iter(failed), None))
+    wrong = [result for result in failed if not is_to_do(result)]
+    return min(wrong, key=how_telling, default=next(iter(failed), None))
+
+
+def how_telling(result: CheckResult) -> int:
+    """By how much the finding of a failed check helps, the most telling first."""
+    return telling(result.finding.diagnosis) if result.finding else 0
 
 
 def is_to_do(result: CheckResult) -> bool:
@@ -167,8 +176,9 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if any(seen.observed is OUT_OF_TIME for seen in part.seen):
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
-        return sentence(ENDS[Outcome(status)])
+        end = next(seen.observed for seen in part.seen if seen.observed.status == Outcome(status))
+        return sentence(ended(end.status, end.error))
     if part.attempt.loaded.status == Outcome.UNREADABLE:
         return part.attempt.loaded.reason
-    findings = [check.finding for check in checks if check.finding]
-    return findings[0].message if findings else "It could not be checked."
+    first = first_failure(checks)
+    return first.finding.message if first and first.finding else "It could not be checked."

@@ -2,7 +2,7 @@
 
 from .recording.casebook import case, shown
 from .recording.drawings import computed, normal, weights
-from .recording.mistakes import mistake, on
+from .recording.mistakes import form, mistake, on
 from .recording.steps import call, construct, describe, duplicate, load, mode, restore
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "construct",
     "describe",
     "duplicate",
+    "form",
     "load",
     "mistake",
     "mode",

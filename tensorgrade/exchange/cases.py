@@ -281,7 +281,7 @@ def spoken(case: Case) -> str:
     """What a case calls, in one line, with shapes.
 
     >>> spoken(record("mean", "a/1", lambda a, d: a.call("mean", x=d.normal(2, 3), dim=1), 1))
-    'mean(x: 2×3, dim=1)'
+    'mean(x: (2, 3), dim=1)'
     """
     return ", then ".join(
         sentence for step in case.steps if (sentence := spoken_step(case, step)) is not None
@@ -305,11 +305,9 @@ def spoken_value(case: Case, value: object) -> str:
 
 
 def spoken_shape(shape: Sequence[int]) -> str:
-    """`2×6×3`; `(4,)` for a vector, since a bare 4 reads like a number; or `a single number`.
+    """`(2, 6, 3)`, as Python writes it and as docstrings do; or `a single number`.
 
     >>> spoken_shape((2, 3)), spoken_shape((4,)), spoken_shape(())
-    ('2×3', '(4,)', 'a single number')
+    ('(2, 3)', '(4,)', 'a single number')
     """
-    if len(shape) == 1:
-        return f"({shape[0]},)"
-    return "×".join(map(str, shape)) if len(shape) else "a single number"
+    return str(tuple(shape)) if len(shape) else "a single number"

@@ -83,14 +83,27 @@ def slices(differs: torch.Tensor) -> str | None:
     for dim in range(differs.ndim):
         rest = [d for d in range(differs.ndim) if d != dim]
         hit = differs.any(dim=rest) if rest else differs
+        name = dimension_name(dim, differs.ndim)
         if 2 * int(hit.sum()) <= len(hit):
-            places = [int(i) for i in hit.nonzero().flatten()]
-            return f"all differences are in {dimension_name(dim, differs.ndim)} {listed(places)}"
+            return f"all differences are in {name} {listed(places_of(hit))}"
+        if 2 * int((~hit).sum()) <= len(hit) and not hit.all():
+            return f"all is right in {name} {listed(places_of(~hit))}, and nowhere else"
     return None
 
 
+def places_of(hit: torch.Tensor) -> list[int]:
+    """Where a vector is True."""
+    return [int(place) for place in hit.nonzero().flatten()]
+
+
 def share(differs: torch.Tensor) -> str:
+    """How many entries differ, where nothing tells which."""
     return f"{int(differs.sum())} of {differs.numel()} entries differ"
+
+
+def tells_little(where: str) -> bool:
+    """Whether a sentence of `where_they_differ` only says how many entries do."""
+    return where.endswith(" differ") or where.endswith(" everywhere") or not where
 
 
 def dimension_name(dim: int, rank: int) -> str:

@@ -16,11 +16,12 @@ from ..recognition import dropout
 from ..recognition.imprints import echoed
 from ..recognition.operations import arithmetic, grows
 from .agreement import disagreement, where_they_differ
-from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
+from .diagnosis import NOT_THE_VALUES, Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
 from .sayable import spoken_size
-from .unanswered import lost_weights, strings, why_it_ended, why_it_raised
+from .unanswered import lost_weights, read_outside, strings, why_it_ended, why_it_raised
+from .where_right import right_and_wrong, where_right
 
 
 class Checks:
@@ -50,7 +51,7 @@ class Checks:
     def came_back(self, case: Case, observed: Observation) -> None:
         """A case got an answer, be it an error. Raises Wrong where it got none."""
         if observed.status != Outcome.ANSWERED:
-            raise Wrong(why_it_ended(self.attempt, case, observed.status))
+            raise Wrong(why_it_ended(self.attempt, case, observed))
 
     def agrees(self, group: str, only: str = "") -> None:
         """Every result of every case in the group agrees with the reference.
@@ -87,14 +88,19 @@ class Checks:
             self.wrong("fact", lost, case=case)
         self.wrong(
             gap.kind,
-            describe(gap.kind, name, expected, observed),
+            describe(gap.kind, name, case, expected, observed),
             case=case,
-            where="" if gap.differs is None else where_they_differ(gap.differs),
+            where="" if gap.differs is None else self.where_it_differs(gap.differs),
             actual=actual,
             expected=expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
         )
+
+    def where_it_differs(self, differs: torch.Tensor) -> str:
+        """In which cases an attempt is right, where a sentence can tell; else in which entries."""
+        said = where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
+        return said or where_they_differ(differs)
 
     def keeps_inputs(self, *groups: str) -> None:
         """No call of these groups changed a tensor that it was given, and each gave a result."""
@@ -113,7 +119,7 @@ class Checks:
                 continue
             result = self.result(case, name, expected, observed)
             if echoed(case, result) and not echoed(case, expected.tensors[name]):
-                said = f"{spoken_result(name)} is what was passed in"
+                said = f"{spoken_result(name, case)} is what was passed in"
                 self.wrong("values", said, case=case, actual=result)
 
     def gives_the_same(self, group: str) -> None:
@@ -129,7 +135,8 @@ class Checks:
                 partner = ".".join(["result", *name.split(".")[1:]])
                 first = self.result(case, partner, expected, observed)
                 if gap := disagreement(other, first, self.attempt.tolerances):
-                    said = f"{spoken_result(name)} is not what it was before, nothing else changed"
+                    what = spoken_result(name, case)
+                    said = f"{what} is not what it was before, nothing else changed"
                     self.wrong(gap.kind, said, case=case, actual=other)
 
     def starts_alive(self, group: str, module: str = "module") -> None:
@@ -167,7 +174,7 @@ class Checks:
                 name: self.result(case, name, expected, observed) for name in expected.tensors
             }
             if nan := [name for name, result in results.items() if result.isnan().any()]:
-                self.wrong("nan", f"{spoken_result(nan[0])} contains NaN", case=case)
+                self.wrong("nan", f"{spoken_result(nan[0], case)} contains NaN", case=case)
             few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
             if grows(few, many) or not arithmetic(few):
                 counts = f" ({arithmetic(few)} operations became {arithmetic(many)})"
@@ -193,7 +200,8 @@ class Checks:
             got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
             # (1, n, n) serves as well as (n, n).
             if not isinstance(got, list) or got[-len(want) :] != want:
-                problem = f"the buffer `{name}` has shape {got}; {want} is asked for"
+                shapes = told_shape(got), told_shape(want)
+                problem = "the buffer `{}` has shape {}; {} is asked for".format(name, *shapes)
                 self.wrong("fact", problem, case=case)
 
     def refuses(self, group: str, problem: str) -> None:
@@ -307,7 +315,7 @@ class Checks:
         if actual is not None and actual.shape == reference.shape:
             return actual
         kind = "absent" if actual is None else "shape"
-        problem = describe(kind, name, reference, observed)
+        problem = describe(kind, name, case, reference, observed)
         self.wrong(kind, problem, case=case, actual=actual, expected=reference)
 
     def wrong(
@@ -323,6 +331,8 @@ class Checks:
         remarks: tuple[str, ...] = (),
     ) -> NoReturn:
         """Raise Wrong, with the expected values only where the case is public."""
+        if outside := read_outside(self.attempt.loaded, self.name).removeprefix("; "):
+            remarks = (outside, *remarks)
         told = Diagnosis(
             Kind(kind), problem, spoken(case), where, case.name, actual, remarks=remarks
         )
@@ -369,39 +379,69 @@ def parameters_differ(want: dict, got: dict) -> str | None:
         return f"the module has a parameter `{extra[0]}` that is not asked for"
     for name in want:
         if got[name] != want[name]:
-            shape = got[name][0] if isinstance(got[name], list) and got[name] else "?"
+            shape = got[name][0] if isinstance(got[name], list) and got[name] else None
             return (
-                f"parameter `{name}` has shape {shape} or does not learn; "
-                f"{want[name][0]} is asked for"
+                f"parameter `{name}` has shape {told_shape(shape)} or does not learn; "
+                f"{told_shape(want[name][0])} is asked for"
             )
     return None
 
 
-def describe(kind: str, name: str, expected: torch.Tensor, observed: Observation) -> str:
+def told_shape(told: object) -> str:
+    """A shape that a learner's process claims, as far as it may be told; `?` where it is none."""
+    return spoken_shape(told) if isinstance(told, list) else "?"
+
+
+def describe(
+    kind: str, name: str, case: Case, expected: torch.Tensor, observed: Observation
+) -> str:
     """What is wrong, in words, with a result that disagrees in this way."""
-    what, actual = spoken_result(name), observed.tensors.get(name)
+    what, actual = spoken_result(name, case), observed.tensors.get(name)
     if actual is None:
-        return absent(name, observed)
+        return absent(name, case, observed)
     if kind == "shape":
         size, asked = spoken_size(actual, expected), spoken_shape(expected.shape)
         return f"{what} has {size} where {asked} is asked for"
     if kind == "nan":
         return f"{what} contains NaN"
-    return f"{what} has the right shape but not the right values"
+    return f"{what} {NOT_THE_VALUES}"
 
 
-def absent(name: str, observed: Observation) -> str:
+def absent(name: str, case: Case, observed: Observation) -> str:
     """What came in the place of a tensor, in words."""
-    return f"{spoken_result(name)} is {shown(observed, name)}{asked_for(observed, name)}"
+    whole, _, part = name.partition(".")
+    if part.isdigit() and whole in observed.tensors:
+        return f"{spoken_result(whole, case)} is one tensor; a tuple of several is asked for"
+    return f"{spoken_result(name, case)} is {shown(observed, name)}{asked_for(observed, name)}"
 
 
-def spoken_result(name: str) -> str:
-    """How a result is called in a sentence."""
-    if name.startswith("gradient."):
-        return f"the gradient for `{name.removeprefix('gradient.')}`"
-    if name.startswith("result."):
-        return f"part {int(name.removeprefix('result.')) + 1} of the result"
-    return "the result" if name == "result" else f"`{name}`"
+def spoken_result(name: str, case: Case) -> str:
+    """How a result of a case is called in a sentence: never by a name that only we know."""
+    whole, _, part = name.partition(".")
+    if whole == "gradient":
+        return f"the gradient for `{part}`"
+    if any(step["verb"] == "describe" and step["as"] == whole for step in case.steps):
+        return f"the parameter `{part}`" + ("" if whole == "module" else f" of `{whole}`")
+    result = f"the result{of_which_call(whole, case)}"
+    return f"part {int(part) + 1} of {result}" if part.isdigit() else result
+
+
+def of_which_call(name: str, case: Case) -> str:
+    """Which of a case's calls gave a result, and in what mode; nothing where there is but one."""
+    modes, calls = "", {}
+    for step in case.steps:
+        if step["verb"] == "mode":
+            modes = ", in training" if step["training"] else ", in evaluation"
+        elif step["verb"] == "call":
+            calls[step["as"]] = modes
+    if len(calls) < 2 or name not in calls:
+        return ""
+    at = list(calls).index(name)
+    which = COUNTED_OFF[at] if at < len(COUNTED_OFF) else f"{at + 1}th"
+    return f" of the {which} call{calls[name]},"
+
+
+COUNTED_OFF = ("first", "second", "third", "fourth", "fifth")
 
 
 def shown(observed: Observation, name: str) -> str:

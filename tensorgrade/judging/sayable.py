@@ -308,7 +308,43 @@ class Sayable:
             text=self.text(error.text),
             function=function if self.name(function) == function else "",
             missing=error.missing if error.missing in asked else None,
+            definition=error.definition if self.name(error.definition) == error.definition else "",
+            signs=(),
+            sizes={},
         )
+
+    def as_in_public(
+        self, claimed: CaughtError, told: CaughtError, public: list[CaughtError]
+    ) -> CaughtError:
+        """What may be told of an error, and besides what public cases show of the same one.
+
+        claimed: the error as the learner's process words it. public: errors of a process that has
+        seen no hidden case, so that nothing in their words tells of one. What is seen around an
+        error (its signs and sizes) is the public one's.
+        """
+        text = next(filter(None, (self.reworded(claimed.text, one.text) for one in public)), "")
+        alike = [one for one in public if (one.type, one.line) == (told.type, told.line)]
+        seen = alike[0] if alike else told
+        return replace(
+            told,
+            text=text or told.text,
+            signs=seen.signs,
+            sizes=seen.sizes,
+        )
+
+    def reworded(self, text: str, public: str) -> str:
+        """A text that is a public one but for numbers of this case; empty where it is not."""
+        if text == public:
+            return text
+        if len(re.findall(r"\d+", text)) > MOST_SIZES or re.split(r"\d+", text) != re.split(
+            r"\d+", public
+        ):
+            return ""
+        return re.sub(r"\d+", lambda digits: self.own_digits(digits[0]), text)
+
+    def own_digits(self, digits: str) -> str:
+        """A number in a text; … for one that is none of the case's, wherever it is written."""
+        return digits if len(digits) < 20 and int(digits) in self.numbers else "…"
 
     def observation(self, observed: Observation) -> Observation:
         """All of an observation as it may be told; its tensors are its results, and stay."""
@@ -403,7 +439,7 @@ def spoken_size(tensor: torch.Tensor, expected: torch.Tensor) -> str:
 
     >>> right = torch.ones(2, 3)
     >>> spoken_size(torch.ones(3, 2), right), spoken_size(torch.ones(0, 496421), right)
-    ('shape 3×2', 'no entries')
+    ('shape (3, 2)', 'no entries')
     """
     if not tensor.numel():
         return "no entries"

@@ -13,12 +13,20 @@ from ..exchange.observation import Observation
 from .operations import grows
 
 
+ENDED = "ended in "  # what the words of an error's imprint begin with
+
+
 @dataclass(frozen=True)
 class Imprint:
     """words: what must be equal. numbers: what must be close."""
 
     words: str
     numbers: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is that of a call that ended in an error."""
+        return self.words.startswith(ENDED)
 
     def matches(self, other: "Imprint") -> bool:
         """Equal words and close numbers."""
@@ -29,14 +37,26 @@ class Imprint:
 
 
 def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Every result: names, shapes, and two fixed weighted sums; and which inputs changed."""
+    """Every result: names, shapes, and two fixed weighted sums; and which inputs changed.
+
+    Where not all weights were loaded the values are those of a random start: it depends on the
+    order of construction, which right answers choose freely, and is left out.
+    """
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
+    if unloaded := not_loaded(seen):
+        return Imprint("; ".join([*words, *unloaded, *changed_inputs(seen)]))
     words += [f"{name}={plain_value(seen.values[name])}" for name in sorted(seen.values)]
     words += changed_inputs(seen)
     tensors = [seen.tensors[name] for name in names]
     words += ["nan"] * any(t.isnan().any() for t in tensors if t.is_floating_point())
     return Imprint("; ".join(words), (weighted(tensors, 1.0), weighted(tensors, 2.7)))
+
+
+def not_loaded(seen: Observation) -> list[str]:
+    """Which parameters kept their random start: of another shape than the weights, or extra."""
+    load = seen.facts.get("load", {})
+    return [f"{kind}: {load[kind]}" for kind in ("misshapen", "unexpected") if load.get(kind)]
 
 
 def plain_value(value: dict) -> object:

@@ -9,6 +9,7 @@ from types import MethodType, SimpleNamespace
 from ...attempts.in_process import InProcess
 from ...course import Chapter, Course
 from ...exchange.references import Seen
+from ...exchange.text import LONGEST_MESSAGE
 from ...judging.checks import Checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...project import Project
@@ -18,6 +19,7 @@ from ..building.script import Script, read_script
 from ..recording.casebook import recorded_cases
 
 FEWEST_HINTS = 2
+LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2
 SMALLEST_SEED = 1 << 64
 
 
@@ -26,7 +28,7 @@ def complaints(project: Project, files: list[Derived]) -> list[str]:
     found = [
         f"{file.path.relative_to(project.root)} is stale" for file in files if not file.fresh()
     ]
-    found += guessable_seed(project.course)
+    found += guessable_seed(project.course) + long_sentences(project)
     for chapter in with_hints(project).chapters:
         script = read_script(project.solution(chapter.name))
         found += chapter_complaints(project, chapter, script)
@@ -44,6 +46,16 @@ def guessable_seed(course: Course) -> list[str]:
     if course.seed is not None and course.seed >= SMALLEST_SEED:
         return []
     return ["course_config.py: the seed can be guessed; take one of 20 digits or more, at random"]
+
+
+def long_sentences(project: Project) -> list[str]:
+    """A sentence for each mistake whose message is too long for two of them to fit into a row."""
+    messages = {mistake.name: mistake.message for mistake in project.mistakes}
+    return [
+        f"{name}: its message has {len(message)} characters; {LONGEST_OF_TWO} are the most"
+        for name, message in messages.items()
+        if len(message) > LONGEST_OF_TWO
+    ]
 
 
 def chapter_complaints(project: Project, chapter: Chapter, script: Script) -> list[str]:

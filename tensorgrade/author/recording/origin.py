@@ -33,12 +33,18 @@ def origin(project: Project, chapter: str, exercise: str, hidden: bool) -> str:
         code_of(project.solution(chapter), exercise),
         code_of(grader_path(project.graders, chapter, exercise), "cases"),
         repr(mistakes),
+        repr([form.edits for form in forms_of(project, exercise)]),
     )
 
 
 def known(project: Project, exercise: str) -> list:
     """The mistakes that can happen in an exercise."""
     return [mistake for mistake in project.mistakes if exercise in mistake.edits]
+
+
+def forms_of(project: Project, exercise: str) -> list:
+    """The other right ways to write an exercise's solution."""
+    return [form for form in project.forms if exercise in form.edits]
 
 
 def code_of(path: Path, name: str) -> str:

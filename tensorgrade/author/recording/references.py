@@ -1,6 +1,8 @@
 """Makes references and fingerprints: the same cases run on the solution and on every mistake."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from ...recognition.imprints import Imprint
 from ...recognition.signatures import Signature, imprint
 from .casebook import recorded_cases
 from .mistakes import EditError, Mistake, make
-from .origin import known
+from .origin import forms_of, known
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
@@ -77,6 +79,9 @@ def tell_apart(
             found.add(Fingerprint((one.name,), imprints))
         elif not one.same_as or one.same_as not in twin:
             raise CourseError(f"{exercise}: {one.name} looks like {twin or 'a right answer'}")
+    for one, imprints in in_other_forms(project, references, source, exercise, mistakes, own):
+        if found.of(imprints) is None:
+            found.add(Fingerprint((one.same_as or one.name,), imprints))
     singles, ambiguous = {fingerprint.mistakes for fingerprint in found.all}, set()
     for pair in combinations([m for m in mistakes if (m.name,) in singles], 2):
         try:
@@ -89,6 +94,29 @@ def tell_apart(
         elif len(twin) == 2:
             ambiguous.add(twin)  # two pairs look alike: naming either would be a guess
     return [fingerprint for fingerprint in found.all[1:] if fingerprint.mistakes not in ambiguous]
+
+
+def in_other_forms(
+    project: Project,
+    references: References,
+    source: str,
+    exercise: str,
+    mistakes: list[Mistake],
+    own: dict[str, Signature],
+) -> Iterator[tuple[Mistake, dict[str, Imprint]]]:
+    """(mistake, what it gives) in each other right form of the solution that it can be made in.
+
+    Raises CourseError where a form is not right.
+    """
+    right = {case.name: imprint(case, seen, seen, own) for case, seen in references.of(exercise)}
+    for form in forms_of(project, exercise):
+        alone = imprints_of(project, references, source, exercise, [form], own)
+        if wrong := [case for case, one in right.items() if not one.matches(alone[case])]:
+            raise CourseError(f"{exercise}: the form {form.name} is not right on {wrong[0]}")
+        for one in mistakes:
+            with suppress(EditError):
+                made = [one, form]
+                yield one, imprints_of(project, references, source, exercise, made, own)
 
 
 class Lookalikes:
