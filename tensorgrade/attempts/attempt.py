@@ -21,6 +21,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
 from ..judging.sayable import HandedIn, Sayable
 from ..recognition.fingerprints import (
     Fingerprints,
+    digest_of,
     imprints_of,
     in_order_for,
     recognise,
@@ -158,6 +159,11 @@ class ExerciseAttempt(Checks):
         return recognise(
             self.name, self.claimed, self.attempt.fingerprints, self.attempt.own.signatures
         )
+
+    @property
+    def same_answers(self) -> str:
+        """A name for what the attempt gives on all cases, the same for all that give the same."""
+        return digest_of(self.name, imprints_of(self.claimed, self.attempt.own.signatures))
 
     def mistakes_on(self, case: str) -> tuple[str, ...]:
         """The mistakes, that one first which alone explains what is seen on a case."""

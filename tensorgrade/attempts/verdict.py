@@ -26,6 +26,8 @@ class Status(StrEnum):
 
 # Statuses of exercises that could not be graded as usual, whoever is to blame.
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
+# Statuses of wrong answers that are put into groups where no mistake is recognised.
+UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 
 @dataclass
@@ -87,6 +89,9 @@ class Verdict:
     """One exercise of one learner: points, status, the mistakes recognised, one plain sentence.
 
     However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
+
+    group: of a wrong answer without a name, what all have in common that give the same. code: the
+    text that it was found in, kept for one of each group and in no row.
     """
 
     student: str
@@ -98,6 +103,8 @@ class Verdict:
     mistakes: list[str] = field(default_factory=list)
     message: str = ""
     isolation: str = "none"
+    group: str = ""
+    code: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         self.message = short(self.message)
@@ -105,7 +112,9 @@ class Verdict:
 
     def row(self) -> dict:
         """The record as it is written to `results.jsonl`."""
-        return asdict(self)
+        row = asdict(self)
+        del row["code"]
+        return row
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
@@ -127,6 +136,8 @@ def verdict(
     """The verdict on one exercise, from what was seen and from the checks on it."""
     points = round(float(sum(check.points for check in checks if check.passed)), 6)
     status = status_of(part, points, exercise.points)
+    mistakes = [] if status == Status.PASSED else list(part.mistakes)
+    unnamed = status in UNNAMED and not mistakes and part.attempt.loaded.status == Outcome.LOADED
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -134,9 +145,11 @@ def verdict(
         points,
         float(exercise.points),
         status,
-        [] if status == Status.PASSED else list(part.mistakes),
+        mistakes,
         message(part, status, checks),
         part.attempt.backend.isolation,
+        part.same_answers if unnamed else "",
+        part.attempt.handed_in.text if unnamed else "",
     )
 
 

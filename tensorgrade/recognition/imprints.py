@@ -12,7 +12,6 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from .operations import grows
 
-
 ENDED = "ended in "  # what the words of an error's imprint begin with
 
 

@@ -19,6 +19,7 @@ from ...recognition.fingerprints import (
     load_fingerprints,
     save_fingerprints,
 )
+from ..recording.adopted import adopted_mistakes
 from ..recording.origin import known, origin
 from ..recording.references import build_exercise
 from .derived import Derived, text_file
@@ -124,7 +125,11 @@ def chapter_files(project: Project, chapter: Chapter, hidden: bool, made: Made) 
     parts = {name: made[Part(chapter.name, name, hidden)] for name in names}
     entries = tuple(entry for references, _ in parts.values() for entry in references.entries)
     references = References(chapter.name, hidden, entries)
-    messages = {m.name: m.message for name in names for m in known(project, name)}
+    messages = {
+        m.name: m.message
+        for name in names
+        for m in [*known(project, name), *adopted_mistakes(project, chapter.name, name)]
+    }
     fingerprints = Fingerprints({name: found for name, (_, found) in parts.items()}, messages)
     return [
         Derived(

@@ -9,17 +9,16 @@ from types import MethodType, SimpleNamespace
 from ...attempts.in_process import InProcess
 from ...course import Chapter, Course
 from ...exchange.references import Seen
-from ...exchange.text import LONGEST_MESSAGE
 from ...judging.checks import Checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...project import Project
 from ..building.derive import with_hints
 from ..building.derived import Derived
 from ..building.script import Script, read_script
+from ..recording.adopted import LONGEST_OF_TWO
 from ..recording.casebook import recorded_cases
 
 FEWEST_HINTS = 2
-LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2
 SMALLEST_SEED = 1 << 64
 
 

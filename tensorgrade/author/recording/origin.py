@@ -10,6 +10,7 @@ from ...folders import RECORDED_WITH, digest_of_files, engine_files
 from ...grader_files import grader_path, syntax_of
 from ...project import Project
 from ..reaching import DEFINITIONS, reached
+from .adopted import adopted_mistakes
 
 # What cases and mistakes are written with, and how they are recorded.
 MADE_WITH = (*RECORDED_WITH, "author/recording")
@@ -34,6 +35,7 @@ def origin(project: Project, chapter: str, exercise: str, hidden: bool) -> str:
         code_of(grader_path(project.graders, chapter, exercise), "cases"),
         repr(mistakes),
         repr([form.edits for form in forms_of(project, exercise)]),
+        repr(adopted_mistakes(project, chapter, exercise)),
     )
 
 

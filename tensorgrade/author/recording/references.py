@@ -1,7 +1,7 @@
 """Makes references and fingerprints: the same cases run on the solution and on every mistake."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +18,7 @@ from ...project import Project
 from ...recognition.fingerprints import Fingerprint
 from ...recognition.imprints import Imprint
 from ...recognition.signatures import Signature, imprint
+from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
 from .mistakes import EditError, Mistake, make
 from .origin import forms_of, known
@@ -32,15 +33,20 @@ def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> l
 
 
 def build_exercise(
-    root: str, chapter: str, exercise: str, hidden: bool
+    root: str, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
 ) -> tuple[References, list[Fingerprint]]:
-    """References and fingerprints of an exercise, on one thread: made to run beside others."""
+    """References and fingerprints of an exercise, on one thread: made to run beside others.
+
+    isolation: `auto` or `none`; how adopted mistakes, which are learners' code, are locked in.
+    """
     torch.set_num_threads(1)
     project = Project(Path(root))
     references = build_references(project, chapter, exercise, hidden)
     source = project.solution(chapter).read_text(encoding="utf-8")
     own = load_checks(project.graders).signatures
-    prints = tell_apart(project, references, exercise, source, known(project, exercise), own)
+    learned = list(in_learners_words(project, references, exercise, own, isolation))
+    mistakes = known(project, exercise)
+    prints = tell_apart(project, references, exercise, source, mistakes, own, learned)
     return references, prints
 
 
@@ -62,10 +68,12 @@ def tell_apart(
     source: str,
     mistakes: list[Mistake],
     own: dict[str, Signature],
+    learned: Sequence[Fingerprint] = (),
 ) -> list[Fingerprint]:
     """Fingerprints of one exercise: of single mistakes, then of pairs that nothing looks like.
 
-    Raises CourseError where a mistake looks like the solution, or two look alike unmarked.
+    learned: those of adopted mistakes. Raises CourseError where a mistake looks like the solution,
+    or two look alike unmarked.
     """
     entries = references.of(exercise)
     found = Lookalikes()
@@ -79,6 +87,12 @@ def tell_apart(
             found.add(Fingerprint((one.name,), imprints))
         elif not one.same_as or one.same_as not in twin:
             raise CourseError(f"{exercise}: {one.name} looks like {twin or 'a right answer'}")
+    for fingerprint in learned:
+        twin = found.of(fingerprint.imprints)
+        if twin is not None:
+            looks = " + ".join(twin) or f"a right answer on {SIDE[references.hidden]} cases"
+            raise CourseError(f"{exercise}: {fingerprint.mistakes[0]}, adopted, looks like {looks}")
+        found.add(fingerprint)
     for one, imprints in in_other_forms(project, references, source, exercise, mistakes, own):
         if found.of(imprints) is None:
             found.add(Fingerprint((one.same_as or one.name,), imprints))
@@ -94,6 +108,21 @@ def tell_apart(
         elif len(twin) == 2:
             ambiguous.add(twin)  # two pairs look alike: naming either would be a guess
     return [fingerprint for fingerprint in found.all[1:] if fingerprint.mistakes not in ambiguous]
+
+
+SIDE = {True: "hidden", False: "learners'"}
+
+
+def in_learners_words(
+    project: Project, references: References, exercise: str, own: dict, isolation: str
+) -> Iterator[Fingerprint]:
+    """Fingerprints of the adopted mistakes of an exercise. Raises CourseError."""
+    entries, chapter = references.of(exercise), references.chapter
+    cases = [case for case, _ in entries]
+    mistakes = adopted_mistakes(project, chapter, exercise)
+    for one, seen in observe_adopted(project, chapter, mistakes, cases, isolation):
+        imprints = {c.name: imprint(c, e, s, own) for (c, e), s in zip(entries, seen, strict=True)}
+        yield Fingerprint((one.name,), imprints)
 
 
 def in_other_forms(

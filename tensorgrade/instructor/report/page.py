@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -11,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...attempts.verdict import TROUBLE
 from ...course import Chapter, Course, CourseError
+from ..groups import Group, groups_of, without_names
 from ..ledger import read_lines
 
 # By status: a mark that needs no colour, and words.
@@ -39,14 +40,22 @@ def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
     if not (out / "results.jsonl").exists():
         raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
     rows = [row for row in read_lines(out / "results.jsonl") if known(row, course)]
-    page = render(
-        class_view(course, rows, read_lines(out / "identical.jsonl"), hide_names), hide_names
-    )
+    view = class_view(course, rows, read_lines(out / "identical.jsonl"), hide_names)
+    page = render(view | {"groups": unnamed_groups(rows, out, hide_names)}, hide_names)
     path, temporary = out / "report.html", out / "report.tmp"
     # A name that is no UTF-8 on disk is shown with a mark in its place.
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
+
+
+def unnamed_groups(rows: list[dict], out: Path, hide_names: bool) -> list[Group]:
+    """The largest groups of wrong answers without a name; where names are hidden, without any."""
+    groups = groups_of(rows, out)[:MOST_GROUPS]
+    if not hide_names:
+        return groups
+    students = sorted({row["student"] for row in rows})
+    return [replace(group, code=without_names(group.code, students)) for group in groups]
 
 
 def known(row: dict, course: Course) -> bool:
@@ -61,6 +70,7 @@ def render(view: dict, hide_names: bool = False) -> str:
 
 BINS = 10
 MOST_MISTAKES = 15
+MOST_GROUPS = 15
 NEEDS_HELP = 0.5  # a learner below this share of the points is listed
 ENOUGH_HELP = 40  # so many are listed
 
