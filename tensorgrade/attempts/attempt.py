@@ -163,7 +163,8 @@ class ExerciseAttempt(Checks):
     @property
     def same_answers(self) -> str:
         """A name for what the attempt gives on all cases, the same for all that give the same."""
-        return digest_of(self.name, imprints_of(self.claimed, self.attempt.own.signatures))
+        imprints = imprints_of(self.claimed, self.attempt.own.signatures)
+        return digest_of(self.name, imprints, self.attempt.course.seed)
 
     def mistakes_on(self, case: str) -> tuple[str, ...]:
         """The mistakes, that one first which alone explains what is seen on a case."""

@@ -85,15 +85,21 @@ def slices(differs: torch.Tensor) -> str | None:
         hit = differs.any(dim=rest) if rest else differs
         name = dimension_name(dim, differs.ndim)
         if 2 * int(hit.sum()) <= len(hit):
-            return f"all differences are in {name} {listed(places_of(hit))}"
+            return f"all differences are in {name} {listed_places(hit)}"
         if 2 * int((~hit).sum()) <= len(hit) and not hit.all():
-            return f"all is right in {name} {listed(places_of(~hit))}, and nowhere else"
+            return f"all is right in {name} {listed_places(~hit)}, and nowhere else"
     return None
 
 
-def places_of(hit: torch.Tensor) -> list[int]:
-    """Where a vector is True."""
-    return [int(place) for place in hit.nonzero().flatten()]
+MOST_PLACES = 3  # a learner's code chooses them: a long list could tell what it has seen
+
+
+def listed_places(hit: torch.Tensor) -> str:
+    """Where a vector is True; of many places the first ones."""
+    places = [int(place) for place in hit.nonzero().flatten()]
+    if len(places) <= MOST_PLACES:
+        return listed(places)
+    return f"{', '.join(map(str, places[:MOST_PLACES]))} and {len(places) - MOST_PLACES} more"
 
 
 def share(differs: torch.Tensor) -> str:

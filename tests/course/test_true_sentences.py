@@ -207,7 +207,7 @@ FUNCTIONS = [
         "project_qkv",
         "def project_qkv(x, W_query, W_key, W_value):\n"
         "    return torch.stack((x @ W_query, x @ W_key, x @ W_value))\n",
-        "is one tensor; a tuple of several is asked for",
+        "a tuple of three tensors is asked for",
     ),
     (
         CH2,
