@@ -322,23 +322,20 @@ class Sayable:
         seen no hidden case, so that nothing in their words tells of one. What is seen around an
         error (its signs and sizes) is the public one's.
         """
-        text = next(filter(None, (self.reworded(claimed.text, one.text) for one in public)), "")
+        text = told.text
+        if any(one.text == claimed.text for one in public):
+            text = claimed.text
+        elif text == UNSAID:
+            told_so = (self.reworded(claimed.text, one.text) for one in public)
+            text = next(filter(None, told_so), UNSAID)
         alike = [one for one in public if (one.type, one.line) == (told.type, told.line)]
         seen = alike[0] if alike else told
-        return replace(
-            told,
-            text=text or told.text,
-            signs=seen.signs,
-            sizes=seen.sizes,
-        )
+        return replace(told, text=text, signs=seen.signs, sizes=seen.sizes)
 
     def reworded(self, text: str, public: str) -> str:
         """A text that is a public one but for numbers of this case; empty where it is not."""
-        if text == public:
-            return text
-        if len(re.findall(r"\d+", text)) > MOST_SIZES or re.split(r"\d+", text) != re.split(
-            r"\d+", public
-        ):
+        words, same = re.split(r"\d+", text), re.split(r"\d+", public)
+        if words != same or len(words) > MOST_SIZES + 1:
             return ""
         return re.sub(r"\d+", lambda digits: self.own_digits(digits[0]), text)
 

@@ -20,7 +20,7 @@ STANDS_ALONE = (
     "; each chapter's file is checked alone: of other chapters only what the stub imports is there"
 )
 ENDS = {
-    Outcome.TIMEOUT: "it does not come to an end in {}; does a loop never finish?",
+    Outcome.TIMEOUT: "it did not come to an end in {}; does a loop never finish?",
     Outcome.KILLED: "the process that ran it came to an end: it used too much memory, crashed, or "
     "did something that is not allowed",
     Outcome.UNREACHED: "not tried, since an earlier call of this exercise never came back",

@@ -99,7 +99,12 @@ def digest_of(exercise: str, imprints: dict[str, Imprint], secret: int | None) -
         for case, one in sorted(imprints.items())
     ]
     key = hashlib.blake2b(str(secret).encode()).digest()
-    return hashlib.blake2b(repr((exercise, told)).encode(), digest_size=6, key=key).hexdigest()
+    digest = hashlib.blake2b(repr((exercise, told)).encode(), digest_size=6, key=key).hexdigest()
+    return digest.translate(LETTERS)
+
+
+# A name of letters, none of which stands for a digit anywhere else.
+LETTERS = str.maketrans("0123456789abcdef", "klmnopqrstuvwxyz")
 
 
 def recognise(

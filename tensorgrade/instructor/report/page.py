@@ -132,6 +132,7 @@ def class_view(
         "bins": bins(shares),
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
         "mistakes": mistake_counts(rows),
+        "groups": [],
         "helped": needing_help(people),
         "trouble": troubles(rows, people),
         "troubled": len(
