@@ -330,7 +330,9 @@ class Sayable:
             text = next(filter(None, told_so), UNSAID)
         alike = [one for one in public if (one.type, one.line) == (told.type, told.line)]
         seen = alike[0] if alike else told
-        return replace(told, text=text, signs=seen.signs, sizes=seen.sizes)
+        words = set(re.findall(r"\w+", told.source))
+        sizes = {name: size for name, size in seen.sizes.items() if name in words}
+        return replace(told, text=text, signs=seen.signs, sizes=sizes)
 
     def reworded(self, text: str, public: str) -> str:
         """A text that is a public one but for numbers of this case; empty where it is not."""
