@@ -28,12 +28,16 @@ SPECIAL = {f"{kind} tensor" for kind in ("nested", "quantized", "meta", "sparse"
 KNOWN = {*dir(builtins), *dir(torch), *dir(torch.Tensor), *dir(nn), *dir(nn.functional)}
 KNOWN |= {f"{kind}Tensor" for kind in ("Double", "Float", "Half", "Long", "Int", "Bool")}
 KNOWN |= {kind.title() for kind in ("double", "float", "half", "long", "int", "bool", "byte")}
+# What torch's modules are called and built on.
+MODULES = [value for value in vars(nn).values() if isinstance(value, type)]
+KNOWN |= {base.__name__ for module in MODULES for base in module.__mro__} | {*dir(nn.Module)}
 KNOWN |= set(
     """NoneType ndarray generator method function builtin_function_or_method module linear modules
     numpy c10 weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
     __init__ __call__ forward _call_impl _wrapped_call_impl __main__ <lambda> <locals> return_types
     parameters buffers attributes changed missing misshapen unexpected type operations load
-    out_features in_features num_features dim0 dim1""".split()
+    out_features in_features num_features dim0 dim1 other tensor source index indices
+    value""".split()
 )
 
 # What Python and torch say. # is a number, [#] a few of them, @ a name, ~ an operator.
@@ -116,7 +120,9 @@ cannot assign '@' object to parameter '@' (torch Tensor or None required)
 "attribute '@' already exists"
 @ is not a Module subclass
 Module [@] is missing the required "forward" function
+@(): argument '@' must be @, not @
 @(): argument '@' (position #) must be @, not @
+@() received an invalid combination of arguments
 @(): argument '@' (position #) must be tuple of ints, not @
 @(): argument '@' (position #) must be tuple of Tensors, not @
 mat1 and mat2 shapes cannot be multiplied (#x# and #x#)
@@ -174,6 +180,17 @@ Boolean value of Tensor with no values is ambiguous
 only one element tensors can be converted to Python scalars
 only integer tensors of a single element can be converted to an index
 a Tensor with # elements cannot be converted to Scalar
+@(): Expected dtype int32/int64 for index
+@(): duplicate dims are not allowed.
+one_hot is only applicable to index tensor of type LongTensor.
+dropout probability has to be between 0 and 1, but got #.#
+Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or \
+`logical_xor()` operator instead.
+can't multiply sequence by non-int of type '@'
+only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices \
+(got @)
+one of the variables needed for gradient computation has been modified by an inplace operation
+masked_fill_ only supports a 0-dimensional value tensor, but got tensor with # dimension(s).
 masked_fill_ only supports boolean masks, but got mask with dtype @
 where expected condition to be a boolean tensor, but got a tensor with dtype @
 @(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. \
@@ -200,6 +217,8 @@ HOLES = {
     "@": r"([\w.<>]+)",
     "~": r"((?:[-+*/@%<>=!&|^]{1,3}|\*\* or pow\(\)))",
 }
+# Behind these words torch lists signatures, or says which of its own parts it was.
+MORE = re.compile(r" - got \(|(?<=inplace operation): \[|\n")
 HOLE = re.compile(r"(\[#\]|#|@|~)")
 
 
@@ -278,6 +297,7 @@ class Sayable:
 
     def text(self, text: str) -> str:
         """An error's text where it is one of Python's or torch's; … where it is not."""
+        text = MORE.split(text, maxsplit=1)[0]
         for parts, sentence in KNOWN_SENTENCES:
             if found := sentence.fullmatch(text):
                 holes = list(zip(parts[1::2], found.groups(), strict=True))
