@@ -145,9 +145,17 @@ def but_for_errors(
         for p in fingerprints
         if p.imprints.keys() == imprints.keys()
         and all(agrees(p, case, imprints) or fails_both(p, case, imprints, right) for case in right)
-        and sum(agrees(p, c, imprints) and not agrees(p, c, right) for c in right) >= ENOUGH
+        and sum(tells(p, case, imprints, right) for case in right) >= ENOUGH
     }
     return names.pop() if len(names) == 1 else ()
+
+
+def tells(
+    fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint], right: dict[str, Imprint]
+) -> bool:
+    """Whether a case gives the values of a mistake, and they are wrong ones."""
+    same = agrees(fingerprint, case, imprints) and not agrees(fingerprint, case, right)
+    return same and not imprints[case].is_error
 
 
 def fails_both(

@@ -1,11 +1,18 @@
 """Wrong programs, and what must be said of them: where, or what; and nothing that is not so."""
 
+from dataclasses import replace
+
 import pytest
 
 from tensorgrade.attempts.verdict import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.exchange.observation import CaughtError, Outcome
+from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.sources.handins import Handin
+from tensorgrade.testing.interrupting import Interrupter
 from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.views.note import Note
+from tensorgrade.views.summary import in_short
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
@@ -289,3 +296,47 @@ def test_no_sentence_of_two_mistakes_loses_its_end(project):
     long = project.mistakes[0].__class__("much_to_say", "All of it. " * 20, {"softmax": ()})
     (complaint,) = long_sentences(type("P", (), {"mistakes": [long]})())
     assert "much_to_say" in complaint and "220 characters" in complaint
+
+
+@pytest.fixture
+def public(project):
+    """A function: the part of a self-check's attempt that is about one exercise."""
+    made = MadeAttempts(project, project.exercises)
+
+    def public(chapter: str, exercise: str, code: str):
+        return made.attempt(chapter, IMPORTS + code).exercises[exercise]
+
+    return public
+
+
+def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
+    part = public(
+        CH3, "CausalAttention", CAUSAL.replace("b, n, _ = x.shape", "n = 2; print('seen', n)")
+    )
+    part.attempt.run(["CausalAttention"])
+    with pytest.raises(Wrong) as wrong:
+        part.agrees("values")
+    assert "seen 2" in capsys.readouterr().out  # where pytest captures it, apart
+    note = str(Note(part.finding("", wrong.value.diagnosis)))
+    assert capsys.readouterr().out == "" and "the shapes on your way" in note
+    assert "n            = 2" in note
+
+
+def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
+    code = "def attention_scores(query, inputs):\n    while True:\n        query = query\n"
+    part = public(CH1, "attention_scores", code)
+    timer = Interrupter(0.2)
+    try:
+        part.attempt.run(["attention_scores"])
+    finally:
+        timer.cancel()
+    first = next(seen.case for seen in part.seen if seen.observed.status == Outcome.TIMEOUT)
+    with pytest.raises(Wrong, match=r"in 0.2 seconds \(line [45]: `(while True:|query = query)`\)"):
+        part.agrees(first.group)
+
+
+def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
+    error = CaughtError("SyntaxError", "'(' was never closed", 4, "return (inputs @ query")
+    told = Diagnosis(Kind.ERROR, "`attention_scores` could not be loaded: SyntaxError …")
+    assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
+    assert in_short(told) == told.problem
