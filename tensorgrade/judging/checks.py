@@ -5,6 +5,7 @@ def test_values(attempt):
     attempt.normalise.agrees("values")
 """
 
+from functools import cached_property
 from typing import NoReturn
 
 import torch
@@ -99,8 +100,12 @@ class Checks:
 
     def where_it_differs(self, differs: torch.Tensor) -> str:
         """In which cases an attempt is right, where a sentence can tell; else in which entries."""
-        said = where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
-        return said or where_they_differ(differs)
+        return self.right_in or where_they_differ(differs)
+
+    @cached_property
+    def right_in(self) -> str:
+        """In which cases the values are right, in a sentence; empty where there is no pattern."""
+        return where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
 
     def keeps_inputs(self, *groups: str) -> None:
         """No call of these groups changed a tensor that it was given, and each gave a result."""

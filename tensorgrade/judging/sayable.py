@@ -186,7 +186,6 @@ one_hot is only applicable to index tensor of type LongTensor.
 dropout probability has to be between 0 and 1, but got #.#
 Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or \
 `logical_xor()` operator instead.
-can't multiply sequence by non-int of type '@'
 only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices \
 (got @)
 one of the variables needed for gradient computation has been modified by an inplace operation
