@@ -6,8 +6,9 @@ from enum import StrEnum
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
 from ..exchange.text import short
-from ..judging.diagnosis import Finding, sentence
-from ..judging.unanswered import ENDS
+from ..judging.diagnosis import LEAST_TELLING, Finding, sentence, telling
+from ..judging.names import ASKS
+from ..judging.unanswered import ended
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
 
@@ -26,6 +27,8 @@ class Status(StrEnum):
 
 # Statuses of exercises that could not be graded as usual, whoever is to blame.
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
+# Statuses of wrong answers that are put into groups where no mistake is recognised.
+UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 
 @dataclass
@@ -66,9 +69,20 @@ def state_of(results: list[CheckResult]) -> State:
 
 
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
-    """The check to look at first: one that found something wrong, else one that is to do."""
+    """The check to look at first: the one that tells most of those that found something wrong.
+
+    Where there is none, one that is to do.
+    """
     failed = [result for result in results if not result.passed]
-    return next((result for result in failed if not is_to_do(result)), next(iter(failed), None))
+    wrong = [result for result in failed if not is_to_do(result)]
+    return min(wrong, key=how_telling, default=next(iter(failed), None))
+
+
+def how_telling(result: CheckResult) -> int:
+    """By how much the finding of a failed check helps, the most telling first; names come last."""
+    if result.asks == ASKS:
+        return LEAST_TELLING
+    return telling(result.finding.diagnosis) if result.finding else 0
 
 
 def is_to_do(result: CheckResult) -> bool:
@@ -84,6 +98,9 @@ class Verdict:
     """One exercise of one learner: points, status, the mistakes recognised, one plain sentence.
 
     However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
+
+    group: of a wrong answer without a name, what all have in common that give the same. code: the
+    text that it was found in, kept for one of each group and in no row.
     """
 
     student: str
@@ -95,6 +112,8 @@ class Verdict:
     mistakes: list[str] = field(default_factory=list)
     message: str = ""
     isolation: str = "none"
+    group: str = ""
+    code: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         self.message = short(self.message)
@@ -102,7 +121,9 @@ class Verdict:
 
     def row(self) -> dict:
         """The record as it is written to `results.jsonl`."""
-        return asdict(self)
+        row = asdict(self)
+        del row["code"]
+        return row
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
@@ -124,6 +145,9 @@ def verdict(
     """The verdict on one exercise, from what was seen and from the checks on it."""
     points = round(float(sum(check.earned for check in checks)), 6)
     status = status_of(part, points, exercise.points)
+    mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
+    judged = part.attempt.loaded.status == Outcome.LOADED and not part.excused_by
+    unnamed = status in UNNAMED and not mistakes and judged
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -131,9 +155,11 @@ def verdict(
         points,
         float(exercise.points),
         status,
-        [] if status == Status.PASSED or part.excused_by else list(part.mistakes),
+        mistakes,
         message(part, status, checks),
         part.attempt.backend.isolation,
+        part.same_answers if unnamed else "",
+        part.attempt.handed_in.text if unnamed else "",
     )
 
 
@@ -181,12 +207,13 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if any(seen.observed is OUT_OF_TIME for seen in part.seen):
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
-        return sentence(ENDS[Outcome(status)])
+        end = next(seen.observed for seen in part.seen if seen.observed.status == Outcome(status))
+        return sentence(ended(end.status, end.error))
     if part.attempt.loaded.status == Outcome.UNREADABLE:
         return part.attempt.loaded.reason
-    findings = [check.finding for check in checks if check.finding]
-    if not findings:
+    first = first_failure(checks)
+    if not first or not first.finding:
         return "It could not be checked."
-    names = part.names.sentence
-    alone = names in ("", findings[0].diagnosis.problem)
-    return findings[0].message if alone else f"{findings[0].message} {sentence(names)}"
+    said, names = first.finding.message, part.names.sentence
+    alone = names in ("", first.finding.diagnosis.problem)
+    return said if alone else f"{said} {sentence(names)}"
