@@ -13,10 +13,12 @@ from ..course import Chapter, Course, CourseError, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
+from ..exchange.stages import read_way
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
 from ..judging.sayable import HandedIn, Sayable
+from ..judging.stages import Parting, parting, parting_sentence
 from ..recognition.fingerprints import Fingerprints, recognise
 from .backend import Backend
 
@@ -24,8 +26,8 @@ from .backend import Backend
 class Attempt:
     """A learner's chapter behind a backend, beside the chapter's references.
 
-    `attempt.normalise` is that exercise's part of it. own: the course's own checks. public: the
-    cases of an exercise that learners have.
+    `attempt.normalise` is that exercise's part of it. own: the course's own checks. public: gives
+    the references that learners have, if those are there.
     """
 
     def __init__(
@@ -35,12 +37,13 @@ class Attempt:
         references: References,
         fingerprints: Fingerprints | None = None,
         own: CourseChecks | None = None,
-        public: Callable[[str], list[Case]] = lambda exercise: [],
+        public: Callable[[], References | None] = lambda: None,
     ):
         self.backend, self.course, self.references = backend, course, references
         # By dtype, for the device that the learner's code runs on.
         self.tolerances: dict[str, Tolerance] = course.tolerances[backend.device]
-        self.own, self.public = own or CourseChecks(), public
+        self.own = own or CourseChecks()
+        self.public = public if references.hidden else lambda: references
         self.chapter: Chapter = course.chapter(references.chapter)
         self.fingerprints = fingerprints or Fingerprints()
         self.loaded = Loaded(Outcome.UNREACHED)
@@ -129,7 +132,13 @@ class ExerciseAttempt(Checks):
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
         messages = self.attempt.fingerprints.messages
         mistakes = {} if unfinished else {name: messages[name] for name in self.mistakes}
-        return Finding(asks, diagnosis, mistakes, lambda: self.trace(diagnosis.case))
+        return Finding(
+            asks,
+            diagnosis,
+            mistakes,
+            lambda: self.trace(diagnosis.case),
+            lambda: None if unfinished else self.parting,
+        )
 
     def trace(self, name: str) -> list[Step]:
         """A case run once more: the tensors on the way through the learner's own code."""
@@ -160,9 +169,32 @@ class ExerciseAttempt(Checks):
         """
         backend = self.attempt.backend
         backend.close()
-        observed = backend.run(self.attempt.public(self.name))
+        public = self.attempt.public()
+        observed = backend.run([case for case, _ in public.of(self.name)] if public else [])
         backend.close()
         return {one.error.text for one in observed if one.error}
+
+    @cached_property
+    def parting(self) -> Parting | None:
+        """Where the values on the way part from those of right answers; None where none can tell.
+
+        Looked for on cases that learners have, in a process that has seen no hidden case: whatever
+        is said of it, it says nothing of those.
+        """
+        public, backend = self.attempt.public(), self.attempt.backend
+        if public is None or self.attempt.loaded.status != Outcome.LOADED:
+            return None
+        entries = [one for one in public.asked_for_stages if one[0].exercise == self.name]
+        backend.close()
+        observed = backend.run([case for case, _ in entries]) if entries else []
+        backend.close()
+        for (case, expected), seen in zip(entries, observed, strict=True):
+            found = parting(Seen(case, expected, seen), read_way(seen), public.ways[case.id])
+            if found and 0 < found.line <= len(self.attempt.handed_in.lines):
+                place = self.attempt.place
+                said = parting_sentence(found, place(found.line), place(found.upto))
+                return replace(found, said=said)
+        return None
 
 
 def read_trace(observed: Observation) -> list[Step]:

@@ -70,12 +70,24 @@ def is_to_do(result: CheckResult) -> bool:
     return result.finding is not None and result.finding.is_to_do
 
 
+class Sure(StrEnum):
+    """How it is known what is wrong, the surest first."""
+
+    NAMED = "named"  # a known mistake gives the same
+    REPAIRED = "repaired"  # with a small edit there it is right
+    PLACED = "placed"  # there it parts from right answers, or raises
+    OBSERVED = "observed"  # only that it is wrong
+
+
 MOST_MISTAKES = 20
 
 
 @dataclass
 class Verdict:
     """One exercise of one learner: points, status, the mistakes recognised, one plain sentence.
+
+    line: of the file that was handed in (of a notebook, in its cell), where it goes wrong. stage:
+    the value on the way that is lost there, by its name. sure: how that is known.
 
     However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
     """
@@ -89,6 +101,9 @@ class Verdict:
     mistakes: list[str] = field(default_factory=list)
     message: str = ""
     isolation: str = "none"
+    line: int | None = None
+    stage: str | None = None
+    sure: Sure | None = None
 
     def __post_init__(self) -> None:
         self.message = short(self.message)
@@ -118,6 +133,7 @@ def verdict(
     """The verdict on one exercise, from what was seen and from the checks on it."""
     points = round(float(sum(check.points for check in checks if check.passed)), 6)
     status = status_of(part, points, exercise.points)
+    line, stage, sure = where(part, status, checks)
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -128,7 +144,35 @@ def verdict(
         [] if status == Status.PASSED else list(part.mistakes),
         message(part, status, checks),
         part.attempt.backend.isolation,
+        line,
+        stage,
+        sure,
     )
+
+
+def where(
+    part: ExerciseAttempt, status: Status, checks: list[CheckResult]
+) -> tuple[int | None, str | None, Sure | None]:
+    """The line, the stage and how sure that is; nothing for what is right."""
+    if status == Status.PASSED:
+        return None, None, None
+    line, stage = place_of(part, status, checks)
+    if part.mistakes:
+        return line, stage, Sure.NAMED
+    return line, stage, Sure.OBSERVED if line is None else Sure.PLACED
+
+
+def place_of(
+    part: ExerciseAttempt, status: Status, checks: list[CheckResult]
+) -> tuple[int | None, str | None]:
+    """Where it parts from right answers; else where the first failed check saw an error."""
+    if status in (Status.KILLED, Status.TIMEOUT, Status.NOT_ATTEMPTED):
+        return None, None
+    if found := part.parting:
+        return part.attempt.backend.source.line_in_place(found.line), found.stage or None
+    error = next((c.finding.diagnosis.error for c in checks if c.finding), None)
+    line = error.line if error else None
+    return line and part.attempt.backend.source.line_in_place(line), None
 
 
 def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
@@ -171,4 +215,7 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if part.attempt.loaded.status == Outcome.UNREADABLE:
         return part.attempt.loaded.reason
     findings = [check.finding for check in checks if check.finding]
-    return findings[0].message if findings else "It could not be checked."
+    if not findings:
+        return "It could not be checked."
+    found = None if part.mistakes or status == Status.NOT_ATTEMPTED else findings[0].parting()
+    return " ".join(filter(None, (findings[0].message, found.said if found else "")))

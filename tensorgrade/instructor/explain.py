@@ -25,6 +25,7 @@ from ..views.comparison import comparison
 from .grader import Grader
 
 SHOWN = 3  # cases that differ, with their values
+AROUND = 2  # lines of code shown before and after the one that is meant
 JUDGED_OTHERWISE = "judged by its "
 COMPARED = ("values", "structure")  # signatures whose results have one right value
 AS_EXPECTED = "as expected"
@@ -75,6 +76,7 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
     """The verdict, the checks, every case, and the mistakes that come nearest."""
     print_verdict(console, explanation)
     print_checks(console, explanation)
+    print_stages(console, explanation)
     print_cases(console, explanation)
     loaded = explanation.part.attempt.loaded.status == Outcome.LOADED
     if loaded and explanation.verdict.status != Status.PASSED:
@@ -105,6 +107,29 @@ def print_checks(console: Console, explanation: Explanation) -> None:
             diagnosis = check.finding.diagnosis
             why = "; ".join(filter(None, (diagnosis.problem, diagnosis.where)))
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
+
+
+def print_stages(console: Console, explanation: Explanation) -> None:
+    """Where the values part from right answers', and the code there."""
+    part, verdict = explanation.part, explanation.verdict
+    found = None if verdict.status == Status.PASSED else part.parting
+    if found is None or not found.line:
+        return
+    console.print(Text("\nStages", "bold"))
+    reached = ", ".join(found.reached) or "none"
+    console.print(Text(f"  reached as in right answers: {reached}"))
+    console.print(Text(f"  lost: {found.stage or 'a value without a name'}"))
+    if found.what:
+        console.print(Text(f"  instead: {found.what}"))
+    print_code(console, part, found.line)
+
+
+def print_code(console: Console, part: ExerciseAttempt, line: int) -> None:
+    """A line of what was handed in, between its neighbours."""
+    lines = part.attempt.handed_in.lines
+    for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
+        mark, style = ("→", "bold") if number == line else (" ", "dim")
+        console.print(Text(f"  {mark} {number:>4}  {lines[number - 1]}", style))
 
 
 def print_cases(console: Console, explanation: Explanation) -> None:

@@ -28,9 +28,13 @@ class Source:
         ('line 1', 'cell `f`, line 2')
         """
         at = bisect_right(self.starts, line - 1) - 1
-        if at < 0:
-            return f"line {line}"
-        return f"cell {self.names[at]}, line {line - self.starts[at]}"
+        number = f"line {self.line_in_place(line)}"
+        return number if at < 0 else f"cell {self.names[at]}, {number}"
+
+    def line_in_place(self, line: int) -> int:
+        """A line's number where the learner wrote it: in a notebook that within its cell."""
+        at = bisect_right(self.starts, line - 1) - 1
+        return line if at < 0 else line - self.starts[at]
 
 
 def decode(content: bytes, name: str) -> str:

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from .errors import OutOfTime, describe_error
+from .stages import StageRecorder
 from .torch_state import standard_torch
 from .watching import OperationCounter, ShapeTrace, describe_module
 
@@ -60,6 +61,7 @@ class CaseRunner:
     def try_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """One run through the steps."""
         self.tensors = tensors
+        self.recorder = recorder_for(steps, str(self.module.__file__))
         self.objects: dict[str, Any] = {}
         self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
         self.results: dict[str, torch.Tensor] = {}
@@ -77,9 +79,10 @@ class CaseRunner:
     def do_construct(self, step: dict) -> None:
         """Make an object of a class and put it on the device in the dtype asked for."""
         seed_everything(step.get("seed", 0), self.device)
-        made = call(self.find(step["name"], step.get("given", False)), self.arguments(step))
-        if isinstance(made, nn.Module):
-            made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
+        with self.recorder or nullcontext():
+            made = call(self.find(step["name"], step.get("given", False)), self.arguments(step))
+            if isinstance(made, nn.Module):
+                made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
         self.objects[step["as"]] = made
 
     def do_duplicate(self, step: dict) -> None:
@@ -115,8 +118,14 @@ class CaseRunner:
         before = {k: v.detach().clone() for k, v in arguments.items() if is_tensor(v)}
         watcher = OperationCounter() if step.get("watch") else None
         facts = self.header["facts"].setdefault(step["as"], {})
-        with watcher or nullcontext(), self.trace(step, facts):
-            returned = call(self.target(step), arguments)
+        returned: object = None
+        try:
+            with watcher or nullcontext(), self.recorder or nullcontext(), self.trace(step, facts):
+                returned = call(self.target(step), arguments)
+        finally:
+            if self.recorder:
+                self.header["facts"]["stages"] = self.recorder.told(returned)
+                self.results |= self.recorder.tensors()
         name = step["as"]
         self.keep(name, returned)
         facts["changed"] = [k for k, v in before.items() if changed(v, arguments[k])]
@@ -210,6 +219,11 @@ class CaseRunner:
                 leaves[name] = value.requires_grad_()
                 arguments[name] = value.clone()
         return arguments, leaves
+
+
+def recorder_for(steps: list[dict], filename: str) -> StageRecorder | None:
+    """What writes down the values on the way, where a step asks for it."""
+    return StageRecorder(filename) if any(step.get("stages") for step in steps) else None
 
 
 def seed_everything(seed: int, device: str) -> None:

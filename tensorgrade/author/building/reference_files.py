@@ -99,7 +99,7 @@ def current_parts(project: Project, origins: dict[Part, str]) -> Iterator[tuple[
             for exercise in chapter.exercises:
                 part = Part(chapter.name, exercise.name, hidden)
                 if said.get(part.key) == origins[part] and references.of(exercise.name):
-                    own = References(chapter.name, hidden, tuple(references.of(exercise.name)))
+                    own = references.only(exercise.name)
                     yield part, (own, fingerprints.by_exercise[exercise.name])
 
 
@@ -123,7 +123,8 @@ def chapter_files(project: Project, chapter: Chapter, hidden: bool, made: Made) 
     names = [exercise.name for exercise in chapter.exercises]
     parts = {name: made[Part(chapter.name, name, hidden)] for name in names}
     entries = tuple(entry for references, _ in parts.values() for entry in references.entries)
-    references = References(chapter.name, hidden, entries)
+    ways = {case: way for references, _ in parts.values() for case, way in references.ways.items()}
+    references = References(chapter.name, hidden, entries, ways)
     messages = {m.name: m.message for name in names for m in known(project, name)}
     fingerprints = Fingerprints({name: found for name, (_, found) in parts.items()}, messages)
     return [

@@ -33,6 +33,7 @@ def origin(project: Project, chapter: str, exercise: str, hidden: bool) -> str:
         code_of(project.solution(chapter), exercise),
         code_of(grader_path(project.graders, chapter, exercise), "cases"),
         repr(mistakes),
+        *("" if hidden else code_in(form) for form in project.forms(chapter)),
     )
 
 
