@@ -14,13 +14,19 @@ from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import read_way
+from ..judging.agreement import disagreement
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
 from ..judging.sayable import HandedIn, Sayable
 from ..judging.stages import Parting, parting, parting_sentence
 from ..recognition.fingerprints import Fingerprints, recognise
+from ..recognition.signatures import imprint
+from ..runner.edits import Edit
 from .backend import Backend
+from .in_child import InChild
+
+MOST_VERIFIED = 3  # of the edits that mend one case, those that are tried on all
 
 
 class Attempt:
@@ -173,6 +179,62 @@ class ExerciseAttempt(Checks):
         observed = backend.run([case for case, _ in public.of(self.name)] if public else [])
         backend.close()
         return {one.error.text for one in observed if one.error}
+
+    @cached_property
+    def repair(self) -> Edit | None:
+        """A small edit of the learner's own definition with which everything is right, if any.
+
+        Looked for on a case that learners have, in a process that has seen no hidden one; believed
+        only when it holds on every hidden case. Nobody but an instructor gets to see it.
+        """
+        public, backend = self.attempt.public(), self.attempt.backend
+        if public is None or not self.attempt.references.hidden or not isinstance(backend, InChild):
+            return None
+        wrong = self.wrong_in_public(public)
+        line = self.parting.line if self.parting else 0
+        for case, expected in wrong[:1]:
+            tries = backend.tries(self.name, line, case)
+            backend.close()
+            ours = [one for one in tries if one[0].is_one_of(self.attempt.handed_in.text)]
+            good = [edit for edit, seen in ours if self.is_right(case, expected, seen)]
+            return next((edit for edit in good[:MOST_VERIFIED] if self.holds(edit)), None)
+        return None
+
+    def wrong_in_public(self, public: References) -> list[tuple[Case, Observation]]:
+        """The cases that learners have on which the attempt is wrong."""
+        backend, entries = self.attempt.backend, public.of(self.name)
+        backend.close()
+        observed = backend.run([case for case, _ in entries])
+        pairs = zip(entries, observed, strict=True)
+        return [entry for entry, seen in pairs if not self.is_right(*entry, seen)]
+
+    def is_right(self, case: Case, expected: Observation, seen: Observation) -> bool:
+        """Whether an observation is a right answer's, after the case's own signature."""
+        own, got = self.attempt.own.signatures, seen.tensors
+        for name, tensor in expected.tensors.items():
+            if name not in got or (got[name].shape, got[name].is_floating_point()) != (
+                tensor.shape,
+                tensor.is_floating_point(),
+            ):
+                return False
+        if case.signature == "values" and any(
+            disagreement(seen.tensors.get(name), tensor, self.attempt.tolerances)
+            for name, tensor in expected.tensors.items()
+        ):
+            return False
+        return imprint(case, expected, seen, own).matches(imprint(case, expected, expected, own))
+
+    def holds(self, edit: Edit) -> bool:
+        """Whether the learner's text with an edit is right on every hidden case."""
+        assert isinstance(self.attempt.backend, InChild), "only there edits are tried"
+        mended = self.attempt.backend.with_text(edit.text)
+        entries = self.attempt.references.of(self.name)
+        try:
+            observed = mended.run([case for case, _ in entries])
+        finally:
+            mended.close()
+        pairs = zip(entries, observed, strict=True)
+        return all(self.is_right(*entry, seen) for entry, seen in pairs)
 
     @cached_property
     def parting(self) -> Parting | None:

@@ -8,6 +8,7 @@ from ..exchange.observation import CaughtError, Outcome
 from ..exchange.text import short
 from ..judging.diagnosis import Finding, sentence
 from ..judging.unanswered import ENDS
+from ..runner.edits import Edit
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
 
@@ -159,7 +160,15 @@ def where(
     line, stage = place_of(part, status, checks)
     if part.mistakes:
         return line, stage, Sure.NAMED
+    if edit := repair_of(part, status):
+        return part.attempt.backend.source.line_in_place(edit.line), stage, Sure.REPAIRED
     return line, stage, Sure.OBSERVED if line is None else Sure.PLACED
+
+
+def repair_of(part: ExerciseAttempt, status: Status) -> Edit | None:
+    """A small edit that makes it right, where there is no name for what is wrong."""
+    ran = status in (Status.PARTIAL, Status.FAILED, Status.ERROR)
+    return part.repair if ran and not part.mistakes else None
 
 
 def place_of(
@@ -217,5 +226,8 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     findings = [check.finding for check in checks if check.finding]
     if not findings:
         return "It could not be checked."
+    if edit := repair_of(part, status):
+        look = f"Look at {part.attempt.place(edit.line)}: {edit.idea}."
+        return f"{findings[0].message} {look} With one small change it would be right."
     found = None if part.mistakes or status == Status.NOT_ATTEMPTED else findings[0].parting()
     return " ".join(filter(None, (findings[0].message, found.said if found else "")))

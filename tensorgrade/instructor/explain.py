@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from difflib import ndiff
 from pathlib import Path
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import ExerciseAttempt
-from ..attempts.verdict import CheckResult, Status, Verdict, verdicts_on
+from ..attempts.verdict import CheckResult, Status, Sure, Verdict, verdicts_on
 from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
@@ -77,6 +78,7 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
     print_verdict(console, explanation)
     print_checks(console, explanation)
     print_stages(console, explanation)
+    print_repair(console, explanation)
     print_cases(console, explanation)
     loaded = explanation.part.attempt.loaded.status == Outcome.LOADED
     if loaded and explanation.verdict.status != Status.PASSED:
@@ -122,6 +124,26 @@ def print_stages(console: Console, explanation: Explanation) -> None:
     if found.what:
         console.print(Text(f"  instead: {found.what}"))
     print_code(console, part, found.line)
+
+
+def print_repair(console: Console, explanation: Explanation) -> None:
+    """The edit that would make it right, as a diff. For an instructor's eyes."""
+    if explanation.verdict.sure != Sure.REPAIRED or (edit := explanation.part.repair) is None:
+        return
+    console.print(Text("\nOne edit from right (it holds on all hidden cases)", "bold"))
+    for line in changed_lines(explanation.part.attempt.handed_in.text, edit.text):
+        style = {"-": "red", "+": "green"}.get(line[0], "dim")
+        console.print(Text(f"  {line}", style))
+
+
+def changed_lines(text: str, mended: str) -> list[str]:
+    """The lines that differ, with - and + in front.
+
+    >>> changed_lines("a\\nb", "a\\nc")
+    ['- b', '+ c']
+    """
+    lines = ndiff(text.split("\n"), mended.split("\n"))
+    return [line for line in lines if line[:2] in ("- ", "+ ")]
 
 
 def print_code(console: Console, part: ExerciseAttempt, line: int) -> None:

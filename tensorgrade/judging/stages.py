@@ -325,13 +325,17 @@ class Comparison:
 
     def misnamed(self, lost: int) -> int | None:
         """A value that goes into the lost one under the name of another right value."""
-        every = {n for way in self.right.ways for stage in way.stages for n in stage.names}
-        for at in self.ancestors(lost):
-            stage, names = self.way.stages[at], self.names(at)
-            called = [name.replace("_", " ") for name in stage.names]
-            if stage.line and names and any(n in every and n not in names for n in called):
-                return at
-        return None
+        return next((at for at in self.ancestors(lost) if self.other_name(at)), None)
+
+    def other_name(self, at: int) -> str:
+        """What the attempt calls a right value, where right answers call another one so."""
+        stage, names = self.way.stages[at], self.names(at)
+        if not stage.line or not names:
+            return ""
+        called = ((name, name.replace("_", " ")) for name in stage.names)
+        return next(
+            (n for n, words in called if words in self.right.spread and words not in names), ""
+        )
 
     def ancestors(self, at: int) -> list[int]:
         """All that a value was made from, in order."""
@@ -347,8 +351,8 @@ class Comparison:
         stage = self.way.stages[lost]
         reached, upto = self.reached(lost)
         if names := self.names(lost):
-            wrong = next((n for n in stage.names if n.replace("_", " ") not in names), "")
-            return Parting(stage.line, names[0], reached, upto, f"`{wrong}` holds the {names[0]}")
+            wrong = f"`{self.other_name(lost)}` holds the {names[0]}"
+            return Parting(stage.line, names[0], reached, upto, wrong)
         asked = self.due(lost)
         for name, value in asked:
             if what := instead(self.case, stage.value, value):

@@ -123,7 +123,7 @@ class NameTrace(ShapeTrace):
 
 
 def name_of(func: Any) -> str:
-    """What an operation is called: `matmul`, `T` for the property, `softmax`."""
+    """What an operation is called: `matmul`, `exp`, `T` for the property."""
     name = getattr(func, "__name__", "?")
     owner = getattr(func, "__self__", None)
     return getattr(owner, "__name__", name) if name == "__get__" else name

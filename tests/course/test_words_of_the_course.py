@@ -30,6 +30,7 @@ TORCH = "_scaled_dot_product_"
 ORDINARY_THERE = {
     ("instructor/gradebook.py", "query"),  # a database's
     ("judging/remarks.py", "softmax"),  # torch's own operation: what makes rows sum to 1
+    ("runner/edits.py", "softmax"),  # the same, tried where it may be missing
     ("runner/warm.py", "softmax"),  # the same, called once
     ("instructor/report/page.html", "head"),  # a page's
 }
