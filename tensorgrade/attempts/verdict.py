@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
-from ..exchange.text import short
+from ..exchange.text import LONGEST_MESSAGE, short
 from ..judging.diagnosis import Finding, sentence
 from ..judging.unanswered import ENDS
 from ..runner.edits import Edit
@@ -81,6 +81,7 @@ class Sure(StrEnum):
 
 
 MOST_MISTAKES = 20
+SHORTEST = 90  # characters that are left of a sentence, however long the next one is
 
 
 @dataclass
@@ -228,6 +229,13 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
         return "It could not be checked."
     if edit := repair_of(part, status):
         look = f"Look at {part.attempt.place(edit.line)}: {edit.idea}."
-        return f"{findings[0].message} {look} With one small change it would be right."
+        return joined(findings[0].message, f"{look} With one small change it would be right.")
     found = None if part.mistakes or status == Status.NOT_ATTEMPTED else findings[0].parting()
-    return " ".join(filter(None, (findings[0].message, found.said if found else "")))
+    return joined(findings[0].message, found.said if found else "")
+
+
+def joined(seen: str, where: str) -> str:
+    """What was seen, shortened where it leaves too little room for where to look."""
+    if not where:
+        return seen
+    return f"{short(seen, max(SHORTEST, LONGEST_MESSAGE - len(where) - 1))} {where}"

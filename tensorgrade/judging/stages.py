@@ -260,7 +260,7 @@ class Comparison:
             return Parting(self.way.last) if self.nothing_back() else None
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
-        lost = self.first_lost(roots)
+        lost = None if all(self.passes[at] for at in roots) else self.first_lost(roots)
         if lost is None:
             return Parting(self.way.last) if self.way.last else None
         misnamed = self.misnamed(lost)

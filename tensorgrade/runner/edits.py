@@ -126,7 +126,7 @@ class Text:
 def edits(text: str, name: str, line: int) -> list[Edit]:
     """Edits of the definition that holds a line (of the one of that name, for line 0).
 
-    Those on that line come first, and then those around it. Of a text that does not parse, none.
+    Those on that line come first, then those beside it. Of a text that does not parse, none.
     """
     try:
         tree = ast.parse(text)
@@ -139,7 +139,16 @@ def edits(text: str, name: str, line: int) -> list[Edit]:
         for edit in Definition(Text(text), node).edits():
             if edit.text != text:
                 made.setdefault(edit.text, edit)
-    return sorted(made.values(), key=lambda edit: abs(edit.line - line) if line else 0)
+    return (
+        sorted(made.values(), key=lambda edit: promise(edit, line)) if line else list(made.values())
+    )
+
+
+def promise(edit: Edit, line: int) -> tuple[int, bool, int]:
+    """What is tried first is smallest: the line itself, its neighbours, then names and numbers."""
+    away = abs(edit.line - line)
+    simple = edit.idea.startswith(("`", "the number"))
+    return min(away, 2), away > 1 and not simple, away
 
 
 def holds(node: ast.stmt, line: int) -> bool:
