@@ -53,6 +53,7 @@ class Attempt:
         self.chapter: Chapter = course.chapter(references.chapter)
         self.fingerprints = fingerprints or Fingerprints()
         self.loaded = Loaded(Outcome.UNREACHED)
+        self.saw_hidden = True  # the process that learner code runs in, as far as anybody knows
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
     def __getattr__(self, name: str) -> "ExerciseAttempt":
@@ -67,6 +68,7 @@ class Attempt:
             self.loaded = self.with_own_lines(self.backend.load())
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
+        self.saw_hidden = self.saw_hidden or bool(new)
         for part in new:
             part.claimed = self.claimed_on(part.name)
         for part in new:
@@ -112,6 +114,20 @@ class Attempt:
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
         return [Seen(*entry, got) for entry, got in zip(entries, observed, strict=True)]
+
+    def in_public(self, cases: list[Case]) -> list[Observation]:
+        """What it gives on cases that learners have, in a process that has seen no hidden one.
+
+        Such a process cannot repeat what it saw there.
+        """
+        self.forget_hidden()
+        return self.backend.run(cases) if cases else []
+
+    def forget_hidden(self) -> None:
+        """Have the backend start anew where it may have seen a hidden case."""
+        if self.saw_hidden:
+            self.backend.close()
+        self.saw_hidden = False
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""
@@ -169,15 +185,10 @@ class ExerciseAttempt(Checks):
 
     @cached_property
     def public_texts(self) -> set[str]:
-        """The texts of the errors that the public cases end in.
-
-        They run in a process that has seen no hidden case: it cannot repeat what it saw there.
-        """
-        backend = self.attempt.backend
-        backend.close()
+        """The texts of the errors that the public cases end in."""
         public = self.attempt.public()
-        observed = backend.run([case for case, _ in public.of(self.name)] if public else [])
-        backend.close()
+        entries = public.of(self.name) if public else []
+        observed = self.attempt.in_public([case for case, _ in entries])
         return {one.error.text for one in observed if one.error}
 
     @cached_property
@@ -193,8 +204,8 @@ class ExerciseAttempt(Checks):
         wrong = self.wrong_in_public(public)
         line = self.parting.line if self.parting else 0
         for case, expected in wrong[:1]:
+            self.attempt.forget_hidden()
             tries = backend.tries(self.name, line, case)
-            backend.close()
             ours = [one for one in tries if one[0].is_one_of(self.attempt.handed_in.text)]
             good = [edit for edit, seen in ours if self.is_right(case, expected, seen)]
             return next((edit for edit in good[:MOST_VERIFIED] if self.holds(edit)), None)
@@ -202,9 +213,8 @@ class ExerciseAttempt(Checks):
 
     def wrong_in_public(self, public: References) -> list[tuple[Case, Observation]]:
         """The cases that learners have on which the attempt is wrong."""
-        backend, entries = self.attempt.backend, public.of(self.name)
-        backend.close()
-        observed = backend.run([case for case, _ in entries])
+        entries = public.of(self.name)
+        observed = self.attempt.in_public([case for case, _ in entries])
         pairs = zip(entries, observed, strict=True)
         return [entry for entry, seen in pairs if not self.is_right(*entry, seen)]
 
@@ -243,13 +253,11 @@ class ExerciseAttempt(Checks):
         Looked for on cases that learners have, in a process that has seen no hidden case: whatever
         is said of it, it says nothing of those.
         """
-        public, backend = self.attempt.public(), self.attempt.backend
+        public = self.attempt.public()
         if public is None or self.attempt.loaded.status != Outcome.LOADED:
             return None
         entries = [one for one in public.asked_for_stages if one[0].exercise == self.name]
-        backend.close()
-        observed = backend.run([case for case, _ in entries]) if entries else []
-        backend.close()
+        observed = self.attempt.in_public([case for case, _ in entries])
         for (case, expected), seen in zip(entries, observed, strict=True):
             found = parting(Seen(case, expected, seen), read_way(seen), public.ways[case.id])
             if found and 0 < found.line <= len(self.attempt.handed_in.lines):

@@ -436,7 +436,8 @@ def parting_sentence(parting: Parting, place: str, upto: str) -> str:
 part: the masked scores should come about here.'
     """
     right = ", ".join(parting.reached)
-    before = f"Up to {upto} your values are those of a right answer: {right}. " if right else ""
+    until = f"Up to {upto}" if parting.upto < parting.line else f"On the way to {place}"
+    before = f"{until} your values are those of a right answer: {right}. " if right else ""
     if parting.what.startswith(("what comes back", "`")):
         return f"{before}{capital(place)}: {parting.what}."
     due = f"the {parting.stage} should come about here" if parting.stage else ""
