@@ -26,7 +26,9 @@ from ..runner.edits import Edit
 from .backend import Backend
 from .in_child import InChild
 
-MOST_VERIFIED = 3  # of the edits that mend one case, those that are tried on all
+MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
+FEW = 6  # cases that are run before the rest: most of what is wrong shows on them
+MOST_VERIFIED = 2  # of the edits that mend one case, those that are tried on all
 
 
 class Attempt:
@@ -201,22 +203,27 @@ class ExerciseAttempt(Checks):
         public, backend = self.attempt.public(), self.attempt.backend
         if public is None or not self.attempt.references.hidden or not isinstance(backend, InChild):
             return None
-        wrong = self.wrong_in_public(public)
+        if (wrong := self.wrong_in_public(public)) is None:
+            return None
         line = self.parting.line if self.parting else 0
-        for case, expected in wrong[:1]:
+        for first in range(0, MOST_TRIES, TRIES_AT_ONCE):
             self.attempt.forget_hidden()
-            tries = backend.tries(self.name, line, case)
+            tries = backend.tries(self.name, line, wrong[0], first, TRIES_AT_ONCE)
             ours = [one for one in tries if one[0].is_one_of(self.attempt.handed_in.text)]
-            good = [edit for edit, seen in ours if self.is_right(case, expected, seen)]
-            return next((edit for edit in good[:MOST_VERIFIED] if self.holds(edit)), None)
+            good = [edit for edit, seen in ours if self.is_right(*wrong, seen)]
+            if found := next((edit for edit in good[:MOST_VERIFIED] if self.holds(edit)), None):
+                return found
         return None
 
-    def wrong_in_public(self, public: References) -> list[tuple[Case, Observation]]:
-        """The cases that learners have on which the attempt is wrong."""
+    def wrong_in_public(self, public: References) -> tuple[Case, Observation] | None:
+        """A case that learners have, on which the attempt is wrong; None where there is none."""
         entries = public.of(self.name)
-        observed = self.attempt.in_public([case for case, _ in entries])
-        pairs = zip(entries, observed, strict=True)
-        return [entry for entry, seen in pairs if not self.is_right(*entry, seen)]
+        for some in (entries[:FEW], entries[FEW:]):
+            observed = self.attempt.in_public([case for case, _ in some])
+            for entry, seen in zip(some, observed, strict=True):
+                if not self.is_right(*entry, seen):
+                    return entry
+        return None
 
     def is_right(self, case: Case, expected: Observation, seen: Observation) -> bool:
         """Whether an observation is a right answer's, after the case's own signature."""
@@ -240,11 +247,14 @@ class ExerciseAttempt(Checks):
         mended = self.attempt.backend.with_text(edit.text)
         entries = self.attempt.references.of(self.name)
         try:
-            observed = mended.run([case for case, _ in entries])
+            return all(self.all_right(mended, some) for some in (entries[:FEW], entries[FEW:]))
         finally:
             mended.close()
-        pairs = zip(entries, observed, strict=True)
-        return all(self.is_right(*entry, seen) for entry, seen in pairs)
+
+    def all_right(self, mended: Backend, entries: list[tuple[Case, Observation]]) -> bool:
+        """Whether a mended text is right on these cases."""
+        observed = mended.run([case for case, _ in entries])
+        return all(self.is_right(*one, seen) for one, seen in zip(entries, observed, strict=True))
 
     @cached_property
     def parting(self) -> Parting | None:

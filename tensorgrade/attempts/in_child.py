@@ -26,7 +26,7 @@ from ..sources.submission import Source, Submission, Unreadable
 from .backend import OUT_OF_TIME
 from .reader import answer_of
 
-SECONDS_OF_SEARCH, MOST_TRIES = 0.5, 150
+SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
 
 
 class Request:
@@ -144,16 +144,17 @@ class InChild:
             seen.append(self.unanswered(how_it_ended(end)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
-    def tries(self, name: str, line: int, case: Case) -> list[Try]:
-        """What small edits of a definition give on a case, those around a line first."""
+    def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
+        """What some small edits of a definition give on a case, of those around a line first."""
         child = None if self.budget.used_up else self.child_with_file()
         request = self.requests.of(case)
         asked = {"do": "mend", "id": request.number, "name": name, "line": line}
-        bounds = {"steps": list(case.steps), "seconds": SECONDS_OF_SEARCH, "most": MOST_TRIES}
+        asked |= {"first": first, "most": most, "seconds": SECONDS_OF_SEARCH}
+        asked |= {"steps": list(case.steps)}
         try:
             if child is None:
                 return []
-            child.send(pack(asked | bounds, case.tensors), self.limits.case_seconds)
+            child.send(pack(asked, case.tensors), self.limits.case_seconds)
             reply = child.receive(self.limits.case_seconds, self.limits.reply_bytes)
             return read_tries(reply, request.number)
         except (TimedOut, Ended, BadMessage):

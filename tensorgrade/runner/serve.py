@@ -126,15 +126,17 @@ def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
 
 
 def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
-    """What each small edit of a definition gives on a case, as long as there is time.
+    """What some small edits of a definition give on a case, as long as there is time.
 
-    The pointed line's edits are tried first. An edit that takes long itself is given up.
+    The pointed line's edits come first. One that takes long itself, or ends in an error, is
+    not told of.
     """
     until = time.monotonic() + request["seconds"]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
-    for edit in edits(source.text, request["name"], request["line"]):
-        if time.monotonic() > until or len(tries) >= request["most"]:
+    chosen = edits(source.text, request["name"], request["line"])[request["first"] :]
+    for edit in chosen[: request["most"]]:
+        if time.monotonic() > until:
             break
         module = edited(case_runner.module, edit, source.filename)
         if module is None:
