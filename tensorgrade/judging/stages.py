@@ -83,19 +83,21 @@ class RightValues:
         return found
 
     @cached_property
-    def unscaled(self) -> list[torch.Tensor]:
-        """The values that are no other one times such a factor."""
+    def unscaled(self) -> list[tuple[torch.Tensor, float]]:
+        """The values that are no other one times such a factor, each with its weight."""
         values = [value for known in self.by_size.values() for _, _, value, _ in known]
-        return [value for value in values if not self.is_multiple(value, values)]
+        weighed = [(value, weight(value)) for value in values]
+        return [one for one in weighed if not self.is_multiple(one[0], weighed)]
 
-    def is_multiple(self, value: torch.Tensor, others: list[torch.Tensor]) -> bool:
-        """Whether a value is one of the others times one of the factors."""
-        value = value.squeeze()
-        alike = (o.squeeze() for o in others if o.numel() == value.numel())
+    def is_multiple(self, value: torch.Tensor, others: list[tuple[torch.Tensor, float]]) -> bool:
+        """Whether a value is one of the others (each with its weight) times one of the factors."""
+        value, own = value.squeeze(), weight(value)
         return any(
-            is_one_of(factor, self.factors)
-            for other in alike
-            if other.shape == value.shape and (factor := factor_of(value, other))
+            other.numel() == value.numel()
+            and is_one_of(own / heavy, self.factors)  # looked at first, since it takes no time
+            and other.squeeze().shape == value.shape
+            and is_one_of(factor_of(value, other.squeeze()) or 0.0, self.factors)
+            for other, heavy in others
         )
 
     @cached_property
@@ -186,6 +188,11 @@ def factor_of(value: torch.Tensor | None, other: torch.Tensor | None) -> float |
         return None
     factor = constant(value[seen], other[seen])
     return factor if factor and factor > 0 and abs(factor - 1) > 1e-4 else None
+
+
+def weight(value: torch.Tensor) -> float:
+    """How large the numbers of a value are together, hidden places aside; never 0."""
+    return float(value.abs().where(value.isfinite(), torch.zeros_like(value)).sum()) or 1.0
 
 
 def is_one_of(factor: float, factors: list[float]) -> bool:
