@@ -41,7 +41,7 @@ def slips(project: Project) -> list[str]:
     """One sentence for each thing that is not as it should be."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
-        mistakes, forms = project.mistakes, project.forms
+        mistakes, forms = project.mistakes, project.form_edits
     except Exception as error:
         return slip_of(error, project.root).splitlines()
     found = guessable_seed(project.course) + misplaced(project, mistakes + forms)

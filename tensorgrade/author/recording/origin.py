@@ -56,6 +56,11 @@ def code_digest(project: Project, chapter: str, exercise: str, cases: list[Case]
     )
 
 
+def ways_digest(project: Project, chapter: str) -> list[str]:
+    """Changes with what the values on the way come from: other right forms, and the words."""
+    return [*map(code_in, project.forms(chapter)), repr(sorted(project.stages.items()))]
+
+
 def engine_digest() -> str:
     """Changes with torch, and with the engine's code that makes and stores what is recorded."""
     paths = engine_files(*MADE_WITH)
@@ -93,7 +98,7 @@ def known(project: Project, exercise: str) -> list[Mistake]:
 
 def forms_of(project: Project, exercise: str) -> list[Mistake]:
     """The other right ways to write an exercise's solution."""
-    return [form for form in project.forms if exercise in form.edits]
+    return [form for form in project.form_edits if exercise in form.edits]
 
 
 def code_of(path: Path, *names: str) -> str:
