@@ -207,7 +207,7 @@ MISTAKES = [
         (SECOND, "x = self.dropout(x + self.feed_forward(self.norm2(x)))"),
     ),
     mistake(
-        "dropout_not_passed_on",
+        "block_dropout_not_passed_on",
         "Attention does not get the dropout that was passed in.",
         (MAKE, "MultiHeadAttention(d, d, context_length, 0.0, num_heads)"),
     ),
