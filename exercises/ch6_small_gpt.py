@@ -124,6 +124,9 @@ class FeedForward(nn.Module):
 # without a detour. The norm stands *before* each part, inside the frame (*pre-norm*, Xiong et al.
 # 2020), so that nothing stands in the way of the sums. In the second line it is the new x that is
 # normalised, and the new x that is added to.
+#
+# [Picture: The way of x through a block: norm, attention, then a sum with x as it came in; norm,
+# feed forward, then a sum with x as it came there. Dropout stands before each sum.]
 
 # %%
 class TransformerBlock(nn.Module):
@@ -367,3 +370,9 @@ def generate(
 #
 # That is a GPT. What separates yours from those that you know is size: more layers, wider rows, a
 # longer context, and all the text there is.
+
+# %% [markdown]
+# ## What you can do now
+#
+# Build a language model from nothing but tensors and train it: norms, blocks, two tables of vectors, a loss, a
+# step, and a way to let it write. You know what it has learned from, and how to tell that it looks back.

@@ -19,6 +19,11 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    return case("anything", call(num_tokens=chance.randint(1, 90), d=2 * chance.randint(1, 20)))
+
+
 @for_learners("sinusoidal_positions")
 def test_sinusoidal_positions_by_eye(attempt):
     """Four places, six columns."""

@@ -19,6 +19,11 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    return case("anything", call(num_tokens=chance.randint(1, 60), window=chance.randint(1, 70)))
+
+
 @for_learners("sliding_window_mask")
 def test_sliding_window_mask_by_eye(attempt):
     """Six tokens and a window of three."""
