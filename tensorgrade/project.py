@@ -34,6 +34,16 @@ class Project:
         """The literate source of a chapter."""
         return self.root / "solutions" / f"{chapter}.py"
 
+    def forms(self, chapter: str) -> list[Path]:
+        """Right answers to a chapter's exercises in other forms than the solution's, if any."""
+        return sorted((self.root / "solutions" / "forms" / chapter).glob("*.py"))
+
+    @cached_property
+    def stages(self) -> dict[str, str]:
+        """What the course calls a value on the way, by the local name that it has there."""
+        there = (self.graders / "stages.py").exists()
+        return dict(import_from(self.graders, "stages").STAGES) if there else {}
+
     def submission(self, chapter: str, source: str, filename: str | None = None) -> Submission:
         """A chapter's source with the stand-ins that the course puts beside it."""
         chapters = [c.name for c in self.course.chapters]

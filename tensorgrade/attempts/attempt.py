@@ -13,20 +13,30 @@ from ..course import Chapter, Course, CourseError, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
+from ..exchange.stages import read_way
+from ..judging.agreement import disagreement
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
 from ..judging.names import Names, in_asked_names
 from ..judging.sayable import HandedIn, Sayable
+from ..judging.stages import Parting, parting, parting_sentence
 from ..recognition.fingerprints import Fingerprints, recognise
+from ..recognition.signatures import imprint
+from ..runner.edits import Edit
 from .backend import Backend
+from .in_child import InChild
+
+MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
+FEW = 6  # cases that are run before the rest: most of what is wrong shows on them
+MOST_VERIFIED = 2  # of the edits that mend one case, those that are tried on all
 
 
 class Attempt:
     """A learner's chapter behind a backend, beside the chapter's references.
 
-    `attempt.normalise` is that exercise's part of it. own: the course's own checks. public: the
-    cases of an exercise that learners have.
+    `attempt.normalise` is that exercise's part of it. own: the course's own checks. public: gives
+    the references that learners have, if those are there.
     """
 
     def __init__(
@@ -36,15 +46,17 @@ class Attempt:
         references: References,
         fingerprints: Fingerprints | None = None,
         own: CourseChecks | None = None,
-        public: Callable[[str], list[Case]] = lambda exercise: [],
+        public: Callable[[], References | None] = lambda: None,
     ):
         self.backend, self.course, self.references = backend, course, references
         # By dtype, for the device that the learner's code runs on.
         self.tolerances: dict[str, Tolerance] = course.tolerances[backend.device]
-        self.own, self.public = own or CourseChecks(), public
+        self.own = own or CourseChecks()
+        self.public = public if references.hidden else lambda: references
         self.chapter: Chapter = course.chapter(references.chapter)
         self.fingerprints = fingerprints or Fingerprints()
         self.loaded = Loaded(Outcome.UNREACHED)
+        self.saw_hidden = True  # the process that learner code runs in, as far as anybody knows
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
     def __getattr__(self, name: str) -> "ExerciseAttempt":
@@ -59,6 +71,7 @@ class Attempt:
             self.loaded = self.with_own_lines(self.backend.load())
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
+        self.saw_hidden = self.saw_hidden or bool(new)
         for part in new:
             part.claimed = self.claimed_on(part.name)
         for part in new:
@@ -108,6 +121,20 @@ class Attempt:
             for (case, expected), got in zip(entries, observed, strict=True)
         ]
 
+    def in_public(self, cases: list[Case]) -> list[Observation]:
+        """What it gives on cases that learners have, in a process that has seen no hidden one.
+
+        Such a process cannot repeat what it saw there.
+        """
+        self.forget_hidden()
+        return self.backend.run(cases) if cases else []
+
+    def forget_hidden(self) -> None:
+        """Have the backend start anew where it may have seen a hidden case."""
+        if self.saw_hidden:
+            self.backend.close()
+        self.saw_hidden = False
+
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""
         return self.backend.source.place(line)
@@ -136,7 +163,13 @@ class ExerciseAttempt(Checks):
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
         messages = self.attempt.fingerprints.messages
         mistakes = {} if unfinished else {name: messages[name] for name in self.mistakes}
-        return Finding(asks, diagnosis, mistakes, lambda: self.trace(diagnosis.case))
+        return Finding(
+            asks,
+            diagnosis,
+            mistakes,
+            lambda: self.trace(diagnosis.case),
+            lambda: None if unfinished else self.parting,
+        )
 
     def trace(self, name: str) -> list[Step]:
         """A case run once more: the tensors on the way through the learner's own code."""
@@ -166,15 +199,94 @@ class ExerciseAttempt(Checks):
 
     @cached_property
     def public_texts(self) -> set[str]:
-        """The texts of the errors that the public cases end in.
-
-        They run in a process that has seen no hidden case: it cannot repeat what it saw there.
-        """
-        backend = self.attempt.backend
-        backend.close()
-        observed = backend.run(self.attempt.public(self.name))
-        backend.close()
+        """The texts of the errors that the public cases end in."""
+        public = self.attempt.public()
+        entries = public.of(self.name) if public else []
+        observed = self.attempt.in_public([case for case, _ in entries])
         return {one.error.text for one in observed if one.error}
+
+    @cached_property
+    def repair(self) -> Edit | None:
+        """A small edit of the learner's own definition with which everything is right, if any.
+
+        Looked for on a case that learners have, in a process that has seen no hidden one; believed
+        only when it holds on every hidden case. Nobody but an instructor gets to see it.
+        """
+        public, backend = self.attempt.public(), self.attempt.backend
+        if public is None or not self.attempt.references.hidden or not isinstance(backend, InChild):
+            return None
+        if (wrong := self.wrong_in_public(public)) is None:
+            return None
+        line = self.parting.line if self.parting else 0
+        for first in range(0, MOST_TRIES, TRIES_AT_ONCE):
+            self.attempt.forget_hidden()
+            tries = backend.tries(self.name, line, wrong[0], first, TRIES_AT_ONCE)
+            ours = [one for one in tries if one[0].is_one_of(self.attempt.handed_in.text)]
+            good = [edit for edit, seen in ours if self.is_right(*wrong, seen)]
+            if found := next((edit for edit in good[:MOST_VERIFIED] if self.holds(edit)), None):
+                return found
+        return None
+
+    def wrong_in_public(self, public: References) -> tuple[Case, Observation] | None:
+        """A case that learners have, on which the attempt is wrong; None where there is none."""
+        entries = public.of(self.name)
+        for some in (entries[:FEW], entries[FEW:]):
+            observed = self.attempt.in_public([case for case, _ in some])
+            for entry, seen in zip(some, observed, strict=True):
+                if not self.is_right(*entry, seen):
+                    return entry
+        return None
+
+    def is_right(self, case: Case, expected: Observation, seen: Observation) -> bool:
+        """Whether an observation is a right answer's, after the case's own signature."""
+        own, got = self.attempt.own.signatures, seen.tensors
+        for name, tensor in expected.tensors.items():
+            if name not in got or (got[name].shape, got[name].is_floating_point()) != (
+                tensor.shape,
+                tensor.is_floating_point(),
+            ):
+                return False
+        if case.signature == "values" and any(
+            disagreement(seen.tensors.get(name), tensor, self.attempt.tolerances)
+            for name, tensor in expected.tensors.items()
+        ):
+            return False
+        return imprint(case, expected, seen, own).matches(imprint(case, expected, expected, own))
+
+    def holds(self, edit: Edit) -> bool:
+        """Whether the learner's text with an edit is right on every hidden case."""
+        assert isinstance(self.attempt.backend, InChild), "only there edits are tried"
+        mended = self.attempt.backend.with_text(edit.text)
+        entries = self.attempt.references.of(self.name)
+        try:
+            return all(self.all_right(mended, some) for some in (entries[:FEW], entries[FEW:]))
+        finally:
+            mended.close()
+
+    def all_right(self, mended: Backend, entries: list[tuple[Case, Observation]]) -> bool:
+        """Whether a mended text is right on these cases."""
+        observed = mended.run([case for case, _ in entries])
+        return all(self.is_right(*one, seen) for one, seen in zip(entries, observed, strict=True))
+
+    @cached_property
+    def parting(self) -> Parting | None:
+        """Where the values on the way part from those of right answers; None where none can tell.
+
+        Looked for on cases that learners have, in a process that has seen no hidden case: whatever
+        is said of it, it says nothing of those.
+        """
+        public = self.attempt.public()
+        if public is None or self.attempt.loaded.status != Outcome.LOADED:
+            return None
+        entries = [one for one in public.asked_for_stages if one[0].exercise == self.name]
+        observed = self.attempt.in_public([case for case, _ in entries])
+        for (case, expected), seen in zip(entries, observed, strict=True):
+            found = parting(Seen(case, expected, seen), read_way(seen), public.ways[case.id])
+            if found and 0 < found.line <= len(self.attempt.handed_in.lines):
+                place = self.attempt.place
+                said = parting_sentence(found, place(found.line), place(found.upto))
+                return replace(found, said=said)
+        return None
 
 
 def read_trace(observed: Observation) -> list[Step]:

@@ -13,9 +13,11 @@ from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
+    Try,
     read_loaded,
     read_observation,
     read_source,
+    read_tries,
 )
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
@@ -23,6 +25,8 @@ from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable
 from .backend import OUT_OF_TIME
 from .reader import answer_of
+
+SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
 
 
 class Request:
@@ -141,6 +145,30 @@ class InChild:
             self.close()
             seen.append(self.unanswered(how_it_ended(end)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
+
+    def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
+        """What some small edits of a definition give on a case, of those around a line first."""
+        child = None if self.budget.used_up else self.child_with_file()
+        request = self.requests.of(case)
+        asked = {"do": "mend", "id": request.number, "name": name, "line": line}
+        asked |= {"first": first, "most": most, "seconds": SECONDS_OF_SEARCH}
+        asked |= {"steps": list(case.steps)}
+        try:
+            if child is None:
+                return []
+            child.send(pack(asked, case.tensors), self.limits.case_seconds)
+            reply = child.receive(self.limits.case_seconds, self.limits.reply_bytes)
+            return read_tries(reply, request.number)
+        except (TimedOut, Ended, BadMessage):
+            self.close()
+            return []
+
+    def with_text(self, text: str) -> "InChild":
+        """The same with another text in place of the learner's."""
+        submission = replace(self.submission, source=replace(self.source, text=text))
+        other = InChild(submission, self.warm, self.limits, self.device, self.requests)
+        other.budget = self.budget  # its seconds are the hand-in's too
+        return other
 
     def unanswered(self, how: Outcome) -> Observation:
         """What is seen of a case that has no answer."""

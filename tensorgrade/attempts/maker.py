@@ -7,7 +7,6 @@ import torch
 
 from ..course import Course
 from ..course_sources import load_course
-from ..exchange.cases import Case
 from ..exchange.references import References, load_references
 from ..isolation.ladder import choose_rung
 from ..isolation.warm_process import WarmProcess
@@ -76,16 +75,15 @@ class AttemptMaker:
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
         """The attempt behind a backend."""
         references, fingerprints = self.stored(chapter)
-        public = partial(self.public_cases, chapter)
+        public = partial(self.public_references, chapter)
         return Attempt(backend, self.course, references, fingerprints, self.own, public)
 
-    def public_cases(self, chapter: str, exercise: str) -> list[Case]:
-        """The cases that learners have of an exercise; none where they are not there."""
+    def public_references(self, chapter: str) -> References | None:
+        """What learners have of a chapter; None where it is not there."""
         path = self.tests.parent / "exercises" / "references" / f"{chapter}.safetensors"
         if chapter not in self.public and path.exists():
             self.public[chapter] = load_references(path)
-        stored = self.public.get(chapter)
-        return [case for case, _ in stored.of(exercise)] if stored else []
+        return self.public.get(chapter)
 
     def backend(self, submission: Submission) -> Backend:
         """In this process for public cases, in another one for hidden ones."""

@@ -5,9 +5,10 @@ from enum import StrEnum
 
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
-from ..exchange.text import short
+from ..exchange.text import LONGEST_MESSAGE, short
 from ..judging.diagnosis import Finding, sentence
 from ..judging.unanswered import ENDS
+from ..runner.edits import Edit
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
 
@@ -76,12 +77,25 @@ def is_to_do(result: CheckResult) -> bool:
     return result.finding is not None and result.finding.is_to_do
 
 
+class Sure(StrEnum):
+    """How it is known what is wrong, the surest first."""
+
+    NAMED = "named"  # a known mistake gives the same
+    REPAIRED = "repaired"  # with a small edit there it is right
+    PLACED = "placed"  # there it parts from right answers, or raises
+    OBSERVED = "observed"  # only that it is wrong
+
+
 MOST_MISTAKES = 20
+SHORTEST = 90  # characters that are left of a sentence, however long the next one is
 
 
 @dataclass
 class Verdict:
     """One exercise of one learner: points, status, the mistakes recognised, one plain sentence.
+
+    line: of the file that was handed in (of a notebook, in its cell), where it goes wrong. stage:
+    the value on the way that is lost there, by its name. sure: how that is known.
 
     However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
     """
@@ -95,6 +109,9 @@ class Verdict:
     mistakes: list[str] = field(default_factory=list)
     message: str = ""
     isolation: str = "none"
+    line: int | None = None
+    stage: str | None = None
+    sure: Sure | None = None
 
     def __post_init__(self) -> None:
         self.message = short(self.message)
@@ -124,6 +141,7 @@ def verdict(
     """The verdict on one exercise, from what was seen and from the checks on it."""
     points = round(float(sum(check.earned for check in checks)), 6)
     status = status_of(part, points, exercise.points)
+    line, stage, sure = where(part, status, checks)
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -134,7 +152,43 @@ def verdict(
         [] if status == Status.PASSED or part.excused_by else list(part.mistakes),
         message(part, status, checks),
         part.attempt.backend.isolation,
+        line,
+        stage,
+        sure,
     )
+
+
+def where(
+    part: ExerciseAttempt, status: Status, checks: list[CheckResult]
+) -> tuple[int | None, str | None, Sure | None]:
+    """The line, the stage and how sure that is; nothing for what is right."""
+    if status == Status.PASSED:
+        return None, None, None
+    line, stage = place_of(part, status, checks)
+    if part.mistakes:
+        return line, stage, Sure.NAMED
+    if edit := repair_of(part, status):
+        return part.attempt.backend.source.line_in_place(edit.line), stage, Sure.REPAIRED
+    return line, stage, Sure.OBSERVED if line is None else Sure.PLACED
+
+
+def repair_of(part: ExerciseAttempt, status: Status) -> Edit | None:
+    """A small edit that makes it right, where there is no name for what is wrong."""
+    ran = status in (Status.PARTIAL, Status.FAILED, Status.ERROR)
+    return part.repair if ran and not part.mistakes else None
+
+
+def place_of(
+    part: ExerciseAttempt, status: Status, checks: list[CheckResult]
+) -> tuple[int | None, str | None]:
+    """Where it parts from right answers; else where the first failed check saw an error."""
+    if status in (Status.KILLED, Status.TIMEOUT, Status.NOT_ATTEMPTED):
+        return None, None
+    if found := part.parting:
+        return part.attempt.backend.source.line_in_place(found.line), found.stage or None
+    error = next((c.finding.diagnosis.error for c in checks if c.finding), None)
+    line = error.line if error else None
+    return line and part.attempt.backend.source.line_in_place(line), None
 
 
 def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
@@ -188,5 +242,18 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if not findings:
         return "It could not be checked."
     names = part.names.sentence
-    alone = names in ("", findings[0].diagnosis.problem)
-    return findings[0].message if alone else f"{findings[0].message} {sentence(names)}"
+    seen = findings[0].message
+    if names not in ("", findings[0].diagnosis.problem):
+        seen = f"{seen} {sentence(names)}"
+    if edit := repair_of(part, status):
+        look = f"Look at {part.attempt.place(edit.line)}: {edit.idea}."
+        return joined(seen, f"{look} With one small change it would be right.")
+    found = None if part.mistakes or status == Status.NOT_ATTEMPTED else findings[0].parting()
+    return joined(seen, found.said if found else "")
+
+
+def joined(seen: str, where: str) -> str:
+    """What was seen, shortened where it leaves too little room for where to look."""
+    if not where:
+        return seen
+    return f"{short(seen, max(SHORTEST, LONGEST_MESSAGE - len(where) - 1))} {where}"

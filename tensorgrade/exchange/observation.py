@@ -6,12 +6,13 @@ its truth.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
 import torch
 
+from ..runner.edits import Edit
 from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
 from ..runner.values import MOST_TENSORS
@@ -23,6 +24,8 @@ MOST_ITEMS, DEEPEST = 2000, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
+
+MOST_TRIES, LONGEST_EDIT = 400, 1 << 20
 
 Told = TypeVar("Told", list, dict)  # what a fact may be
 
@@ -140,6 +143,9 @@ class Observation:
         return any(operations.get(name) for name in names)
 
 
+Try = tuple[Edit, Observation]  # an edit, and what it gives on a case
+
+
 def read_observation(message: bytes, case_id: str) -> Observation:
     """The observation in a reply to the case of that id. Raises BadMessage on anything else."""
     header, tensors = unpack(message)
@@ -172,6 +178,42 @@ def objects_in(told: object) -> dict[str, dict]:
     if not isinstance(clean, dict):
         raise BadMessage("facts must be an object")
     return {name: value for name, value in clean.items() if isinstance(value, dict)}
+
+
+def read_tries(message: bytes, number: str) -> list[Try]:
+    """(edit, observation) for each edit that was tried. Raises BadMessage."""
+    header, tensors = unpack(message)
+    told = header.get("tries")
+    if header.get("id") != number or not isinstance(told, list) or len(told) > MOST_TRIES:
+        raise BadMessage("not a reply to this search")
+    if any(tensor.dtype not in DTYPES for tensor in tensors.values()):
+        raise BadMessage("a tensor of a kind that no exercise returns")
+    results: dict[str, dict[str, torch.Tensor]] = {}
+    for key, tensor in tensors.items():
+        at, _, name = key.partition("|")
+        results.setdefault(at, {})[printable(name)] = tensor
+    return [read_try(one, results.get(str(at), {})) for at, one in enumerate(told)]
+
+
+def read_try(told: object, tensors: dict[str, torch.Tensor]) -> Try:
+    """One of them. Raises BadMessage."""
+    if not isinstance(told, dict) or set(told) != {
+        "line",
+        "idea",
+        "text",
+        "values",
+        "facts",
+        "error",
+    }:
+        raise BadMessage("not a try")
+    line, idea, text = told["line"], told["idea"], told["text"]
+    fits = isinstance(line, int) and isinstance(idea, str) and isinstance(text, str)
+    if not fits or not 0 < line < 10**7 or len(text) > LONGEST_EDIT:
+        raise BadMessage("not an edit")
+    values, facts = objects_in(told["values"]), objects_in(told["facts"])
+    seen = Observation(tensors=tensors, values=values, facts=facts)
+    idea = " ".join(printable(idea).split())
+    return Edit(line, idea, text), replace(seen, error=read_error(told["error"]))
 
 
 def read_source(message: bytes) -> Source:

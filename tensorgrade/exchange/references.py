@@ -5,7 +5,8 @@ that the outputs belong to.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from ..course import CourseError
 from ..runner.messages import plain
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
+from .stages import Way, stages_to_json, way_from_json, with_stages
 
 
 class Seen(NamedTuple):
@@ -34,16 +36,29 @@ SETTINGS = tuple(CaseSettings.__annotations__)
 class References:
     """All cases of a chapter, each with the solution's observation.
 
-    hidden: whether the expected values may never be shown to the learner.
+    hidden: whether the expected values may never be shown to the learner. ways: of some cases, by
+    their ids, the values that right answers pass through; never of hidden ones.
     """
 
     chapter: str
     hidden: bool
     entries: tuple[tuple[Case, Observation], ...]
+    ways: dict[str, tuple[Way, ...]] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:
         """The cases of one exercise, in the order in which they were written."""
         return [(case, seen) for case, seen in self.entries if case.exercise == exercise]
+
+    @cached_property
+    def asked_for_stages(self) -> list[tuple[Case, Observation]]:
+        """The cases that have ways, asking for them; made once, since each is packed only once."""
+        return [(with_stages(case), seen) for case, seen in self.entries if case.id in self.ways]
+
+    def only(self, exercise: str) -> "References":
+        """The part of one exercise."""
+        entries = tuple(self.of(exercise))
+        own = {case.id: self.ways[case.id] for case, _ in entries if case.id in self.ways}
+        return replace(self, entries=entries, ways=own)
 
 
 def save_references(path: Path, references: References) -> None:
@@ -54,7 +69,9 @@ def save_references(path: Path, references: References) -> None:
         for kind, named in (("in", case.tensors), ("out", expected.tensors)):
             tensors |= {f"{case.id}|{kind}|{name}": plain(t) for name, t in named.items()}
         index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
-    header = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
+    header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
+    header["ways"] = {case: list(map(stages_to_json, w)) for case, w in references.ways.items()}
+    tensors |= values_by_key(references.ways)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(tensors, path, metadata={"references": json.dumps(header)})
 
@@ -72,7 +89,29 @@ def load_references(path: Path) -> References:
         case_id, kind, name = key.split("|", 2)
         groups.setdefault((case_id, kind), {})[name] = tensor
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    return References(header["chapter"], header["hidden"], entries)
+    ways = {
+        case: tuple(
+            way_from_json(told, groups.get((case, f"way {number}"), {}))
+            for number, told in enumerate(stored)
+        )
+        for case, stored in header.get("ways", {}).items()
+    }
+    return References(header["chapter"], header["hidden"], entries, ways)
+
+
+def values_by_key(ways: dict[str, tuple[Way, ...]]) -> dict[str, torch.Tensor]:
+    """The values of all ways; short, since they only word messages."""
+    return {
+        f"{case}|way {number}|{at}": plain(shortened(stage.value))
+        for case, several in ways.items()
+        for number, way in enumerate(several)
+        for at, stage in enumerate(way.stages)
+        if stage.value is not None
+    }
+
+
+def shortened(value: torch.Tensor) -> torch.Tensor:
+    return value.float() if value.is_floating_point() else value
 
 
 def case_to_json(case: Case) -> dict:

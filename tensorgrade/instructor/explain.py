@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from difflib import ndiff
 from pathlib import Path
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.verdict import CheckResult, Status, Verdict, verdicts_on
+from ..attempts.verdict import CheckResult, Status, Sure, Verdict, verdicts_on
 from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
@@ -28,6 +29,7 @@ from ..views.comparison import comparison
 from .grader import Grader
 
 SHOWN = 3  # cases that differ, with their values
+AROUND = 2  # lines of code shown before and after the one that is meant
 JUDGED_OTHERWISE = "judged by its "
 COMPARED = ("values", "structure")  # signatures whose results have one right value
 AS_EXPECTED = "as expected"
@@ -93,6 +95,8 @@ def print_explanation(console: Console, explanation: Explanation) -> None:
     print_verdict(console, explanation)
     print_code(console, explanation)
     print_checks(console, explanation)
+    print_stages(console, explanation)
+    print_repair(console, explanation)
     print_cases(console, explanation)
     loaded = explanation.part.attempt.loaded.status == Outcome.LOADED
     if loaded and explanation.verdict.status != Status.PASSED:
@@ -155,6 +159,49 @@ def worth(check: CheckResult) -> str:
     ('2', '1 of 2')
     """
     return f"{check.points:g}" if check.kept is None else f"{check.earned:g} of {check.points:g}"
+
+
+def print_stages(console: Console, explanation: Explanation) -> None:
+    """Where the values part from right answers', and the code there."""
+    part, verdict = explanation.part, explanation.verdict
+    found = None if verdict.status == Status.PASSED else part.parting
+    if found is None or not found.line:
+        return
+    console.print(Text("\nStages", "bold"))
+    reached = ", ".join(found.reached) or "none"
+    console.print(Text(f"  reached as in right answers: {reached}"))
+    console.print(Text(f"  lost: {found.stage or 'a value without a name'}"))
+    if found.what:
+        console.print(Text(f"  instead: {found.what}"))
+    print_around(console, part, found.line)
+
+
+def print_repair(console: Console, explanation: Explanation) -> None:
+    """The edit that would make it right, as a diff. For an instructor's eyes."""
+    if explanation.verdict.sure != Sure.REPAIRED or (edit := explanation.part.repair) is None:
+        return
+    console.print(Text("\nOne edit from right (it holds on all hidden cases)", "bold"))
+    for line in changed_lines(explanation.part.attempt.handed_in.text, edit.text):
+        style = {"-": "red", "+": "green"}.get(line[0], "dim")
+        console.print(Text(f"  {line}", style))
+
+
+def changed_lines(text: str, mended: str) -> list[str]:
+    """The lines that differ, with - and + in front.
+
+    >>> changed_lines("a\\nb", "a\\nc")
+    ['- b', '+ c']
+    """
+    lines = ndiff(text.split("\n"), mended.split("\n"))
+    return [line for line in lines if line[:2] in ("- ", "+ ")]
+
+
+def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
+    """A line of what was handed in, between its neighbours."""
+    lines = part.attempt.handed_in.lines
+    for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
+        mark, style = ("→", "bold") if number == line else (" ", "dim")
+        console.print(Text(f"  {mark} {number:>4}  {lines[number - 1]}", style))
 
 
 def print_cases(console: Console, explanation: Explanation) -> None:

@@ -13,6 +13,7 @@ import torch
 
 from ..exchange.observation import CaughtError
 from ..exchange.text import short
+from .stages import Parting
 
 
 class Kind(StrEnum):
@@ -88,13 +89,15 @@ class Finding:
 
     asks: the check's own line. mistakes: messages of the known mistakes recognised, by name.
     trace: gives the shapes on the way through the call; it runs that again, so it is asked only
-    where shapes help.
+    where shapes help. parting: gives where the values part from those of right answers, if that is
+    known; it runs some cases again too.
     """
 
     asks: str
     diagnosis: Diagnosis
     mistakes: dict[str, str] = field(default_factory=dict)
     trace: Callable[[], list[Step]] = list
+    parting: Callable[[], Parting | None] = lambda: None
 
     @property
     def message(self) -> str:

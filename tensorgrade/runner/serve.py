@@ -2,19 +2,28 @@
 
 Of files that are still to be read, `load` first answers with the text that it found in them,
 before a line of it has run, and then with what came of loading it. `read` and `parts` run nothing.
+`mend` runs a case on small edits of what was loaded.
 """
 
+import ast
 import inspect
 import os
+import signal
 import sys
+import time
 import types
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from difflib import get_close_matches
+from io import StringIO
 from typing import Any, BinaryIO
 
 import torch
 
+from .edits import Edit, edits, holds
+from .errors import OutOfTime
 from .loading import load_module
 from .messages import pack, receive, send, unpack
 from .names import meant
@@ -22,6 +31,8 @@ from .reading import parts, source_in, source_that_counts
 from .source import Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
+
+SECONDS_OF_A_TRY = 0.2
 
 
 def main() -> None:
@@ -45,10 +56,13 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         if request["do"] == "parts":
             send(writer, pack({"parts": parts(request["text"])}))
         elif request["do"] in ("read", "load"):
-            source = read(request, tensors, lambda reply: send(writer, pack(reply)))
-            if source is not None and request["do"] == "load":
+            found = read(request, tensors, lambda reply: send(writer, pack(reply)))
+            if found is not None and request["do"] == "load":
+                source = found
                 case_runner, reply = load(request, source)
                 send(writer, pack(reply))
+        elif request["do"] == "mend":
+            send(writer, mend(case_runner, source, request, tensors))
         else:
             send(writer, run(case_runner, request, tensors))
 
@@ -166,3 +180,67 @@ def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
     """One case's reply, under the id that it was asked with."""
     header, results = case_runner.run_case(case["steps"], tensors)
     return pack({"id": case["id"], **header}, results)
+
+
+def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
+    """What some small edits of a definition give on a case, as long as there is time.
+
+    The pointed line's edits come first. One that takes long itself, or ends in an error, is
+    not told of.
+    """
+    until = time.monotonic() + request["seconds"]
+    tries: list[dict] = []
+    results: dict[str, torch.Tensor] = {}
+    chosen = edits(source.text, request["name"], request["line"])[request["first"] :]
+    for edit in chosen[: request["most"]]:
+        if time.monotonic() > until:
+            break
+        module = edited(case_runner.module, edit, source.filename)
+        if module is None:
+            continue
+        runner = CaseRunner(module, case_runner.given, case_runner.device)
+        try:
+            with seconds(SECONDS_OF_A_TRY), silenced():
+                header, found = runner.run_case(request["steps"], tensors)
+        except OutOfTime:
+            continue
+        if header["error"] is None:
+            results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
+            tries.append({**asdict(edit), **header})
+    return pack({"id": request["id"], "tries": tries}, results)
+
+
+def edited(module: types.ModuleType, edit: Edit, filename: str) -> types.ModuleType | None:
+    """The module with one of its definitions as an edit has it; None where that fails."""
+    new = types.ModuleType(module.__name__)
+    new.__dict__.update(vars(module))
+    try:
+        for node in ast.parse(edit.text).body:
+            if holds(node, edit.line):
+                exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
+    except Exception:
+        return None
+    return new
+
+
+@contextmanager
+def seconds(most: float) -> Iterator[None]:
+    """Raise OutOfTime in what is run inside, when that takes longer."""
+
+    def ring(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, most)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """What is printed or warned of inside goes nowhere."""
+    with warnings.catch_warnings(action="ignore"), redirect_stdout(StringIO()):
+        yield

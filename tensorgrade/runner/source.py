@@ -30,9 +30,13 @@ class Source:
         ('line 1', 'cell `f`, line 2')
         """
         at = bisect_right(self.starts, line - 1) - 1
-        if at < 0:
-            return f"line {line}"
-        return f"cell {self.names[at]}, line {line - self.starts[at]}"
+        number = f"line {self.line_in_place(line)}"
+        return number if at < 0 else f"cell {self.names[at]}, {number}"
+
+    def line_in_place(self, line: int) -> int:
+        """A line's number where the learner wrote it: in a notebook that within its cell."""
+        at = bisect_right(self.starts, line - 1) - 1
+        return line if at < 0 else line - self.starts[at]
 
 
 # A line that says how a file is written, as Python reads it, in one of its first two lines.

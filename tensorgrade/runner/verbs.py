@@ -20,6 +20,7 @@ from torch import nn
 from .errors import OutOfTime, describe_error
 from .names import as_asked, likeness, meant, meant_parts
 from .second_device import DEVICE, SecondDevice, TwoDevices
+from .stages import StageRecorder
 from .torch_state import standard_torch
 from .values import MOST_PARTS, MOST_TENSORS, MOST_TEXT, Packer, Tree, unpack
 from .watching import OperationCounter, ShapeTrace, describe_module
@@ -65,6 +66,7 @@ class CaseRunner:
     def try_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """One run through the steps."""
         self.tensors = tensors
+        self.recorder = recorder_for(steps, str(self.module.__file__))
         self.objects: dict[str, Any] = {}
         self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
         self.renamed: dict[str, dict[str, str]] = {}  # by object, the names that it has for parts
@@ -86,9 +88,10 @@ class CaseRunner:
         seed_everything(step.get("seed", 0), self.device)
         found = self.find(step["name"], step.get("given", False))
         self.understood(methods_meant(found))
-        made = self.call(found, self.arguments(step))
-        if isinstance(made, nn.Module):
-            made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
+        with self.recorder or nullcontext():
+            made = self.call(found, self.arguments(step))
+            if isinstance(made, nn.Module):
+                made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
         self.objects[step["as"]] = made
 
     def do_duplicate(self, step: dict) -> None:
@@ -153,8 +156,15 @@ class CaseRunner:
         before = {name: Snapshot(value) for name, value in (arguments | held).items()}
         watcher = OperationCounter() if step.get("watch") else None
         facts = self.header["facts"].setdefault(step["as"], {})
-        with watcher or nullcontext(), self.trace(step, facts), self.printed(step):
-            returned = self.call(self.target(step), arguments)
+        returned: object = None
+        recorded = self.recorder or nullcontext()
+        try:
+            with watcher or nullcontext(), recorded, self.trace(step, facts), self.printed(step):
+                returned = self.call(self.target(step), arguments)
+        finally:
+            if self.recorder:
+                self.header["facts"]["stages"] = self.recorder.told(returned)
+                self.results |= self.recorder.tensors()
         name = step["as"]
         self.returned[name] = returned
         self.keep(name, returned)
@@ -324,6 +334,11 @@ class CaseRunner:
                 leaves[name] = value.requires_grad_()
                 arguments[name] = value.clone()
         return arguments, leaves
+
+
+def recorder_for(steps: list[dict], filename: str) -> StageRecorder | None:
+    """What writes down the values on the way, where a step asks for it."""
+    return StageRecorder(filename) if any(step.get("stages") for step in steps) else None
 
 
 def seed_everything(seed: int, device: str) -> None:

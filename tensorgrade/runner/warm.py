@@ -60,6 +60,7 @@ def import_everything() -> None:
 
     from . import serve  # noqa: F401
     from .messages import pack, unpack
+    from .stages import StageRecorder
     from .watching import OperationCounter
 
     torch.set_num_threads(1)
@@ -70,7 +71,7 @@ def import_everything() -> None:
     torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
     torch.nn.functional.scaled_dot_product_attention(x, x, x)
     torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)
-    with OperationCounter():
+    with OperationCounter(), StageRecorder("no file"):
         x @ x.mT
     unpack(pack({}, {"x": x}))
 

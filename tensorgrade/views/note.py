@@ -41,6 +41,8 @@ class Note:
         finding, diagnosis = self.finding, self.finding.diagnosis
         lines = [Text(finding.asks, "bold"), Text("")] if finding.asks else []
         lines += idea(finding.mistakes) or facts(diagnosis)
+        if not finding.mistakes and (found := finding.parting()) and found.said:
+            lines += [Text(""), Text(found.said)]
         lines += [Text(""), *evidence(diagnosis, bool(finding.mistakes))]
         if isinstance(diagnosis, PublicDiagnosis) and (
             blocks := comparison(diagnosis, width, colour)

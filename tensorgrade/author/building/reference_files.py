@@ -117,7 +117,7 @@ class Stored:
             part = Part(chapter.name, exercise.name, hidden)
             told, entries = said.get(part.key), tuple(references.of(exercise.name))
             if told and entries and exercise.name in fingerprints.by_exercise:
-                own = References(chapter.name, hidden, entries)
+                own = references.only(exercise.name)
                 prints = fingerprints.by_exercise[exercise.name]
                 self.parts[part] = Made(own, prints, told.get("from", ""), told.get("pairs", ""))
 
@@ -130,7 +130,8 @@ def chapter_files(
     parts = {part.exercise: one for part, one in made.items() if part.is_of(chapter.name, hidden)}
     names = [exercise.name for exercise in chapter.exercises if exercise.name in parts]
     entries = tuple(entry for name in names for entry in parts[name].references.entries)
-    references = References(chapter.name, hidden, entries)
+    ways = {case: way for name in names for case, way in parts[name].references.ways.items()}
+    references = References(chapter.name, hidden, entries, ways)
     messages = {m.name: m.message for name in names for m in known(project, name)}
     fingerprints = Fingerprints({name: parts[name].prints for name in names}, messages)
     there = stored.chapters.get((chapter.name, hidden))

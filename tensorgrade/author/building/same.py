@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from ...exchange.observation import Observation
-from ...exchange.references import References, case_to_json
+from ...exchange.references import References, case_to_json, values_by_key
+from ...exchange.stages import Way, stages_to_json
 from ...recognition.fingerprints import Fingerprints
 
 
@@ -23,7 +24,7 @@ def same_references(stored: References, built: References) -> bool:
     """The same cases with the same steps, inputs and results."""
     if (stored.chapter, stored.hidden) != (built.chapter, built.hidden):
         return False
-    if len(stored.entries) != len(built.entries):
+    if len(stored.entries) != len(built.entries) or not same_ways(stored.ways, built.ways):
         return False
     pairs = zip(stored.entries, built.entries, strict=True)
     return all(
@@ -32,6 +33,15 @@ def same_references(stored: References, built: References) -> bool:
         and same_observation(seen_a, seen_b)
         for (a, seen_a), (b, seen_b) in pairs
     )
+
+
+def same_ways(stored: dict[str, tuple[Way, ...]], built: dict[str, tuple[Way, ...]]) -> bool:
+    """The same values on the way of right answers."""
+    as_told = [
+        {k: list(map(stages_to_json, w)) for k, w in ways.items()} for ways in (stored, built)
+    ]
+    values = (values_by_key(stored), values_by_key(built))
+    return as_json(as_told[0]) == as_json(as_told[1]) and same_tensors(*values)
 
 
 def as_json(value: Any) -> Any:

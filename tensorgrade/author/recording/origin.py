@@ -61,6 +61,11 @@ def code_digest(project: Project, chapter: str, exercise: str, cases: list[Case]
     )
 
 
+def ways_digest(project: Project, chapter: str) -> list[str]:
+    """Changes with what the values on the way come from: other right forms, and the words."""
+    return [*map(code_in, project.forms(chapter)), repr(sorted(project.stages.items()))]
+
+
 def engine_digest() -> str:
     """Changes with torch, and with the engine's code that makes and stores what is recorded."""
     paths = engine_files(*MADE_WITH)

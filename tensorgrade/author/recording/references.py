@@ -1,7 +1,9 @@
 """Makes references and fingerprints: the same cases run on the solution and on every mistake."""
 
+import ast
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +15,7 @@ from ...course import CourseError
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...exchange.references import References
+from ...exchange.stages import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import load_checks
 from ...project import Project
@@ -21,10 +24,21 @@ from ...recognition.imprints import Imprint
 from ...recognition.signatures import UNSEEN, imprint
 from .casebook import recorded_cases
 from .mistakes import EditError, make
-from .origin import case_digest, code_digest, digest, engine_digest, known, mistakes_digest
+from .origin import (
+    case_digest,
+    code_digest,
+    digest,
+    engine_digest,
+    known,
+    mistakes_digest,
+    ways_digest,
+)
 
 Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
 Rows = dict[Names, dict[str, Imprint]]  # what each wrong version gives, by the case's name
+
+MOST_CASES = 4  # of an exercise, whose stages are kept
+LARGEST = 1024  # numbers of a value that is kept
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
@@ -56,7 +70,63 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
             raise CourseError(f"the solution fails on {case.id}: {observation.error}")
         if problem := unfit(case, observation):
             raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
-    return References(chapter, hidden, tuple(zip(cases, seen, strict=True)))
+    entries = tuple(zip(cases, seen, strict=True))
+    ways = {} if hidden else ways_of(project, chapter, exercise, source, cases)
+    return References(chapter, hidden, entries, ways)
+
+
+def ways_of(
+    project: Project, chapter: str, exercise: str, source: str, cases: list[Case]
+) -> dict[str, tuple[Way, ...]]:
+    """By the ids of some cases, one of each group: what the solution passes through, and what
+    right answers in other forms do. A form is left out where it does not hold, as a plain
+    exponential of large numbers. Raises CourseError where one holds nowhere.
+    """
+    first = {case.group: case.name for case in reversed(cases) if shows_stages(case)}
+    chosen = [case for case in cases if case.name == first.get(case.group)][:MOST_CASES]
+    forms = [source, *(path.read_text(encoding="utf-8") for path in project.forms(chapter))]
+    asked = list(map(with_stages, chosen))
+    seen = [observe(project, chapter, form, asked) for form in forms if defines(form, exercise)]
+    right = [[same_results(a, b) for a, b in zip(seen[0], one, strict=True)] for one in seen]
+    if chosen and not all(map(any, right)):
+        raise CourseError(f"solutions/forms/{chapter}: a form of {exercise} is right on no case")
+    return {
+        case.id: tuple(
+            as_kept(read_way(one[at]), project.stages)
+            for one, agrees in zip(seen, right, strict=True)
+            if agrees[at]
+        )
+        for at, case in enumerate(chosen)
+    }
+
+
+def defines(source: str, name: str) -> bool:
+    """Whether a file of ours defines a name."""
+    return any(getattr(node, "name", None) == name for node in ast.parse(source).body)
+
+
+def same_results(expected: Observation, other: Observation) -> bool:
+    """Whether another form gives what the solution gives."""
+    return not other.error and all(
+        name in other.tensors
+        and other.tensors[name].shape == t.shape
+        and torch.allclose(other.tensors[name].double(), t.double(), rtol=1e-4, atol=1e-5)
+        for name, t in expected.tensors.items()
+        if not name.startswith("stage.")
+    )
+
+
+def as_kept(way: Way, words: dict[str, str]) -> Way:
+    """A way with the course's words for its values' names, and without values that are large."""
+    stages = (
+        replace(
+            stage,
+            names=tuple(words[name] for name in stage.names if name in words),
+            value=None if stage.value is None or stage.value.numel() > LARGEST else stage.value,
+        )
+        for stage in way.stages
+    )
+    return replace(way, stages=tuple(stages))
 
 
 def unfit(case: Case, seen: Observation) -> str:
@@ -171,7 +241,8 @@ class Recording:
     @cached_property
     def origin(self) -> str:
         """Changes when the same references or fingerprints could no longer be made."""
-        return digest(self.made_with, self.asks)
+        ways = () if self.hidden else ways_digest(self.project, self.chapter)
+        return digest(self.made_with, self.asks, *ways)
 
     def origin_of_pairs(self, rows: Rows) -> str:
         """Changes when pairs of mistakes would give something else.

@@ -1,0 +1,64 @@
+"""What it costs to say where an unnamed wrong answer goes wrong: the second look at it.
+
+    python benchmarks/where.py [--answers 60]
+
+Wrong answers are small edits of the solutions. Beside the grading as such: the stages on cases that
+learners have, the search for a repair, and its proof on all hidden cases. Seconds by the clock.
+"""
+
+import argparse
+import random
+import statistics
+import time
+from collections import Counter
+
+import torch
+from throughput import PROJECT
+
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.attempts.verdict import Status, verdict
+from tensorgrade.instructor.grader import Grader
+from tensorgrade.runner.edits import edits
+from tensorgrade.sources.submission import Source
+
+
+def wrong_texts(chance: random.Random):
+    """(chapter, exercise, text) in an order of chance, each exercise as often as the others."""
+    by_exercise = []
+    for chapter in PROJECT.course.chapters:
+        text = PROJECT.solution(chapter.name).read_text(encoding="utf-8")
+        for exercise in chapter.exercises:
+            made = [(chapter, exercise, edit.text) for edit in edits(text, exercise.name, 0)]
+            by_exercise.append(chance.sample(made, len(made)))
+    for turn in range(max(map(len, by_exercise))):
+        yield from (made[turn] for made in by_exercise if turn < len(made))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--answers", type=int, default=60)
+    count = parser.parse_args().answers
+    torch.set_num_threads(1)
+    grader, took, sure = Grader(Setup(PROJECT.graders)), [], Counter()
+    print(f"isolation: {grader.start()}")
+    for chapter, exercise, text in wrong_texts(random.Random(1)):
+        if len(took) == count:
+            break
+        attempt = grader.maker.attempt_from_source(chapter.name, Source(text, "answer.py"))
+        part = attempt.exercises[exercise.name]
+        checks = grader.session.results(attempt, exercise.name)
+        if not all(check.passed for check in checks) and not part.mistakes:
+            start = time.perf_counter()
+            found = verdict("somebody", exercise, part, checks)
+            if found.status != Status.PASSED:
+                took.append(time.perf_counter() - start)
+                sure[found.sure] += 1
+        attempt.backend.close()
+    ninety_five = statistics.quantiles(took, n=20)[-1]
+    print(f"{len(took)} unnamed wrong answers: {dict(sure)}")
+    print(f"the second look: median {statistics.median(took):.2f} s, 95 % {ninety_five:.2f} s")
+    grader.close()
+
+
+if __name__ == "__main__":
+    main()

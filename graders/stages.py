@@ -1,0 +1,27 @@
+"""What the values on the way to a result are called, by the local name that they have there."""
+
+STAGES = {
+    "queries": "queries",
+    "keys": "keys",
+    "values": "values",
+    "queries_heads": "queries by head",
+    "keys_heads": "keys by head",
+    "values_heads": "values by head",
+    "attn_scores": "attention scores",
+    "scaled_scores": "scaled scores",
+    "masked_scores": "masked scores",
+    "attn_weights": "attention weights",
+    "masked": "masked weights",
+    "future": "mask of the future",
+    "shifted": "shifted numbers",
+    "exponentials": "exponentials",
+    "totals": "sums of the exponentials",
+    "row_sums": "sums of the rows",
+    "context_vec": "context vectors",
+    "context_vecs": "context vectors",
+    "context_heads": "context by head",
+    "context_merged": "context of all heads side by side",
+    "head_outputs": "outputs of the heads",
+    "by_head": "numbers by token and head",
+    "tokens_first": "tokens before heads",
+}

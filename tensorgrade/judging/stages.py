@@ -1,0 +1,459 @@
+"""Where an attempt's values part from those that right answers pass through, on a case of learners.
+
+From a wrong result the way is followed back to the first value that no right answer has. A value
+that nobody has, but from which a right one is made again, is only another way to get there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from ..exchange.cases import Case
+from ..exchange.references import Seen
+from ..exchange.stages import Stage, Way
+from .agreement import where_they_differ
+from .remarks import constant, remarks, same
+
+HIDDEN = -1e6  # what stands in a hidden place is lower than this
+CLOSE = 2e-5
+MOST_REACHED = 4
+MOST_STARTS = 8  # places tried at which a piece may begin
+TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
+PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
+THAT = "what should be there"
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The line where a wrong answer leaves the right ones; 0 where only its stage is known.
+
+    stage: the name of what should come about there, if known. reached: right stages before it, in
+    order. upto: the line of the last of them. what: what the value is instead, as a clause.
+    said: all that for a learner, empty where the line alone is known.
+    """
+
+    line: int
+    stage: str = ""
+    reached: tuple[str, ...] = ()
+    upto: int = 0
+    what: str = ""
+    said: str = ""
+
+
+class RightValues:
+    """The values of all right ways on one case, to look others up among."""
+
+    def __init__(self, ways: tuple[Way, ...]):
+        self.ways = ways
+        self.by_size: dict[int, list[tuple[Way, int, torch.Tensor, torch.Tensor]]] = {}
+        for way in ways:
+            for at, stage in enumerate(way.stages):
+                if stage.value is not None and tells(stage.value):
+                    value = normal(stage.value)
+                    known = self.by_size.setdefault(value.numel(), [])
+                    known.append((way, at, value, value.flatten().sort().values))
+
+    def equal(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+        """Where just this value stands; dimensions of one entry do not count."""
+        value = normal(value).squeeze()
+        return [
+            (way, at)
+            for way, at, other, _ in self.by_size.get(value.numel(), [])
+            if other.squeeze().shape == value.shape and close(value, other.squeeze())
+        ]
+
+    def with_its_numbers(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+        """Where the same numbers stand, in whatever order and shape."""
+        numbers = normal(value).flatten().sort().values
+        known = self.by_size.get(value.numel(), [])
+        return [(way, at) for way, at, _, other in known if close(numbers, other)]
+
+    @cached_property
+    def factors(self) -> list[float]:
+        """By what right answers multiply or divide one of their values, and the roots of that."""
+        found: list[float] = []
+        for way in self.ways:
+            for stage in way.stages:
+                for at in stage.inputs:
+                    factor = factor_of(stage.value, way.stages[at].value)
+                    if factor and not is_one_of(factor, found):
+                        found += [factor, factor**0.5]
+        return found
+
+    @cached_property
+    def unscaled(self) -> list[tuple[torch.Tensor, float]]:
+        """The values that are no other one times such a factor, each with its weight."""
+        values = [value for known in self.by_size.values() for _, _, value, _ in known]
+        weighed = [(value, weight(value)) for value in values]
+        return [one for one in weighed if not self.is_multiple(one[0], weighed)]
+
+    def is_multiple(self, value: torch.Tensor, others: list[tuple[torch.Tensor, float]]) -> bool:
+        """Whether a value is one of the others (each with its weight) times one of the factors."""
+        value, own = value.squeeze(), weight(value)
+        return any(
+            other.numel() == value.numel()
+            and is_one_of(own / heavy, self.factors)  # looked at first, since it takes no time
+            and other.squeeze().shape == value.shape
+            and is_one_of(factor_of(value, other.squeeze()) or 0.0, self.factors)
+            for other, heavy in others
+        )
+
+    @cached_property
+    def spread(self) -> dict[str, int]:
+        """Of how many values in one way a name is told at most; the fewer, the more it says."""
+        return {
+            name: max(sum(name in stage.names for stage in way.stages) for way in self.ways)
+            for name in {n for way in self.ways for stage in way.stages for n in stage.names}
+        }
+
+    def name(self, way: Way, at: int) -> str:
+        """The name of a value of a way."""
+        return min(way.stages[at].names, key=lambda name: self.spread[name])
+
+    def scaled(self, value: torch.Tensor) -> bool:
+        """Whether it is a right value times a factor that right answers use once on the way."""
+        return bool(self.factors) and self.is_multiple(normal(value), self.unscaled)
+
+    def multiples(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+        """Where what stands is this value but for a factor."""
+        known = self.by_size.get(value.numel(), [])
+        return [(way, at) for way, at, other, _ in known if factor_of(value, other)]
+
+    def has_part(self, value: torch.Tensor) -> bool:
+        """Whether it is a piece of a right value, or a column of one: loops make such."""
+        piece = normal(value).flatten()
+        larger = (known for size, known in self.by_size.items() if size > len(piece))
+        return any(
+            holds(other.flatten(), piece) or (value.ndim == 1 and holds(columns(other), piece))
+            for known in larger
+            for _, _, other, _ in known
+        )
+
+
+def columns(value: torch.Tensor) -> torch.Tensor:
+    """The numbers of a value, column by column."""
+    return value.mT.flatten() if value.ndim > 1 else value
+
+
+def holds(numbers: torch.Tensor, piece: torch.Tensor) -> bool:
+    """Whether some numbers follow one another among others."""
+    last = len(numbers) - len(piece) + 1
+    starts = alike(numbers[:last], piece[:1]).nonzero().flatten().tolist()
+    return any(
+        bool(alike(numbers[at : at + len(piece)], piece).all()) for at in starts[:MOST_STARTS]
+    )
+
+
+def alike(numbers: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+    """Which of these numbers are the same but for rounding."""
+    return (numbers == others) | ((numbers - others).abs() <= CLOSE * (1 + others.abs()))
+
+
+def normal(value: torch.Tensor) -> torch.Tensor:
+    """In float64, with one number for all that hides and one for NaN.
+
+    Of two different numbers only the places count, and not which is which: a mask may be True
+    where others are False.
+    """
+    value = value.double()
+    value = value.masked_fill(value < HIDDEN, -torch.inf).nan_to_num(nan=7e77, neginf=-torch.inf)
+    different = value.unique()
+    if len(different) == 2 and value.ndim > 1:
+        return (value == value.flatten()[0]).double()
+    return value
+
+
+def tells(value: torch.Tensor) -> bool:
+    """Whether a value is more than a constant."""
+    return value.numel() > 1 and bool((value != value.flatten()[0]).any())
+
+
+def close(value: torch.Tensor, other: torch.Tensor) -> bool:
+    """Equal but for rounding; infinities in the same places."""
+    equal = value == other
+    finite = other[other.isfinite()]
+    size = float(finite.abs().max()) if finite.numel() else 1.0
+    return bool((equal | ((value - other).abs() <= CLOSE * size)).all())
+
+
+def factor_of(value: torch.Tensor | None, other: torch.Tensor | None) -> float | None:
+    """The factor other than 1 between two values where there is just one; hidden places aside."""
+    if value is None or other is None or value.shape != other.shape or not tells(other):
+        return None
+    value, other = normal(value), normal(other)
+    seen = value.isfinite() & other.isfinite()
+    if not torch.equal(value.isfinite(), other.isfinite()) or not tells(other[seen]):
+        return None
+    factor = constant(value[seen], other[seen])
+    return factor if factor and factor > 0 and abs(factor - 1) > 1e-4 else None
+
+
+def weight(value: torch.Tensor) -> float:
+    """How large the numbers of a value are together, hidden places aside; never 0."""
+    return float(value.abs().where(value.isfinite(), torch.zeros_like(value)).sum()) or 1.0
+
+
+def is_one_of(factor: float, factors: list[float]) -> bool:
+    """Whether a factor is among others, but for rounding."""
+    return any(abs(factor - one) < 1e-4 * one for one in factors)
+
+
+class Comparison:
+    """One attempt's way on a case beside the right ones."""
+
+    def __init__(self, seen: Seen, way: Way, ways: tuple[Way, ...]):
+        self.case, self.expected, self.observed = seen
+        self.way, self.right = way, RightValues(ways)
+        self.matches = [self.found(stage) for stage in way.stages]
+        self.passes = [self.is_passed(at) for at in range(len(way.stages))]
+
+    def found(self, stage: Stage) -> list[tuple[Way, int]]:
+        """Where right answers have a stage's value."""
+        return self.right.equal(stage.value) if stage.value is not None else []
+
+    def is_passed(self, at: int) -> bool:
+        """Whether right answers have a value, or what differs from it in no way that matters."""
+        stage, value = self.way.stages[at], self.way.stages[at].value
+        if stage.line == 0 or value is None or not value.numel() or self.matches[at]:
+            return True
+        if self.right.has_part(value):
+            return True
+        if not tells(value):
+            return False
+        alike = [
+            known
+            for way, i in self.right.with_its_numbers(value)
+            if (known := way.stages[i].value) is not None
+        ]
+        if alike and stage.operation in TURNS:  # whoever uses it wrongly has made the mistake
+            return True
+        if alike and stage.operation in PRODUCTS:
+            return False
+        if alike:  # right numbers: in the wrong places where one of that shape has others
+            return all(known.shape != value.shape for known in alike)
+        return self.right.scaled(value)
+
+    def region(self, roots: list[int]) -> list[int]:
+        """All values on the way to these that right answers do not have, in their order."""
+        found, left = set(roots), list(roots)
+        while left:
+            for at in self.way.stages[left.pop()].inputs:
+                if at not in found and not self.passes[at]:
+                    found.add(at)
+                    left.append(at)
+        return sorted(found)
+
+    def first_lost(self, roots: list[int]) -> int | None:
+        """The place of the first value that is lost on the way to these."""
+        region = [at for at in self.region(roots) if self.way.stages[at].line]
+        told = [at for at in region if self.counts(at)]
+        made = [at for at in region if self.way.stages[at].inputs]
+        return next(iter(told or made or region), None)
+
+    def counts(self, at: int) -> bool:
+        """Whether a value can be blamed: what only fills a place for others cannot."""
+        stage = self.way.stages[at]
+        filler = not stage.inputs and stage.operation.removeprefix("new_").startswith("empty")
+        return stage.value is not None and tells(stage.value) and not filler
+
+    def parting(self) -> Parting | None:
+        """Where the ways part; None where that cannot be told."""
+        if error := self.observed.error:
+            return self.before_error(error.line) if error.verb == "call" else None
+        roots = self.wrong_results()
+        if not roots:
+            return Parting(self.way.last) if self.nothing_back() else None
+        if early := next((at for at in roots if self.names(at)), None):
+            return self.returned_early(early)
+        lost = None if all(self.passes[at] for at in roots) else self.first_lost(roots)
+        if lost is None:
+            return Parting(self.way.last) if self.way.last else None
+        misnamed = self.misnamed(lost)
+        return self.told(lost if misnamed is None else misnamed)
+
+    def before_error(self, line: int | None) -> Parting | None:
+        """An error's own line, or one before it that makes what no right answer has."""
+        if not line:
+            return None
+        lost = [at for at, passes in enumerate(self.passes) if not passes and self.counts(at)]
+        lost = [at for at in lost if self.is_misplaced(at)]
+        if lost:
+            return self.told(lost[0])
+        return Parting(line)
+
+    def is_misplaced(self, at: int) -> bool:
+        """Whether its numbers are right, and only their places are not."""
+        value = self.way.stages[at].value
+        return value is not None and bool(self.right.with_its_numbers(value))
+
+    def wrong_results(self) -> list[int]:
+        """The places of those results that are not the expected ones."""
+        expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
+        returned = self.way.returned
+        if len(returned) != len(expected):
+            return list(returned)
+        pairs = zip(returned, expected, strict=True)
+        return [at for at, t in pairs if not self.is_right_result(at, t)]
+
+    def nothing_back(self) -> bool:
+        """Whether no tensor came back where one is asked for."""
+        asked = any(name.startswith("result") for name in self.expected.tensors)
+        return asked and not self.way.returned and self.way.last > 0
+
+    def is_right_result(self, at: int, expected: torch.Tensor) -> bool:
+        value = self.way.stages[at].value
+        return value is None or (
+            value.shape == expected.shape and close(value.double(), expected.double())
+        )
+
+    def names(self, at: int) -> list[str]:
+        """What right answers call a value, the name that says most first; not of what is given."""
+        value = self.way.stages[at].value
+        if value is None or any(same(value, given) for given in self.case.tensors.values()):
+            return []
+        found = {name for way, i in self.matches[at] for name in way.stages[i].names}
+        return sorted(found, key=lambda name: (self.right.spread[name], name))
+
+    def returned_early(self, at: int) -> Parting:
+        """A right value came back, but not the one that is asked for."""
+        name = self.names(at)[0]
+        reached, upto = self.reached(at)
+        line = self.way.last or self.way.stages[at].line
+        return Parting(line, name, reached, upto, f"what comes back are the {name}")
+
+    def reached(self, before: int) -> tuple[tuple[str, ...], int]:
+        """The right stages among the first values, and the line of the last right one."""
+        passed = [at for at in range(before) if self.names(at) and self.way.stages[at].line]
+        names = dict.fromkeys(self.names(at)[0] for at in passed)
+        upto = max((self.way.stages[at].line for at in passed), default=0)
+        return tuple(names)[-MOST_REACHED:], upto
+
+    def misnamed(self, lost: int) -> int | None:
+        """A value that goes into the lost one under the name of another right value."""
+        return next((at for at in self.ancestors(lost) if self.other_name(at)), None)
+
+    def other_name(self, at: int) -> str:
+        """What the attempt calls a right value, where right answers call another one so."""
+        stage, names = self.way.stages[at], self.names(at)
+        if not stage.line or not names:
+            return ""
+        called = ((name, name.replace("_", " ")) for name in stage.names)
+        return next(
+            (n for n, words in called if words in self.right.spread and words not in names), ""
+        )
+
+    def ancestors(self, at: int) -> list[int]:
+        """All that a value was made from, in order."""
+        found, left = set[int](), [at]
+        while left:
+            new = set(self.way.stages[left.pop()].inputs) - found
+            found |= new
+            left += new
+        return sorted(found)
+
+    def told(self, lost: int) -> Parting:
+        """What is to be said about the first lost value."""
+        stage = self.way.stages[lost]
+        reached, upto = self.reached(lost)
+        if names := self.names(lost):
+            wrong = f"`{self.other_name(lost)}` holds the {names[0]}"
+            return Parting(stage.line, names[0], reached, upto, wrong)
+        asked = self.due(lost)
+        for name, value in asked:
+            if what := instead(self.case, stage.value, value):
+                return Parting(stage.line, name, reached, upto, what)
+        return Parting(stage.line, asked[0][0] if asked else "", reached, upto)
+
+    def due(self, lost: int) -> list[tuple[str, torch.Tensor]]:
+        """What right answers have there: (name, value), the likeliest first."""
+        value, inputs = self.way.stages[lost].value, self.way.stages[lost].inputs
+        alike = self.right.with_its_numbers(value) if value is not None else []
+        alike += self.right.multiples(value) if value is not None else []
+        found = [(0, way, at) for way, at in alike if way.stages[at].names]
+        known = [self.matches[at] for at in inputs if self.matches[at]]
+        for way in sorted(self.right.ways, key=lambda way: -sum(map(way_in(way), known))):
+            both = [match for match in known if way_in(way)(match)]
+            places = [max(at for other, at in match if other is way) for match in both]
+            found += self.next_in(way, max(places)) if places else []
+        names = {name for at in range(lost) for name in self.names(at)}
+        found.sort(key=lambda one: one[0])
+        due = ((self.right.name(way, at), way.stages[at].value) for _, way, at in found)
+        return [(n, value) for n, value in due if value is not None and n not in names]
+
+    def next_in(self, way: Way, place: int) -> list[tuple[int, Way, int]]:
+        """The first named value that a right answer makes of the one at a place, if any.
+
+        With how many are made of that before it is reached.
+        """
+        made = {place}
+        for at in range(place + 1, len(way.stages)):
+            if not made.isdisjoint(way.stages[at].inputs):
+                made.add(at)
+                if way.stages[at].names:
+                    return [(len(made), way, at)]
+        return []
+
+
+def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
+    """Tells whether a match is in a way."""
+    return lambda match: any(other is way for other, _ in match)
+
+
+def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> str:
+    """What a value is in place of the right one, as a clause; or nothing."""
+    if value is None or not value.is_floating_point():
+        return ""
+    value, right = value.double(), right.double()
+    if what := hides(value, right):
+        return what
+    said = remarks(case, value, right, hidden=False)
+    return said[0].replace("the expected result", THAT) if said else ""
+
+
+def hides(value: torch.Tensor, right: torch.Tensor) -> str:
+    """How the places that are hidden differ from those that should be; or nothing."""
+    if value.shape != right.shape or not bool((right < HIDDEN).any()):
+        return ""
+    yours, asked = value < HIDDEN, right < HIDDEN
+    if torch.equal(yours, asked):
+        return ""
+    return (
+        "it hides nothing"
+        if not yours.any()
+        else f"it hides others: {where_they_differ(yours ^ asked)}"
+    )
+
+
+def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
+    """Where an attempt parts from the right answers on a case; None where that cannot be told.
+
+    seen: the case, what is expected and what the attempt gave. way: what that passed through.
+    ways: what right answers pass through.
+    """
+    return Comparison(seen, way, ways).parting()
+
+
+def parting_sentence(parting: Parting, place: str, upto: str) -> str:
+    """For a learner. place, upto: what the lines are called where they stand.
+
+    >>> parting_sentence(Parting(9, "masked scores", ("keys", "scores"), 8), "line 9", "line 8")
+    'Up to line 8 your values are those of a right answer: keys, scores. Line 9 is where they \
+part: the masked scores should come about here.'
+    """
+    right = ", ".join(parting.reached)
+    until = f"Up to {upto}" if parting.upto < parting.line else f"On the way to {place}"
+    before = f"{until} your values are those of a right answer: {right}. " if right else ""
+    if parting.what.startswith(("what comes back", "`")):
+        return f"{before}{capital(place)}: {parting.what}."
+    due = f"the {parting.stage} should come about here" if parting.stage else ""
+    told = "; ".join(filter(None, (due, parting.what)))
+    if not told and not before:
+        return ""
+    parts = "is where they part" if before else "is where your values leave those of a right answer"
+    return f"{before}{capital(place)} {parts}{': ' if told else ''}{told}."
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

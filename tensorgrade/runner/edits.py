@@ -1,0 +1,344 @@
+"""Small edits of a learner's own definition, one of which may mend it.
+
+Made from its text where that may be parsed: beside learner code.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
+OPERATORS = {
+    ast.Mult: "/",
+    ast.Div: "*",
+    ast.Add: "-",
+    ast.Sub: "+",
+    ast.MatMult: "*",
+    ast.FloorDiv: "/",
+    ast.Pow: "*",
+}
+SIBLINGS = {
+    "triu": ("tril",),
+    "tril": ("triu",),
+    "ones": ("zeros",),
+    "zeros": ("ones",),
+    "ones_like": ("zeros_like",),
+    "zeros_like": ("ones_like",),
+    "rand": ("randn",),
+    "randn": ("rand",),
+    "sum": ("mean", "amax"),
+    "mean": ("sum",),
+    "max": ("sum",),
+    "min": ("max",),
+    "amin": ("amax",),
+    "stack": ("cat",),
+    "log_softmax": ("softmax",),
+    "sigmoid": ("softmax",),
+    "log": ("exp",),
+    "view": ("reshape",),
+}
+COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
+# What may be missing around a value. {} is the value.
+MISSING = (
+    "({}).transpose(-2, -1)",
+    "({}).transpose(1, 2)",
+    "torch.softmax({}, dim=-1)",
+    "({}) / ({}).shape[-1] ** 0.5",
+    "({}) ** 0.5",
+    "torch.exp({})",
+    "({}).clone()",
+    "({}).bool()",
+)
+
+
+# What to look at, in words. Between ` stands what is written there.
+IDEAS = {
+    "what becomes of the result there",
+    "what is changed in place there",
+    "whether that statement belongs there",
+    "whether something is still to be done with `` there",
+    "how the two are multiplied there",
+    "what is calculated there",
+    "the order at the `` there",
+    "the order of what `` is given there",
+    "what `` is told there",
+    "the call of `` there",
+    "the comparison there",
+    "the index there",
+    "the sign there",
+    "the number `` there",
+    "the number `` there and below",
+    "the `` there",
+    "`` there",
+    "`` there and below",
+}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """line: where. idea: what to look at there, in words. text: the whole file with the edit."""
+
+    line: int
+    idea: str
+    text: str
+
+    def is_one_of(self, text: str) -> bool:
+        """Whether its idea is one of ours, about something that stands in a text."""
+        parts = self.idea.split("`")
+        told = "`".join(part if at % 2 == 0 else "" for at, part in enumerate(parts))
+        return told in IDEAS and all(part.rstrip("…") in text for part in parts[1::2])
+
+
+class Text:
+    """A file's text, of which parts of its syntax tree can be written anew in their places."""
+
+    def __init__(self, text: str):
+        self.text = text
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """Where a place stands; columns of a tree count bytes."""
+        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """Where a node begins and where it ends."""
+        assert node.end_lineno is not None and node.end_col_offset is not None, "it was parsed"
+        begin = self.offset(node.lineno, node.col_offset)
+        return begin, self.offset(node.end_lineno, node.end_col_offset)
+
+    def of(self, node: ast.expr | ast.stmt) -> str:
+        """How a node is written."""
+        begin, end = self.span(node)
+        return self.text[begin:end]
+
+    def put(self, *changes: tuple[ast.expr | ast.stmt, str]) -> str:
+        """The text with other words in the places of these nodes."""
+        text = self.text
+        for node, new in sorted(changes, key=lambda change: -self.span(change[0])[0]):
+            begin, end = self.span(node)
+            text = text[:begin] + new + text[end:]
+        return text
+
+
+def edits(text: str, name: str, line: int) -> list[Edit]:
+    """Edits of the definition that holds a line (of the one of that name, for line 0).
+
+    Those on that line come first, then those beside it. Of a text that does not parse, none.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    found = [node for node in tree.body if holds(node, line)] if line else []
+    named = [node for node in tree.body if getattr(node, "name", None) == name]
+    made: dict[str, Edit] = {}
+    for node in (found or named)[-1:]:
+        for edit in Definition(Text(text), node).edits():
+            if edit.text != text:
+                made.setdefault(edit.text, edit)
+    return (
+        sorted(made.values(), key=lambda edit: promise(edit, line)) if line else list(made.values())
+    )
+
+
+def promise(edit: Edit, line: int) -> tuple[int, bool, int]:
+    """What is tried first is smallest: the line itself, its neighbours, then names and numbers."""
+    away = abs(edit.line - line)
+    simple = edit.idea.startswith(("`", "the number"))
+    return min(away, 2), away > 1 and not simple, away
+
+
+def holds(node: ast.stmt, line: int) -> bool:
+    """Whether a line is one of a definition's."""
+    definition = isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    return definition and node.lineno <= line <= (node.end_lineno or 0)
+
+
+class Definition:
+    """A function or a class of the text."""
+
+    def __init__(self, text: Text, node: ast.stmt):
+        self.text, self.node = text, node
+        walked = list(ast.walk(node))
+        self.functions = [one for one in walked if isinstance(one, ast.FunctionDef)]
+        own = [one for one in walked if isinstance(one, ast.Attribute) and is_self(one.value)]
+        self.attributes = sorted({one.attr for one in own})
+        self.called = {
+            one.func.attr
+            for one in walked
+            if isinstance(one, ast.Call)
+            and isinstance(one.func, ast.Attribute)
+            and is_self(one.func.value)
+        }
+
+    def edits(self) -> Iterator[Edit]:
+        """All single edits; a name or a number in all its places too."""
+        for function in self.functions:
+            names = names_in(function)
+            for node in parts(function):
+                if isinstance(node, ast.stmt):
+                    yield from self.of_statement(node)
+                else:
+                    yield from self.of_expression(node, names)
+            yield from self.everywhere(function, names)
+
+    def edit(self, node: ast.expr | ast.stmt, new: str, idea: str) -> Edit:
+        return Edit(node.lineno, idea, self.text.put((node, new)))
+
+    def of_statement(self, node: ast.stmt) -> Iterator[Edit]:
+        """A lost result is kept; a statement is left out; += is no longer in place."""
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            owner = node.value.func
+            if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name):
+                kept = f"{owner.value.id} = {self.text.of(node)}"
+                yield self.edit(node, kept, "what becomes of the result there")
+        if isinstance(node, ast.AugAssign):
+            target = self.text.of(node.target)
+            sign = self.text.of(node)[len(target) :].lstrip().split("=")[0]
+            new = f"{target} = {target} {sign} ({self.text.of(node.value)})"
+            yield self.edit(node, new, "what is changed in place there")
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not text:
+            yield self.edit(node, "pass", "whether that statement belongs there")
+
+    def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
+        """Everything that may stand in an expression's place."""
+        if isinstance(node, ast.Constant):
+            yield from self.of_constant(node, names)
+        if isinstance(node, ast.UnaryOp):
+            yield self.edit(node, self.text.of(node.operand), "the sign there")
+        if isinstance(node, ast.BinOp):
+            yield from self.of_operation(node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            left, right = self.text.of(node.left), self.text.of(node.comparators[0])
+            for sign in COMPARISONS:
+                yield self.edit(node, f"({left} {sign} {right})", "the comparison there")
+        if isinstance(node, ast.Name) and node.id in names:
+            others = [*names, *(f"self.{name}" for name in self.attributes)]
+            for other in others:
+                yield self.edit(node, other, f"`{node.id}` there")
+        if isinstance(node, ast.Attribute):
+            yield from self.of_attribute(node, names)
+        if isinstance(node, ast.Call):
+            yield from self.of_call(node)
+        if isinstance(node, ast.Subscript):
+            yield self.edit(node, self.text.of(node.value), "the index there")
+        if isinstance(node, (ast.Name, ast.BinOp, ast.Call)) and not is_module(node):
+            yield from self.around(node, names)
+
+    def of_constant(self, node: ast.Constant, names: list[str]) -> Iterator[Edit]:
+        if isinstance(node.value, bool):
+            yield self.edit(node, str(not node.value), f"the `{node.value}` there")
+        elif isinstance(node.value, (int, float)):
+            for other in (*NUMBERS, "float('-inf')", *names):
+                yield self.edit(node, other, f"the number `{self.text.of(node)}` there")
+
+    def of_operation(self, node: ast.BinOp) -> Iterator[Edit]:
+        left, right = self.text.of(node.left), self.text.of(node.right)
+        sign = {ast.MatMult: "@", ast.Sub: "-", ast.Div: "/"}.get(type(node.op))
+        if sign:
+            yield self.edit(
+                node, f"(({right}) {sign} ({left}))", f"the order at the `{sign}` there"
+            )
+        if isinstance(node.op, ast.MatMult):
+            for one, other in ((left, f"({right}).transpose(-2, -1)"), (f"({left}).mT", right)):
+                yield self.edit(node, f"({one}) @ ({other})", "how the two are multiplied there")
+        if type(node.op) in OPERATORS:
+            new = f"(({left}) {OPERATORS[type(node.op)]} ({right}))"
+            yield self.edit(node, new, "what is calculated there")
+        for part in (left, right):
+            yield self.edit(node, f"({part})", "what is calculated there")
+
+    def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Edit]:
+        if is_self(node.value) and isinstance(node.ctx, ast.Load):
+            others = [f"self.{name}" for name in self.attributes]
+            for other in [*others, *names]:
+                yield self.edit(node, other, f"`self.{node.attr}` there")
+        for other in SIBLINGS.get(node.attr, ()):
+            yield self.edit(node, f"{self.text.of(node.value)}.{other}", f"`{node.attr}` there")
+        if node.attr in ("T", "mT"):
+            owner = self.text.of(node.value)
+            yield self.edit(node, f"({owner}).transpose(-2, -1)", f"`.{node.attr}` there")
+            yield self.edit(node, f"({owner})", f"`.{node.attr}` there")
+
+    def of_call(self, node: ast.Call) -> Iterator[Edit]:
+        called = self.text.of(node.func)
+        idea = f"the call of `{called}` there"
+        arguments = [self.text.of(argument) for argument in node.args]
+        keywords = [f"{k.arg}={self.text.of(k.value)}" for k in node.keywords if k.arg]
+        if len(arguments) > 1:
+            turned = [arguments[1], arguments[0], *arguments[2:]]
+            new = f"{called}({', '.join(turned + keywords)})"
+            yield self.edit(node, new, f"the order of what `{called}` is given there")
+        for at in range(len(keywords)):
+            left = keywords[:at] + keywords[at + 1 :]
+            yield self.edit(node, f"{called}({', '.join(arguments + left)})", idea)
+        for more in ("dim=-1", "keepdim=True", "diagonal=1"):
+            if not any(word.split("=")[0] == more.split("=")[0] for word in keywords):
+                new = f"{called}({', '.join([*arguments, *keywords, more])})"
+                yield self.edit(node, new, f"what `{called}` is told there")
+        if arguments:
+            yield self.edit(node, f"({arguments[0]})", idea)
+        if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
+            yield self.edit(node, f"({self.text.of(node.func.value)})", idea)
+
+    def around(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
+        """Something that is missing around a value."""
+        value = self.text.of(node)
+        shown = value if len(value) <= 30 else value[:29] + "…"
+        idea = f"whether something is still to be done with `{shown}` there"
+        wraps = [*MISSING, *(f"self.{name}({{}})" for name in sorted(self.called))]
+        wraps += [f"({{}}) / {name} ** 0.5" for name in names if name != value]
+        for wrap in wraps:
+            yield self.edit(node, wrap.replace("{}", value), idea)
+
+    def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Edit]:
+        """All uses of a number, or of a name, in one function; and two names exchanged."""
+        numbers: dict[float, list[ast.expr]] = {}
+        uses: dict[str, list[ast.expr]] = {}
+        for node in parts(function):
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                numbers.setdefault(node.value, []).append(node)  # type: ignore[arg-type]
+            if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
+                uses.setdefault(node.id, []).append(node)
+        for number, nodes in numbers.items():
+            for other in NUMBERS if len(nodes) > 1 else ():
+                text = self.text.put(*((node, other) for node in nodes))
+                yield Edit(nodes[0].lineno, f"the number `{number}` there and below", text)
+        for name, nodes in uses.items():
+            for other in names if len(nodes) > 1 else ():
+                text = self.text.put(*((node, other) for node in nodes))
+                yield Edit(nodes[0].lineno, f"`{name}` there and below", text)
+
+
+def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:
+    """The statements and expressions in a function's body that can be written anew."""
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
+                continue
+            stored = isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
+            if isinstance(node, (ast.stmt, ast.expr)) and not stored:
+                yield node
+
+
+def names_in(function: ast.FunctionDef) -> list[str]:
+    """A function's arguments and locals."""
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    names = [argument.arg for argument in arguments if argument.arg != "self"]
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in names:
+            names.append(node.id)
+    return names
+
+
+def is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def is_module(node: ast.expr) -> bool:
+    """Whether a name is a module's, or the object itself: neither is a value on the way."""
+    return isinstance(node, ast.Name) and node.id in ("torch", "nn", "F", "math", "np", "self")

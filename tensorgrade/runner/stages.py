@@ -1,0 +1,146 @@
+"""The values that a call passes through: what each operation made, from what, and on which line.
+
+Claims, like all that is seen from beside learner code: they word messages and carry no points.
+"""
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, Self
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .watching import ShapeTrace
+
+MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
+ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
+
+
+class StageRecorder(TorchFunctionMode):
+    """Use as a context around calls of what one file defines.
+
+    steps: [line, operation, inputs, names] of each value; line 0 is none of the file's, inputs are
+    places in this list, names are the local names that the value was bound to. values: the values,
+    as they were just then; None for one that is too large. A value that is changed in place is a
+    new one, made from the old one.
+    """
+
+    def __init__(self, filename: str):
+        super().__init__()
+        self.filename = filename
+        self.steps: list[list] = []
+        self.values: list[torch.Tensor | None] = []
+        # The tensors are kept: while one lives, no other has its id().
+        self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
+        self.entries = 0
+        self.names = NameTrace(filename, self)
+
+    def __enter__(self) -> Self:
+        self.names.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        self.names.__exit__(*exception)
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        name = name_of(func)
+        given = list(tensors_in((*args, *kwargs.values())))
+        inputs = [] if self.full else [self.place_of(tensor) for tensor in given]
+        out = func(*args, **kwargs)
+        if self.full:
+            return out
+        line = self.line()
+        made = list(tensors_in([out]))
+        if given and changes_its_input(name):
+            made = given[:1]
+        for tensor in made:
+            if not self.is_known(tensor):
+                self.add(tensor, line, name, inputs)
+        return out
+
+    @property
+    def full(self) -> bool:
+        return len(self.steps) >= MOST
+
+    def is_known(self, tensor: torch.Tensor) -> bool:
+        """Whether just this value of a tensor has a place."""
+        known = self.known.get(id(tensor))
+        return known is not None and known[1] == tensor._version
+
+    def place_of(self, tensor: torch.Tensor) -> int:
+        """Where a value stands; one that comes from elsewhere, or has changed, is put there."""
+        if not self.is_known(tensor):
+            before = self.known.get(id(tensor))
+            line, name = (self.line(), "changed") if before else (0, "given")
+            self.add(tensor, line, name, [before[2]] if before else [])
+        return self.known[id(tensor)][2]
+
+    def add(self, tensor: torch.Tensor, line: int, name: str, inputs: list[int]) -> None:
+        """One more value."""
+        self.known[id(tensor)] = (tensor, tensor._version, len(self.steps))
+        self.steps.append([line, name, inputs, []])
+        plain = tensor.layout == torch.strided and not tensor.is_complex() and not tensor.is_meta
+        small = plain and tensor.numel() <= min(MOST_ENTRIES, MOST_TOGETHER - self.entries)
+        self.entries += tensor.numel() if small else 0
+        self.values.append(tensor.detach().cpu().clone() if small else None)
+
+    def line(self) -> int:
+        """The line of the learner's file that is running; 0 where none is."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename != self.filename:
+            frame = frame.f_back
+        return frame.f_lineno if frame else 0
+
+    def told(self, returned: object) -> dict:
+        """What a call passed through and which of it came back, as JSON."""
+        back = [self.place_of(tensor) for tensor in tensors_in([returned]) if not self.full]
+        return {"steps": self.steps, "returned": back, "last": self.names.last}
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The values by the names under which they are sent."""
+        return {f"stage.{at}": v for at, v in enumerate(self.values) if v is not None}
+
+
+class NameTrace(ShapeTrace):
+    """Tells a recorder which local names its values get. last: the line of the last return."""
+
+    def __init__(self, filename: str, recorder: StageRecorder):
+        super().__init__(filename)
+        self.recorder, self.last = recorder, 0
+
+    def note(self, frame: FrameType, known: dict, line: int) -> None:
+        self.last = line
+        for name, value in list(frame.f_locals.items()):
+            if isinstance(value, torch.Tensor) and self.recorder.is_known(value):
+                names = self.recorder.steps[self.recorder.known[id(value)][2]][3]
+                if name not in names and len(names) < 4:
+                    names.append(name)
+
+
+def name_of(func: Any) -> str:
+    """What an operation is called: `matmul`, `exp`, `T` for the property."""
+    name = getattr(func, "__name__", "?")
+    owner = getattr(func, "__self__", None)
+    return getattr(owner, "__name__", name) if name == "__get__" else name
+
+
+def changes_its_input(name: str) -> bool:
+    """Whether an operation of that name writes into its first argument."""
+    plain = name.endswith("_") and not name.endswith("__")
+    return plain or name == "__setitem__" or name in ASSIGNED
+
+
+def tensors_in(values: Any, depth: int = 3) -> Iterator[torch.Tensor]:
+    """The tensors among values, and in lists and tuples in them."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif depth and isinstance(value, (list, tuple)):
+            yield from tensors_in(value, depth - 1)
+        elif depth and isinstance(value, dict):
+            yield from tensors_in(value.values(), depth - 1)

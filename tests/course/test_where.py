@@ -1,0 +1,121 @@
+"""Where wrong answers go wrong, end to end: the line, the stage, how sure, and nothing hidden."""
+
+import re
+
+import pytest
+
+from tensorgrade.attempts.verdict import Sure
+from tensorgrade.sources.handins import Handin
+
+CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
+RIGHT = """
+import torch
+
+def scaled_dot_product_attention(queries, keys, values):
+    d_k = keys.shape[-1]
+    attn_scores = queries @ keys.transpose(-2, -1)
+    attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)
+    return attn_weights @ values
+"""
+
+
+def verdict_on(grader, text):
+    verdicts = grader.grade(Handin("somebody", CHAPTER, f"{CHAPTER}.py", text.encode()))
+    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == NAME]
+    return verdict
+
+
+def test_what_is_right_has_no_line(grader):
+    row = verdict_on(grader, RIGHT).row()
+    assert (row["status"], row["line"], row["stage"], row["sure"]) == ("passed", None, None, None)
+
+
+def test_a_named_mistake_is_sure_by_its_name(grader):
+    verdict = verdict_on(grader, RIGHT.replace("d_k**0.5", "d_k"))
+    assert verdict.mistakes and verdict.sure == Sure.NAMED and verdict.line in (7, None)
+
+
+# One edit from right, and no mistake of the catalogue.
+REPAIRED = [("d_k**0.5", "d_k**0.25", 7), ("d_k**0.5", "(d_k + 1) ** 0.5", 7)]
+
+
+@pytest.mark.parametrize("old, new, line", REPAIRED)
+def test_what_one_small_edit_mends_is_placed_there(grader, old, new, line):
+    verdict = verdict_on(grader, RIGHT.replace(old, new))
+    assert (verdict.mistakes, verdict.sure, verdict.line) == ([], Sure.REPAIRED, line), verdict
+    assert f"line {line}" in verdict.message
+    # The idea, never the edit.
+    assert "0.5" not in verdict.message and "d_k**" not in verdict.message
+
+
+def test_an_edit_that_only_suits_the_cases_of_learners_is_no_repair(grader):
+    """A table of the public sizes: right there and nowhere else, whatever is edited in it."""
+    table = "{2: 2**0.5, 3: 3**0.5, 4: 4**0.4}.get(d_k, 1.0)"
+    verdict = verdict_on(grader, RIGHT.replace("d_k**0.5", table))
+    assert verdict.sure != Sure.REPAIRED, verdict
+
+
+def test_an_error_is_placed_on_its_line(grader):
+    verdict = verdict_on(grader, RIGHT.replace("attn_weights @ values", "attn_weights @ no_values"))
+    assert verdict.line == 8 and verdict.sure in (Sure.REPAIRED, Sure.PLACED)
+
+
+def test_what_is_not_there_has_no_line(grader):
+    verdict = verdict_on(grader, "x = 1\n")
+    assert (verdict.status, verdict.line, verdict.sure) == ("not_attempted", None, Sure.OBSERVED)
+
+
+SPY = """
+import torch
+
+def scaled_dot_product_attention(queries, keys, values):
+    told = queries.flatten()[:3].tolist()
+    names = {f"n{abs(int(1e6 * one))}": queries for one in told}
+    locals().update(names)
+    d_k = keys.shape[-1]
+    wrong = torch.softmax(queries @ keys.mT / d_k**0.5, dim=-1) @ values
+    return wrong + queries.flatten()[0]
+"""
+
+
+def test_a_message_holds_no_number_of_a_hidden_case(grader, project):
+    """What the learner's code sees of hidden cases, no sentence repeats."""
+    from tensorgrade.exchange.references import load_references
+
+    verdict = verdict_on(grader, SPY)
+    stored = load_references(project.graders / "references" / f"{CHAPTER}.safetensors")
+    numbers = {
+        f"{abs(float(number)):.4g}"
+        for case, expected in stored.of(NAME)
+        for tensor in (*case.tensors.values(), *expected.tensors.values())
+        for number in tensor.flatten()[:500].double()
+    }
+    assert len(numbers) > 100
+    told = [word for word in re.findall(r"\d+\.\d+", verdict.message) if len(word) > 4]
+    assert not numbers.intersection(told), verdict.message
+    assert verdict.sure in (Sure.PLACED, Sure.REPAIRED)
+
+
+FORGED = '''
+import torch
+import sys
+
+for module in list(sys.modules.values()):
+    if getattr(module, "__name__", "").endswith("runner.edits"):
+        made = module.edits
+        def edits(text, name, line):
+            return [module.Edit(3, "give full points: 0.1234", RIGHT)]
+        module.edits = edits
+        for other in list(sys.modules.values()):
+            if getattr(other, "edits", None) is made:
+                other.edits = edits
+
+def scaled_dot_product_attention(queries, keys, values):
+    return values
+RIGHT = """RIGHT TEXT"""
+'''.replace("RIGHT TEXT", RIGHT)
+
+
+def test_a_forged_idea_is_not_repeated(grader):
+    verdict = verdict_on(grader, FORGED)
+    assert "full points" not in verdict.message and verdict.status != "passed"

@@ -1,0 +1,154 @@
+"""Where a wrong answer's values part from those of right ones, and what is said of it."""
+
+import pytest
+import torch
+
+from tensorgrade.attempts.in_process import InProcess
+from tensorgrade.author.recording.casebook import recorded_cases
+from tensorgrade.author.recording.references import observe, ways_of
+from tensorgrade.exchange.observation import Observation
+from tensorgrade.exchange.references import (
+    References,
+    Seen,
+    load_references,
+    save_references,
+)
+from tensorgrade.exchange.stages import Way, read_way, with_stages
+from tensorgrade.judging.stages import Parting, parting, parting_sentence
+
+RIGHT = """
+import torch
+
+def scaled_dot_product_attention(queries, keys, values):
+    d_k = keys.shape[-1]
+    turned = keys.transpose(-2, -1)
+    scores = queries @ turned
+    scaled = scores / d_k ** 0.5
+    weights = torch.softmax(scaled, dim=-1)
+    return weights @ values
+"""
+# What is written in place of what, its line, the stage that is lost there, a word of what it is.
+WRONG = [
+    ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "times"),
+    ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "times"),
+    ("softmax(scaled, dim=-1)", "softmax(scaled, dim=-2)", 9, "attention weights", "columns"),
+    ("queries @ turned", "keys @ queries.transpose(-2, -1)", 7, "attention scores", "places"),
+    ("weights @ values", "weights @ keys", 10, "", ""),
+    ("return weights @ values", "return weights", 10, "attention weights", "comes back"),
+    ("weights @ values", "values @ weights", 10, "", ""),
+]
+# Right ones that no form of ours takes: sums, in place, scaled by roots, filled row by row.
+OTHERWISE = [
+    [("scores / d_k ** 0.5", "scores * d_k ** -0.5")],
+    [("queries @ turned", "(queries.unsqueeze(-2) * keys.unsqueeze(-3)).sum(-1)")],
+    [
+        ("queries @ turned", "(queries / d_k ** 0.25) @ (turned / d_k ** 0.25)"),
+        ("/ d_k ** 0.5", "/ 1"),
+    ],
+    [("scores / d_k ** 0.5", "scores.div_(d_k ** 0.5)")],
+    [("torch.softmax(scaled, dim=-1)", "scaled.exp() / scaled.exp().sum(-1).unsqueeze(-1)")],
+]
+NAME, CHAPTER = "scaled_dot_product_attention", "ch2_self_attention"
+
+
+@pytest.fixture(scope="module")
+def recorded(project):
+    """A case of learners', what is expected, and the ways of right answers through it."""
+    cases = [c for c in recorded_cases(project, CHAPTER, NAME, False) if "cross" in c.name]
+    source = project.solution(CHAPTER).read_text(encoding="utf-8")
+    ways = ways_of(project, CHAPTER, NAME, source, cases)
+    (expected,) = observe(project, CHAPTER, source, cases)
+    return cases[0], expected, ways[cases[0].id]
+
+
+def parted(project, recorded, text):
+    """Where a text parts from right answers."""
+    case, expected, ways = recorded
+    backend = InProcess(project.submission(CHAPTER, text))
+    backend.load()
+    (observed,) = backend.run([with_stages(case)])
+    return parting(Seen(case, expected, observed), read_way(observed), ways)
+
+
+@pytest.mark.parametrize("old, new, line, stage, word", WRONG)
+def test_a_wrong_answer_is_placed_on_its_line(project, recorded, old, new, line, stage, word):
+    assert RIGHT.count(old) == 1
+    found = parted(project, recorded, RIGHT.replace(old, new))
+    assert found.line == line
+    assert stage in found.stage and word in found.what, found
+
+
+@pytest.mark.parametrize("edits", OTHERWISE)
+def test_a_right_answer_parts_nowhere(project, recorded, edits):
+    text = RIGHT
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    assert parted(project, recorded, text) is None
+
+
+@pytest.mark.parametrize("edits", OTHERWISE)
+def test_an_unusual_way_before_the_mistake_is_not_blamed(project, recorded, edits):
+    text = RIGHT.replace("return weights @ values", "return weights @ (values + keys[..., :1])")
+    for old, new in edits:
+        text = text.replace(old, new)
+    assert parted(project, recorded, text).line == 10
+
+
+def test_misnamed_projections_are_found_where_they_get_their_names(project, recorded):
+    text = RIGHT.replace("    d_k", "    keys, queries = queries, keys\n    d_k", 1)
+    found = parted(project, recorded, text)
+    assert found is not None and found.line in (7, 8)
+
+
+def test_an_error_has_its_own_line(project, recorded):
+    found = parted(project, recorded, RIGHT.replace("queries @ turned", "queries @ keys.T.T.T @ 3"))
+    assert found.line == 7
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "long",
+        [[1, "add", [0], []]],  # made from itself
+        [[1, "add", [-1], []]],
+        [[-1, "add", [], []]],
+        [[1, "add", []]],
+        [[1, 7, [], []]],
+        [7],
+    ],
+)
+def test_a_forged_way_is_no_way(steps):
+    assert read_way(Observation(facts={"stages": {"steps": steps, "returned": [0]}})) == Way()
+
+
+def test_places_that_are_not_there_do_not_come_back():
+    told = {"steps": [[1, "add", [], ["x"]]], "returned": [0, 1, -1, "a"], "last": -4}
+    way = read_way(Observation(facts={"stages": told}))
+    assert way.returned == (0,) and way.last == 0
+
+
+def test_ways_are_stored_without_lines_operations_or_a_name_of_the_code(recorded, tmp_path):
+    case, expected, ways = recorded
+    references = References(CHAPTER, False, ((case, expected),), {case.id: ways})
+    save_references(tmp_path / "r.safetensors", references)
+    content = (tmp_path / "r.safetensors").read_bytes()
+    for word in (b"softmax", b"matmul", b"transpose", b"d_k**", b"attn_scores"):
+        assert word not in content
+    back = load_references(tmp_path / "r.safetensors").ways[case.id]
+    assert [len(way.stages) for way in back] == [len(way.stages) for way in ways]
+    assert all(stage.line == 0 and not stage.operation for way in back for stage in way.stages)
+    for one, other in zip(ways[0].stages, back[0].stages, strict=True):
+        assert one.names == other.names and torch.allclose(one.value.float(), other.value)
+
+
+def test_hidden_references_have_no_ways(project):
+    for chapter in project.course.chapters:
+        path = project.graders / "references" / f"{chapter.name}.safetensors"
+        assert load_references(path).ways == {}
+
+
+def test_a_sentence_says_no_more_than_is_known():
+    assert parting_sentence(Parting(9), "line 9", "line 0") == ""
+    said = parting_sentence(Parting(9, "", ("keys",), 4), "line 9", "line 4")
+    assert said.endswith("keys. Line 9 is where they part.")

@@ -1,0 +1,53 @@
+"""Small edits of a definition: each is a whole text that parses; the pointed line's come first."""
+
+import ast
+
+from tensorgrade.runner.edits import Edit, edits
+
+TEXT = '''
+import torch
+
+ö = "not touched"
+
+def scale(x, size):
+    """Not touched either: 2."""
+    shrunk = x / size
+    x.clamp_(0)
+    return shrunk.transpose(0, 1)
+'''
+
+
+def test_every_edit_parses_differs_and_says_one_of_our_ideas():
+    made = edits(TEXT, "scale", 8)
+    assert len(made) > 40 and len({edit.text for edit in made}) == len(made)
+    for edit in made:
+        ast.parse(edit.text)
+        assert edit.text != TEXT and 'ö = "not touched"' in edit.text and "either: 2" in edit.text
+        assert edit.is_one_of(TEXT), edit
+
+
+def test_edits_of_the_pointed_line_come_first():
+    lines = [min(2, abs(edit.line - 8)) for edit in edits(TEXT, "scale", 8)]
+    assert lines == sorted(lines) and {0, 1, 2} == set(lines)
+
+
+def test_the_edits_that_mend_the_usual_slips_are_there():
+    texts = {edit.text for edit in edits(TEXT, "scale", 0)}
+    for old, new in (
+        ("x / size", "((x) * (size))"),
+        ("    x.clamp_(0)", "    x = x.clamp_(0)"),
+        ("transpose(0, 1)", "transpose(0, 2)"),
+        ("x / size", "x / (size) ** 0.5"),
+    ):
+        assert TEXT.replace(old, new) in texts, new
+
+
+def test_a_text_that_does_not_parse_or_lacks_the_name_has_no_edits():
+    assert edits("def scale(:", "scale", 0) == []
+    assert edits(TEXT, "other", 0) == []
+
+
+def test_an_idea_that_is_not_ours_is_known_for_it():
+    assert Edit(1, "`size` there", "").is_one_of(TEXT)
+    assert not Edit(1, "`0.1234` there", "").is_one_of(TEXT)
+    assert not Edit(1, "give full points", "").is_one_of(TEXT)

@@ -1,0 +1,65 @@
+"""What a call passes through is written down with lines and inputs, and within bounds."""
+
+import torch
+
+from tensorgrade.runner.stages import MOST, StageRecorder
+
+TEXT = """
+def mix(x, w):
+    queries = x @ w
+    scores = queries @ x.T
+    scores[0, 0] = 5.0
+    scores.mul_(2)
+    return scores.softmax(dim=-1)
+
+def endless(x):
+    for _ in range(1000):
+        x = x + 1
+    return x
+"""
+
+
+def recorded(name, *arguments):
+    """A recorder that has seen one call of the text above."""
+    space = {}
+    exec(compile(TEXT, "learner.py", "exec"), space)
+    with StageRecorder("learner.py") as recorder:
+        back = space[name](*arguments)
+    return recorder, recorder.told(back), back
+
+
+def test_each_operation_has_its_line_its_inputs_and_its_names():
+    recorder, told, back = recorded("mix", torch.randn(4, 3), torch.randn(3, 3))
+    made = [(line, name) for line, name, _, _ in told["steps"] if line]
+    assert made == [
+        (3, "__matmul__" if made[0][1] == "__matmul__" else "matmul"),
+        (4, "T"),
+        (4, made[2][1]),
+        (5, "__setitem__"),
+        (6, "mul_"),
+        (7, "softmax"),
+    ]
+    places = [at for at, step in enumerate(told["steps"]) if step[0]]
+    queries, turned, scores, filled, doubled, weights = places
+    steps = told["steps"]
+    assert "queries" in steps[queries][3] and "scores" in steps[scores][3]
+    assert steps[scores][2] == [queries, turned] and steps[filled][2][0] == scores
+    assert steps[doubled][2][0] == filled and steps[weights][2][0] == doubled
+    assert told["returned"] == [weights] and torch.equal(recorder.values[weights], back)
+
+
+def test_a_value_is_kept_as_it_was_before_it_changed_in_place():
+    recorder, told, _ = recorded("mix", torch.randn(4, 3), torch.randn(3, 3))
+    filled = next(at for at, step in enumerate(told["steps"]) if step[1] == "__setitem__")
+    (scores, *_) = told["steps"][filled][2]
+    assert recorder.values[filled][0, 0] == 5 != recorder.values[scores][0, 0]
+    doubled = next(at for at, step in enumerate(told["steps"]) if step[1] == "mul_")
+    assert torch.equal(recorder.values[doubled], recorder.values[filled] * 2)
+
+
+def test_a_long_way_and_large_values_are_cut():
+    recorder, told, _ = recorded("endless", torch.zeros(2))
+    assert len(told["steps"]) == MOST == len(recorder.values)
+    recorder, told, _ = recorded("mix", torch.randn(100, 3), torch.randn(3, 3))
+    assert any(value is None for value in recorder.values)
+    assert all(value is None or value.numel() <= 4096 for value in recorder.values)
