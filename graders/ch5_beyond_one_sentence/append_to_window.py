@@ -150,6 +150,11 @@ MISTAKES = [
         (RETURN, "return all_keys[..., -window:], all_values[..., -window:]"),
     ),
     mistake(
+        "window_pair_exchanged",
+        "Keys and values have changed places in what comes back.",
+        (RETURN, "return all_values[..., -window:, :], all_keys[..., -window:, :]"),
+    ),
+    mistake(
         "window_detached",
         "The result is cut off from the graph.",
         (

@@ -103,6 +103,11 @@ MISTAKES = [
         (RULE, f"({RULE}).transpose(1, 2)"),
     ),
     mistake(
+        "one_length_for_all",
+        "All texts are taken to be as long as the longest. Each has a length of its own.",
+        (RULE, "positions >= lengths.max().expand(len(lengths))[:, None, None]"),
+    ),
+    mistake(
         "padding_mask_of_numbers",
         "The mask holds numbers, not booleans. True and False are asked for.",
         (RULE, f"({RULE}).float()"),

@@ -87,6 +87,11 @@ MISTAKES = [
         (RATES, "1000.0 ** (-torch.arange(0, d, 2) / d)"),
     ),
     mistake(
+        "angles_times_pi",
+        "The angles are multiplied by pi. The first clock turns by 1 radian per token.",
+        ("angles = positions * rates", "angles = positions * rates * torch.pi"),
+    ),
+    mistake(
         "places_from_one",
         "The places begin at 1; the first one is 0.",
         ("torch.arange(num_tokens)[:, None]", "torch.arange(1, num_tokens + 1)[:, None]"),

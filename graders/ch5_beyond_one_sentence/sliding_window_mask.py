@@ -82,6 +82,20 @@ MISTAKES = [
         (RULE, "(distance > 0) | (distance <= -window)"),
     ),
     mistake(
+        "window_in_blocks",
+        "The tokens are cut into blocks that see only themselves. The window moves along with each "
+        "token.",
+        (
+            RULE,
+            "(distance < 0) | (positions[:, None] // window != positions // window)",
+        ),
+    ),
+    mistake(
+        "window_of_the_last_tokens",
+        "All tokens share one window, at the end of the text. Each looks back from itself.",
+        (RULE, "(distance < 0) | (positions < num_tokens - window)"),
+    ),
+    mistake(
         "window_mask_shows",
         "True stands where a token may look. In this course True hides.",
         (RULE, "(distance >= 0) & (distance < window)"),

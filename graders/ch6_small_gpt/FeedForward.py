@@ -116,6 +116,16 @@ MISTAKES = [
         ),
     ),
     mistake(
+        "twice_as_wide",
+        "The layer in the middle is twice as wide as d; four times is asked for.",
+        (LAYERS, LAYERS.replace("4 * d", "2 * d")),
+    ),
+    mistake(
+        "layers_called_twice",
+        "The layers are called on their own result once more.",
+        ("return self.layers(x)", "return self.layers(self.layers(x))"),
+    ),
+    mistake(
         "first_layer_alone",
         "Only a part of the layers is called.",
         ("return self.layers(x)", "return self.layers[:2](x)"),
