@@ -153,7 +153,7 @@ def hand_in_honest(room: Classroom) -> None:
         os.utime(path, (HANDED_IN, HANDED_IN))
 
 
-HANDED_IN = 1_800_000_000  # seconds since 1970, the same in every classroom
+HANDED_IN = 1_700_000_000  # seconds since 1970, the same in every classroom
 HONEST = ("aa_right", "mm_right", "zz_right", "ab_wrong", "mn_stub")
 
 
