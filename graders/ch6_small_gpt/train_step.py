@@ -53,7 +53,7 @@ def test_train_step_one(attempt):
 @exercise("train_step", points=2)
 def test_train_step_loss(attempt):
     """The loss before the step comes back, as a float."""
-    attempt.train_step.agrees("one step")
+    attempt.train_step.agrees("one step", strict=True)
 
 
 @exercise("train_step", points=3)
