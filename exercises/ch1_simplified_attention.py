@@ -1,5 +1,5 @@
-# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
-# figures that the text speaks of; here you read about them.
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
 
 # %% [markdown]
 # # Attention without weights
@@ -65,14 +65,15 @@ sentence = torch.tensor(
 # **query**. It has to be compared with every token, itself included, and the simplest comparison of
 # two vectors is their dot product: multiply feature by feature, then add up. With "Your" that is
 #
-# $$
-# 0.55 \cdot 0.43 + 0.87 \cdot 0.15 + 0.66 \cdot 0.89 = 0.9544 .
-# $$
+#     0.55 · 0.43 + 0.87 · 0.15 + 0.66 · 0.89 = 0.9544 .
 #
-# Why does it measure likeness? Because $a \cdot b = \lVert a \rVert \, \lVert b \rVert \cos\theta$,
-# where $\theta$ is the angle between the two. It is large if both point the same way, zero at a
+# Why does it measure likeness? Because a · b = ‖ a ‖ ‖ b ‖ cosθ,
+# where θ is the angle between the two. It is large if both point the same way, zero at a
 # right angle, negative if they point apart. Length counts as well: a long vector gets large scores
 # from everybody who looks roughly its way.
+#
+# [Picture: Three pairs of arrows, each 2 long: 30 degrees apart their dot product is 3.46, at a
+# right angle 0, 150 degrees apart -3.46.]
 #
 # A dot product uses up the features. The query has d numbers, each token has d numbers, and one
 # number comes out; with n tokens, n numbers. So a matrix of shape (n, d) and a vector of shape (d,)
@@ -123,13 +124,11 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 #
 # **Softmax** repairs this by making every score positive first, with the exponential function:
 #
-# $$
-# \operatorname{softmax}(x)_j = \frac{e^{x_j}}{\sum_k e^{x_k}} .
-# $$
+#     softmax(x)_j = e^(x_j) / ∑_k e^(x_k) .
 #
-# Every $e^{x_j}$ is positive, so the sum is too, and a higher score always gets a higher share. For
+# Every e^(x_j) is positive, so the sum is too, and a higher score always gets a higher share. For
 # 2, 1, −4 the shares are 0.7297, 0.2685, 0.0018. There is a second gain. The ratio of two shares is
-# $e^{x_i} / e^{x_j} = e^{x_i - x_j}$: only the *difference* of the scores matters. And the function
+# e^(x_i) / e^(x_j) = e^(x_i − x_j): only the *difference* of the scores matters. And the function
 # is smooth everywhere, so it can be trained through.
 
 # %%
@@ -160,16 +159,19 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # | softmax, scores · 4 | 0.0489 | 0.4253 | 0.3932 | 0.0314 | 0.0182 | 0.0830 |
 # | score / sum, scores + 10 | 0.1646 | 0.1727 | 0.1724 | 0.1629 | 0.1609 | 0.1666 |
 #
-# These are the **attention weights** of "journey". It spends $e^{1.4950 - 0.7070} = 2.1990$ times
+# These are the **attention weights** of "journey". It spends e^(1.4950 − 0.7070) = 2.1990 times
 # as much attention on itself as on "one". The two recipes are mirror images. Adding 10 to every
 # score leaves softmax alone but nearly levels the plain shares; multiplying by 4 would leave the
 # plain shares alone but makes softmax much more decided. Remember the second point: the *size* of
 # the scores sets how sharp attention is. Chapter 2 has to deal with it.
 #
+# [Picture: The weights of "journey" as bars, for the scores as they are and for four times the
+# scores: at four times the size two bars stand out, 0.43 and 0.39, and the others nearly vanish.]
+#
 # ### When the formula breaks
 #
 # The mathematics of `softmax_naive` is right, yet a computer cannot always follow it. The largest
-# number in float32 is about $3.4 \cdot 10^{38}$, and $e^{x}$ passes it soon after $x = 88.72$. From
+# number in float32 is about 3.4 · 10³⁸, and e^x passes it soon after x = 88.72. From
 # there on the result is `inf`, and `inf / inf` is `nan`, not a number. Very negative scores fail
 # too: all exponentials become 0, and 0 / 0 is `nan`. In half precision (float16) the limit is
 # reached at 11.1. One such `nan` spreads through the whole network at the next step of training.
@@ -180,15 +182,13 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # same in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second it
 # gives 0, `nan`, `nan`, on the third nothing but `nan`.
 #
-# The cure is in what you saw above: a constant added to all scores changes nothing. For any $c$,
+# The cure is in what you saw above: a constant added to all scores changes nothing. For any c,
 #
-# $$
-# \frac{e^{x_j - c}}{\sum_k e^{x_k - c}}
-#   = \frac{e^{-c} \, e^{x_j}}{e^{-c} \sum_k e^{x_k}}
-#   = \frac{e^{x_j}}{\sum_k e^{x_k}} .
-# $$
+#     e^(x_j − c) / ∑_k e^(x_k − c)
+#     = (e^(−c) e^(x_j)) / (e^(−c) ∑_k e^(x_k))
+#     = e^(x_j) / ∑_k e^(x_k) .
 #
-# Choose $c = \max_k x_k$. Then the largest exponent is exactly 0 and its exponential is 1; all
+# Choose c = max_k x_k. Then the largest exponent is exactly 0 and its exponential is 1; all
 # others lie between 0 and 1. Nothing can overflow, and the sum lies between 1 and n, so it is never
 # zero. An exponential may still underflow to 0, but only for a share too small to matter.
 #
@@ -204,8 +204,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # kept. Only the kept form lines up with (a, b) when you divide; the other is matched against the
 # columns, and if a = b this happens without an error.
 #
-# One more case, for chapter 3: a score of $-\infty$ means "never look here". Since
-# $e^{-\infty} = 0$, its share is exactly 0, and the others share as if it were not there.
+# One more case, for chapter 3: a score of −∞ means "never look here". Since
+# e^(−∞) = 0, its share is exactly 0, and the others share as if it were not there.
 
 # %%
 def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
@@ -236,10 +236,10 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 # %% [markdown]
 # Now 88, 89, 90 give 0.0900, 0.2447, 0.6652 too, and so do 10,000, 10,001 and 10,002. Where one score
-# is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. Draw what two
-# tokens get against the gap between their scores (the notebook does): half each at a tie, and from a
-# gap of about 4 on the winner takes practically all: 0.9820. There the curve is almost flat. Keep that
-# in mind for chapter 2, where flat means *hard to train*.
+# is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. What two
+# tokens get depends on the gap between their scores: half each at a tie, and from a gap of about 4 on
+# the winner takes practically all: 0.9820. From there on a larger gap changes almost nothing. Keep that
+# in mind for chapter 2, where it means *hard to train*.
 #
 # You have written a softmax that you may trust. From here on you are free to use `torch.softmax`,
 # which does the same.
@@ -248,11 +248,9 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 #
 # The context vector of a query is the sum of all tokens, each multiplied by its weight:
 #
-# $$
-# z = \sum_{j=1}^{n} w_j \, x_j , \qquad w = \operatorname{softmax}(\text{scores}) .
-# $$
+#     z = ∑_(j=1)^n w_j x_j ,    w = softmax(scores) .
 #
-# Watch what is being summed. $w_j$ is one number, $x_j$ a whole row of d numbers. Each row is
+# Watch what is being summed. w_j is one number, x_j a whole row of d numbers. Each row is
 # shrunk by its weight, and then the n shrunken rows are laid upon one another and added, feature by
 # feature. **The tokens are summed away, the features stay.** The result has shape (d,), like the
 # query. In step 1 it was the other way round: there the features were summed away.
@@ -299,22 +297,18 @@ def context_vector(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # Every token deserves its context vector, so every token in turn becomes the query. A loop would
 # do; but all scores together are simply the table of the dot products of each row with each row:
 #
-# $$
-# S = X X^{\top}, \quad (n, d)\,(d, n) \to (n, n), \qquad S_{ij} = x_i \cdot x_j .
-# $$
+#     S = X Xᵀ,    (n, d) (d, n) → (n, n),    S_ij = x_i · x_j .
 #
-# Row $i$ holds the scores of query $i$. Softmax along each row gives W, and since the second step
+# Row i holds the scores of query i. Softmax along each row gives W, and since the second step
 # of mixing is again "weights times rows", once per query, all context vectors are
 #
-# $$
-# Z = W X, \quad (n, n)\,(n, d) \to (n, d) .
-# $$
+#     Z = W X,    (n, n) (n, d) → (n, d) .
 #
 # Two matrix products with a softmax in between: this is self-attention. No token waits for the one
 # before it, as in a recurrent network, and the first word is as near to the last as to the second.
 #
 # The choice of `dim` is decided here. Weights of *one query* have to sum to 1, and a query is a
-# row. Since $S$ is symmetric, softmax down the columns gives the transpose of W, which looks
+# row. Since S is symmetric, softmax down the columns gives the transpose of W, which looks
 # plausible and has the right shape; only the numbers are wrong.
 
 # %%
@@ -358,7 +352,29 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # much a token receives, and "journey" is the most looked at. So the weights are not symmetric,
 # although the scores are: each row has been divided by a sum of its own.
 #
-# One thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462), just
+# ## What it does not see, and what it costs
+#
+# "The dog bit the man" and "the man bit the dog" hold the same words. Does attention notice? Shuffle
+# the rows of the sentence into the order "one step Your journey starts with" and compute again: the
+# context vectors are the same six rows, shuffled in the same way. "Journey" gets 0.4419, 0.6515, 0.5683
+# wherever it stands, for a sum does not ask for the order of its terms. **Attention is blind to
+# order.** If a model is to tell who bit whom, a token's place has to be put into its vector first. How
+# that is done is a question to take along; chapter 5 answers it.
+#
+# The second thing to know is the price. Every token is compared with every other one, and so the table
+# has n² entries: 36 for our six tokens, a million for a text of 1,000 tokens, ten billion for 100,000.
+# Twice as long a text takes four times the work. What attention buys for that is that any two tokens
+# are one step apart.
+
+# %% [markdown]
+# One more thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462), just
 # because "journey" is the longer vector, and nothing in this chapter could ever change that. The
 # same three numbers serve to ask, to be found and to be handed over, and there is nothing to learn.
 # Chapter 2 gives each of these roles its own trained weights.
+
+# %% [markdown]
+# ## What you can do now
+#
+# Turn any table of token vectors into context vectors: scores, a softmax that never overflows, and a
+# weighted sum, for one token or for all of them in two matrix products. Without looking it up you can
+# say which axis is summed away at each step, and what n² means for a long text.

@@ -1,5 +1,5 @@
-# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
-# figures that the text speaks of; here you read about them.
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
 
 # %% [markdown]
 # # Self-attention with trainable weights
@@ -22,6 +22,10 @@
 # goods that you carry home. A sign is painted to be found and goods are made to be used: they need
 # not look alike. (Unlike at a market, you take something from every stall, most from those whose
 # signs fit best.)
+#
+# [Picture: One token on the left becomes three vectors through three matrices. Its query meets the
+# keys of all tokens and gives scores; softmax makes weights of them; the weights mix the values
+# into a context vector.]
 #
 # The three matrices are what is trained. They have shape (d_in, d_out), so they may also change the
 # number of features: from d_in = 3 to d_out = 2 in our example. You will write
@@ -92,27 +96,29 @@ def project_qkv(
 # Chapter 1's dot products of the words with one another are symmetric; those of queries with keys are
 # not. "Journey" gives "step" the score 1.5440, while "step" gives "journey" 1.3165. Asking and being asked have become different things.
 #
-# ## Why the scores are divided by $\sqrt{d_k}$
+# ## Why the scores are divided by √d_k
 #
-# The number of features of queries and keys is called $d_k$. In a real model it is not 2 but 64 or
-# 128, and a dot product is a sum of that many terms. Let the entries of $q$ and $k$ be independent,
-# with mean 0 and variance 1 (Vaswani et al. 2017, footnote 4). Each product $q_i k_i$ then has mean
+# The number of features of queries and keys is called d_k. In a real model it is not 2 but 64 or
+# 128, and a dot product is a sum of that many terms. Let the entries of q and k be independent,
+# with mean 0 and variance 1 (Vaswani et al. 2017, footnote 4). Each product q_i k_i then has mean
 # 0 and variance 1 as well, and as variances of independent terms add up,
 #
-# $$
-# \operatorname{Var}(q \cdot k) = \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) = d_k .
-# $$
+#     Var(q · k) = ∑_(i=1)^(d_k) Var(q_i k_i) = d_k .
 #
-# So typical scores are of size $\sqrt{d_k}$ (the standard deviation, not the variance): about 8 for
+# So typical scores are of size √d_k (the standard deviation, not the variance): about 8 for
 # 64 features. You saw in chapter 1 that the size of the scores sets how sharp softmax is. Here is
-# what that does to learning. The gradient of softmax is
+# what that does to learning.
 #
-# $$
-# \frac{\partial w_i}{\partial s_j} = w_i (\delta_{ij} - w_j),
-# \qquad \delta_{ij} = 1 \text{ if } i = j, \text{ else } 0 .
-# $$
+# Training works by slopes: how much does a weight change if a score is raised a little? Call the sum
+# of all exponentials Z, so that w_i = e^(s_i) / Z. Raising s_j raises its own exponential and Z
+# by the same amount. Its own weight therefore grows, by w_j − w_j² = w_j (1 − w_j) for each unit,
+# and every other weight, whose Z has grown, shrinks by w_i w_j. Both in one line:
 #
-# Every entry is a product of two numbers that go to zero when one weight goes to 1.
+#     (∂ w_i) / (∂ s_j) = w_i (δ_ij − w_j),    δ_ij = 1 if i = j, else 0 .
+#
+# Every entry is a product of two numbers of which one goes to zero when a weight goes to 1 or to 0. Two
+# tokens with half the attention each have the steepest slope there is, 1/4; with 0.99 and 0.01 it is
+# 0.0099.
 
 # %% [markdown]
 # | scores | largest weight | largest gradient entry |
@@ -123,15 +129,15 @@ def project_qkv(
 #
 # At 16 times the size softmax has become a step: all attention on one token, and a gradient of one
 # ten-millionth. Whatever that query and key got wrong, training can no longer tell them. A model
-# with a large $d_k$ and unscaled scores would *start* in this state.
+# with a large d_k and unscaled scores would *start* in this state.
 #
-# Division by $\sqrt{d_k}$ brings the standard deviation back to 1, for every $d_k$. Three things to
+# Division by √d_k brings the standard deviation back to 1, for every d_k. Three things to
 # hold on to:
 #
-# - it is the root of $d_k$, the length of *one key*, not of n, of d_in or of anything else that
+# - it is the root of d_k, the length of *one key*, not of n, of d_in or of anything else that
 #   happens to have the same size;
 # - divide *before* the softmax. Dividing afterwards leaves the sharpness as it was and makes rows
-#   sum to $1/\sqrt{d_k}$;
+#   sum to 1/√d_k;
 # - softmax runs along the keys, so each query's weights sum to 1.
 #
 # ## Queries need not come from the same text
@@ -184,10 +190,10 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 # | weights of "journey" | 0.1500 | 0.2264 | 0.2199 | 0.1311 | 0.0906 | 0.1820 |
 # | without the division | 0.1401 | 0.2507 | 0.2406 | 0.1157 | 0.0687 | 0.1842 |
 #
-# At $d_k = 2$ the division does little. The random vectors show what it is for: among six keys, the
+# At d_k = 2 the division does little. The random vectors show what it is for: among six keys, the
 # largest weight is on average
 #
-# | $d_k$ | 2 | 8 | 64 | 512 |
+# | d_k | 2 | 8 | 64 | 512 |
 # |---|---|---|---|---|
 # | unscaled | 0.45 | 0.68 | 0.89 | 0.96 |
 # | scaled | 0.38 | 0.41 | 0.42 | 0.42 |
@@ -198,10 +204,7 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 #
 # What remains is chapter 1's last step, with values in place of the inputs:
 #
-# $$
-# \operatorname{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}
-# \right) V, \qquad (n, m)\,(m, d_v) \to (n, d_v) .
-# $$
+#     Attention(Q, K, V) = softmax((Q Kᵀ) / √d_k ) V,    (n, m) (m, d_v) → (n, d_v) .
 #
 # Read off which sizes have to agree. Queries and keys share d_k, or they could not be compared.
 # Keys and values share m: each value has its key. The result has as many rows as there are queries
@@ -235,8 +238,10 @@ def scaled_dot_product_attention(
 
 # %% [markdown]
 # The context vector of "journey" is **0.3061, 0.8210**. PyTorch has the same function ready-made,
-# as `F.scaled_dot_product_attention`, and yours agrees with it. In the cross-attention example n =
-# 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of shape (2, 2).
+# as `F.scaled_dot_product_attention`, and yours agrees with it. If two tokens of
+# another text ask our six, n = 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of
+# shape (2, 2). And if the values had three features and the keys still two (d_v = 3, d_k = 2), the
+# weights would stay as they are, and each context vector would have three.
 #
 # ## A module with parameters
 #
@@ -306,12 +311,12 @@ class SelfAttention_v1(nn.Module):
 # `nn.Linear(d_in, d_out, bias=False)`. It is called like a function, `self.W_query(x)`, and brings
 # two gifts. It can add a bias, and it starts from better numbers: `torch.rand` draws from 0 to 1,
 # so that all weights are positive and everything resembles everything else, while a Linear draws
-# symmetrically around zero, between $\pm 1/\sqrt{d_{in}}$ (here ±0.5774), so that outputs keep a
+# symmetrically around zero, between ± 1/√d_in (here ±0.5774), so that outputs keep a
 # sensible size however large d_in is.
 #
 # Whether queries, keys and values have a bias is the switch `qkv_bias`. Some models have it, many
 # do without, and here it is off by default. (The bias of the *keys* has no effect at all. It adds
-# the same number $q \cdot b$ to all scores of a query, and softmax ignores that, as chapter 1
+# the same number q · b to all scores of a query, and softmax ignores that, as chapter 1
 # showed.)
 
 # %%
@@ -367,14 +372,12 @@ class SelfAttention_v2(nn.Module):
 # ## The same weights in both
 #
 # If the two versions compute the same thing, then with the same weights they must give the same
-# output. That is worth proving, and there is one obstacle: the shape printed above is (2, 3), not
-# (3, 2). An `nn.Linear` keeps its weight as **(d_out, d_in)**, one row per *output*, and computes
+# output. That is worth proving, and there is one obstacle: the weight of `v2.W_query` has the shape
+# (2, 3), not (3, 2). An `nn.Linear` keeps its weight as **(d_out, d_in)**, one row per *output*, and computes
 #
-# $$
-# x W^{\top} + b, \qquad (n, d_{in})\,(d_{in}, d_{out}) \to (n, d_{out}) .
-# $$
+#     x Wᵀ + b,    (n, d_in) (d_in, d_out) → (n, d_out) .
 #
-# `SelfAttention_v1` computes $x W$ with W of shape (d_in, d_out). So what it needs is the Linear's
+# `SelfAttention_v1` computes x W with W of shape (d_in, d_out). So what it needs is the Linear's
 # weight transposed. When d_in = d_out, a forgotten transpose fits and raises no error; the result
 # is just wrong.
 #
@@ -407,11 +410,18 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
     raise NotImplementedError
 
 # %% [markdown]
-# Both modules now give the table above. (The last lines check the remark about biases: raising the
-# bias of the keys by 100 changes nothing, that of the queries does.) From here on we build on
-# `nn.Linear`.
+# Both modules now give the rows of seed 789. (The remark about biases can be tried out, too: raising
+# the bias of the keys by 100 changes nothing, raising that of the queries does.) From here on we build
+# on `nn.Linear`.
 #
 # What you have is self-attention as it stands in every transformer, but for two things. Each token
 # still sees the whole text, also the part that a language model is supposed to predict: chapter 3
 # hides the future. And there is one set of queries, keys and values, so each token can look for one
 # kind of thing only: chapter 4 lets several work side by side.
+
+# %% [markdown]
+# ## What you can do now
+#
+# Write attention as it stands in the paper: project tokens to queries, keys and values, scale by the
+# root of the key's length and say why, mix the values, also for queries from another text. You have it
+# as functions and as two modules whose weights you can carry from one to the other.

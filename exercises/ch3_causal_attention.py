@@ -1,5 +1,5 @@
-# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
-# figures that the text speaks of; here you read about them.
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
 
 # %% [markdown]
 # # Causal attention
@@ -10,7 +10,7 @@
 # the task would be solved by copying, the loss would fall to nothing, and the model would be
 # useless on the day it has to write: then the next token does not exist yet.
 #
-# So we add one rule. **Token $i$ may look at tokens $1, \dots, i$, never at a later one.**
+# So we add one rule. **Token i may look at tokens 1, …, i, never at a later one.**
 # Attention that obeys it is called *causal*, or *masked*. You will
 #
 # 1. build the mask, and apply it in two ways that turn out to be the same;
@@ -40,11 +40,21 @@ sentence = torch.tensor(
 # %% [markdown]
 # ## What there is to hide
 #
-# Here are the attention weights of chapter 2's `SelfAttention_v2(3, 2)`, made with seed 789. (The
-# values are replaced by the identity matrix, so what comes back is the weights themselves.)
+# Take the attention weights of chapter 2's `SelfAttention_v2(3, 2)`, made with seed 789:
+#
+# | | Your | journey | starts | with | one | step |
+# |---|---|---|---|---|---|---|
+# | Your | 0.1921 | 0.1646 | 0.1652 | 0.1550 | 0.1721 | 0.1510 |
+# | journey | 0.2041 | 0.1659 | 0.1662 | 0.1496 | 0.1665 | 0.1477 |
+# | starts | 0.2036 | 0.1659 | 0.1662 | 0.1498 | 0.1664 | 0.1480 |
+# | with | 0.1869 | 0.1667 | 0.1668 | 0.1571 | 0.1661 | 0.1564 |
+# | one | 0.1830 | 0.1669 | 0.1670 | 0.1588 | 0.1658 | 0.1585 |
+# | step | 0.1935 | 0.1663 | 0.1666 | 0.1542 | 0.1666 | 0.1529 |
+#
+# (With the identity matrix in place of the values, attention hands back its weights themselves.)
 
 # %% [markdown]
-# Row $i$ says how token $i$ shares out its attention. Everything to the right of the diagonal is
+# Row i says how token i shares out its attention. Everything to the right of the diagonal is
 # the future. "Your", the first word, spends only 0.1921 on itself and 0.8079 on words that nobody
 # has written yet.
 #
@@ -52,11 +62,15 @@ sentence = torch.tensor(
 #
 # A mask is a table of yes and no, one entry per pair of tokens, of shape (n, n). In this course
 #
-# > **`True` hides.** `mask[i, j]` is `True` where query $i$ must *not* see key $j$, that is where
-# > $j > i$.
+# > **`True` hides.** `mask[i, j]` is `True` where query i must *not* see key j, that is where
+# > j > i.
 #
 # The diagonal is `False`: a token always sees itself. So the `True` entries form a triangle that
-# begins one step above the diagonal: $n(n-1)/2$ of the $n^2$ entries, none in the last row.
+# begins one step above the diagonal: n(n−1)/2 of the n² entries, none in the last row.
+#
+# [Picture: A table of six by six, a row for each query and a column for each key. The fifteen
+# entries above the diagonal are hidden; without the mask they are the words that leak into the
+# answer.]
 #
 # Say such a convention aloud each time, for PyTorch has both of them:
 #
@@ -104,21 +118,17 @@ def causal_mask(context_length: int) -> torch.Tensor:
 #
 # Zeroing alone is not enough, and not just for tidiness. The weights came out of a softmax whose
 # denominator runs over *all* tokens, so the future has already pressed on the ones that remain. The
-# row's missing mass, $1 - 0.3700 = 0.6300$, is exactly the weight that the future had: the
+# row's missing mass, 1 − 0.3700 = 0.6300, is exactly the weight that the future had: the
 # output would shrink or grow with words that are supposed to be invisible.
 #
-# Dividing each row by what is left of it repairs this, completely. Write $s_{ij}$ for the scaled
+# Dividing each row by what is left of it repairs this, completely. Write s_ij for the scaled
 # scores, and split the softmax's denominator into the visible part
-# $V_i = \sum_{j \le i} e^{s_{ij}}$ and the future $F_i = \sum_{j > i} e^{s_{ij}}$.
-# For a visible $j$
+# V_i = ∑_(j ≤ i) e^(s_ij) and the future F_i = ∑_(j > i) e^(s_ij).
+# For a visible j
 #
-# $$
-# \frac{w_{ij}}{\sum_{k \le i} w_{ik}}
-#   = \frac{e^{s_{ij}} / (V_i + F_i)}{V_i / (V_i + F_i)}
-#   = \frac{e^{s_{ij}}}{V_i}.
-# $$
+#     w_ij / ∑_(k ≤ i) w_ik = (e^(s_ij) / (V_i + F_i)) / (V_i / (V_i + F_i)) = e^(s_ij) / V_i.
 #
-# The future $F_i$ cancels. What remains is a softmax over the visible tokens alone.
+# The future F_i cancels. What remains is a softmax over the visible tokens alone.
 
 # %%
 def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
@@ -144,7 +154,7 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # renormalising it is 1 everywhere. The first row is now 1, 0, 0, …: the first token can only
 # attend to itself, in every causal model, whatever its weights.
 #
-# And the leak? With the *last* word swapped for $(3, -2, 1)$, the output for the *first* word is
+# And the leak? With the *last* word swapped for (3, −2, 1), the output for the *first* word is
 #
 # | first word's output | last word "step" | last word swapped |
 # |---|---|---|
@@ -153,27 +163,25 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 #
 # Without renormalising, the first word notices what the sixth one is. With it, it cannot.
 #
-# ## Second way: $-\infty$ before the softmax
+# ## Second way: −∞ before the softmax
 #
 # If the result is a softmax over the visible tokens, we can ask for that at once. We want
-# $e^{s_{ij}}$ to be 0 for the future, and $e^{-\infty} = 0$. So fill the hidden *scores* with
-# $-\infty$ and take one softmax:
+# e^(s_ij) to be 0 for the future, and e^(−∞) = 0. So fill the hidden *scores* with
+# −∞ and take one softmax:
 #
-# $$
-# \mathrm{attn\_weights}
-#   = \mathrm{softmax}\!\left(\frac{\mathrm{attn\_scores} + M}{\sqrt{d_k}}\right),
-# \qquad M_{ij} = \begin{cases} -\infty & j > i \\ 0 & j \le i \end{cases}
-# $$
+#     attn_weights
+#     = softmax((attn_scores + M) / √d_k),    M_ij
+#     = { −∞ for j > i; 0 for j ≤ i }
 #
-# Whether you scale before or after masking makes no difference, since $-\infty / \sqrt{d_k}$ is
-# still $-\infty$. By the algebra above both ways give the same numbers, but this one is shorter,
+# Whether you scale before or after masking makes no difference, since −∞ / √d_k is
+# still −∞. By the algebra above both ways give the same numbers, but this one is shorter,
 # and safer: if a future score is so large that the visible weights underflow to 0, the first way
-# ends in $0/0$, while here the future never enters the sum.
+# ends in 0/0, while here the future never enters the sum.
 #
 # Two traps lie on this road.
 #
-# - **Never multiply by $-\infty$ to place it.** In floating point $0 \cdot (-\infty)$ is `nan`, so
-#   a 0/1 mask times $-\infty$ puts `nan` where you meant 0, and one `nan` spoils its whole row.
+# - **Never multiply by −∞ to place it.** In floating point 0 · (−∞) is `nan`, so
+#   a 0/1 mask times −∞ puts `nan` where you meant 0, and one `nan` spoils its whole row.
 #   Fill or select; do not multiply.
 # - **`masked_fill` returns a new tensor.** Called on a line by itself, with its result thrown
 #   away, it masks nothing, and every shape still fits. (`masked_fill_`, with the underscore,
@@ -215,27 +223,25 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 # ## Dropout on the weights
 #
 # A model that leans on one single connection learns badly. Dropout (Srivastava et al. 2014) makes
-# that risky: in training each attention weight is set to zero with probability $p$, drawn afresh
+# that risky: in training each attention weight is set to zero with probability p, drawn afresh
 # for every entry and every call. In use nothing is dropped.
 #
-# That alone would change the scale. If a fraction $p$ of the weights disappears, a row sums to
-# about $1 - p$ in training but to 1 in use, and the layers behind it would see smaller inputs while
-# they learn than afterwards. So the kept entries are divided by $1 - p$. The expected value of
-# an entry $w$ is then
+# That alone would change the scale. If a fraction p of the weights disappears, a row sums to
+# about 1 − p in training but to 1 in use, and the layers behind it would see smaller inputs while
+# they learn than afterwards. So the kept entries are divided by 1 − p. The expected value of
+# an entry w is then
 #
-# $$
-# p \cdot 0 + (1 - p) \cdot \frac{w}{1 - p} = w,
-# $$
+#     p · 0 + (1 − p) · w / (1 − p) = w,
 #
 # just what it is without dropout. Since the correction is made in training and not afterwards, this
 # is called *inverted* dropout, and it lets `eval()` be the identity. (The 2014 paper's main text
-# scales down at test time instead, and its $p$ is the chance to *keep*. In PyTorch, and here, $p$
+# scales down at test time instead, and its p is the chance to *keep*. In PyTorch, and here, p
 # is the chance to *drop*.)
 #
 # Only the average row sums to 1 after dropout; a single row does not, and it must not be
 # renormalised. And do not expect to see your neighbour's zeros: the pattern that a seed gives
 # differs between platforms. What you can rely on are the properties: every entry is 0 or
-# $w / (1 - p)$, and about a share $p$ of them is dropped.
+# w / (1 − p), and about a share p of them is dropped.
 
 # %%
 def inverted_dropout(
@@ -263,8 +269,8 @@ def inverted_dropout(
 
 
 # %% [markdown]
-# In one draw each bar is either gone or exactly twice as high; on average they all stand where they
-# stood.
+# With p = 0.5, each weight of one draw is either gone or exactly twice as large; averaged over many
+# draws all are what they were.
 #
 # ## A whole batch, and a mask that travels along
 #
@@ -279,7 +285,9 @@ def inverted_dropout(
 # **A buffer.** The mask belongs to the module, but nobody should train it. As a plain attribute it
 # would stay behind on the CPU when the model moves to a GPU; as an `nn.Parameter` it would be
 # handed to the optimiser. `self.register_buffer("mask", …)` is made for this case: `self.mask`
-# moves with `.to(device)`, it is saved in the `state_dict`, and it has no gradient.
+# moves with `.to(device)`, it is saved in the `state_dict`, and it has no gradient. The same goes
+# for whatever else `forward` needs: what it makes itself, such as `torch.ones(n, n)`, lies on the
+# CPU wherever `x` is, unless it is told otherwise with `device=x.device`.
 #
 # **Shorter texts.** The mask is built once, for `context_length` tokens, the longest text the
 # module will get. A text of `num_tokens` < `context_length` needs only the upper left
@@ -356,10 +364,17 @@ class CausalAttention(nn.Module):
 
 # %% [markdown]
 # The mask is among the things kept (`state_dict`) and not among the things trained (`parameters`). The
-# test that matters most for a causal layer: change each token in turn and note which outputs move. In
-# that table (row: output, column: token changed) zeros stand above the diagonal, and they are exact: no
-# output depends on a later token. That makes it fair to train on all positions at once, and it lets a
+# test that matters most for a causal layer: change each token in turn and note which outputs move.
+# Write that down as a table, with a row for each output and a column for each token changed, and zeros
+# stand above the diagonal. They are exact: no output depends on a later token. That makes it fair to train on all positions at once, and it lets a
 # model go on writing without computing the earlier outputs anew.
 #
 # One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a
 # time. In chapter 4 you let several look at once.
+
+# %% [markdown]
+# ## What you can do now
+#
+# Keep a model from looking ahead. You have masked in two ways, can show that they agree, know both traps,
+# and have written dropout. Your `CausalAttention` takes a batch of texts, carries its mask along as
+# a buffer, and provably lets no output depend on a later token.

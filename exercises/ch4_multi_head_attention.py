@@ -1,5 +1,5 @@
-# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
-# figures that the text speaks of; here you read about them.
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
 
 # %% [markdown]
 # # Multi-head attention
@@ -125,7 +125,7 @@ class MultiHeadAttentionWrapper(nn.Module):
 # ## The same, by reshaping
 #
 # The wrapper runs its heads one after another: for each head three projections, one product for
-# the scores, one for the context vectors. That is $5 \cdot \mathrm{num\_heads}$ small products in
+# the scores, one for the context vectors. That is 5 · num_heads small products in
 # a Python loop. A GPU would rather have a few large ones.
 #
 # Look at the projections first. Head 0 multiplies `x` by its own query weights, head 1 by
@@ -133,9 +133,12 @@ class MultiHeadAttentionWrapper(nn.Module):
 # in one wider row. So **three wide projections replace three per head**. From here on `d_out` is
 # the width of *all* heads together, and one head has
 #
-# $$ \mathrm{head\_dim} = \mathrm{d\_out} / \mathrm{num\_heads} $$
+#     head_dim = d_out / num_heads
 #
 # columns: head 0 the first `head_dim`, head 1 the next, and so on.
+#
+# [Picture: A table with a row for each token and a column for each number. Head 0 is the left half
+# of all rows, head 1 the right half.]
 #
 # The scores must not be shared, though: every head needs an (n, n) table of its own. `@`
 # multiplies the last two dimensions and treats all those in front as a batch. So bring the heads to
@@ -272,10 +275,13 @@ def trace_shapes(
 #
 # Now all of it together. What remains to be said concerns three lines.
 #
-# **The scale is $\sqrt{\mathrm{head\_dim}}$.** The $d_k$ under the root is the length of the
+# [Picture: The tensors as boxes from x to the output, each with its shape; the split moves
+# num_heads in front of the tokens, and the merge moves it back.]
+#
+# **The scale is √head_dim.** The d_k under the root is the length of the
 # vectors whose dot product is taken, and those now have `head_dim` numbers. (If their
 # entries are independent with variance 1, the dot product has variance `head_dim`.) With `d_out`
-# in its place every score is too small by $\sqrt{\mathrm{num\_heads}}$, and the weights come out
+# in its place every score is too small by √num_heads, and the weights come out
 # too even. With one head you would not notice.
 #
 # **The output projection.** After merging, each head's answer sits in columns of its own.
@@ -358,8 +364,8 @@ class MultiHeadAttention(nn.Module):
 # | scale | weight of the favourite |
 # |---|---|
 # | none | 0.8672 |
-# | $\sqrt{64}$, from `head_dim` | 0.3199 |
-# | $\sqrt{512}$, from `d_out` | 0.1650 |
+# | √64, from `head_dim` | 0.3199 |
+# | √512, from `d_out` | 0.1650 |
 #
 # An even share would be 0.1. Without a scale nearly everything goes to one key, and the others get
 # hardly any gradient; with the scale of the whole width the head barely chooses at all. A learned
@@ -368,3 +374,10 @@ class MultiHeadAttention(nn.Module):
 # That is the whole way, from a dot product to the attention layer of a GPT. What you have written
 # is the real thing: with d_in = d_out = 768, context_length = 1024, num_heads = 12 and
 # qkv_bias = True it has the sizes of an attention layer in the smallest GPT-2.
+
+# %% [markdown]
+# ## What you can do now
+#
+# Write the attention layer of a GPT from an empty file: split, attend, merge and project, all heads in one
+# product. You can name the shape at every step, and prove that it computes what a row of single heads
+# computes.

@@ -1,4 +1,4 @@
-"""The checks and signatures that only this course needs.
+"""The checks and signatures that only this course needs, and what its known mistakes cost.
 
 `tensorgrade build` copies this file to `exercises/`, for learners: nothing in it is secret.
 """
@@ -146,3 +146,259 @@ def structure_of_heads(case, expected, seen) -> Imprint:
     structure = of_structure(case, expected, seen)
     loose = "heads" in seen.fact("module", "attributes", default=[])
     return Imprint(f"{structure.words}; loose={loose}", structure.numbers)
+
+
+@check
+def makes_no_table(exercise, group: str, block: str) -> None:
+    """A watched call made no tensor larger than queries × block, an argument or the result.
+
+    block: the name of the argument that says how wide a block is.
+    """
+    for case, expected, observed in exercise.answered(group):
+        exercise.result(case, "result", expected, observed)
+        if observed.fact("result", "largest", default=0) > most_numbers(case, expected, block):
+            said = "it makes a tensor as large as the whole table of scores, queries by keys"
+            exercise.wrong("fact", said, case=case)
+
+
+def most_numbers(case, expected, block: str) -> int:
+    """The numbers in the largest tensor that a call has to make."""
+    queries = case.tensors["0.queries"]
+    sizes = [tensor.numel() for tensor in (*case.tensors.values(), expected.tensors["result"])]
+    return max(*sizes, len(queries) * int(case.asked(block)))
+
+
+@signature("largest")
+def largest(case, expected, seen) -> Imprint:
+    """Whether a call made a tensor that is larger than any that it needs."""
+    needed = expected.fact("result", "largest", default=0)
+    return Imprint(f"larger={seen.fact('result', 'largest', default=0) > needed}")
+
+
+LOSSES = {"call:cross_entropy", "call:nll_loss", "nll_loss_forward", "nll_loss_nd"}
+LOSSES |= {"nll_loss2d_forward", "cross_entropy_loss"}
+
+
+@check
+def avoids_losses(exercise, group: str) -> None:
+    """A watched call made no use of torch's own cross-entropy."""
+    said = "it calls torch's own loss; the point of the exercise is to write it"
+    exercise.avoids(group, LOSSES, said)
+
+
+@signature("loss used")
+def loss_used(case, expected, seen) -> Imprint:
+    """Whether torch's own cross-entropy ran."""
+    return of_use(seen, LOSSES)
+
+
+@check
+def differs_by_chance(exercise, group: str) -> None:
+    """Two runs in training, `first` and `second`, differ from one another and from `plain`."""
+    for case, expected, observed in exercise.answered(group):
+        plain, first, second = (
+            exercise.result(case, name, expected, observed) for name in ("plain", "first", "second")
+        )
+        if torch.equal(first, second) or torch.equal(first, plain):
+            said = "in training nothing is dropped, or always the same"
+            exercise.wrong("fact", said, case=case, actual=first)
+
+
+@check
+def drops_what_is_added(exercise, group: str) -> None:
+    """In training some of the numbers that are added to x are dropped, and x itself is whole.
+
+    Where neither part adds anything the result is x: with a rate of a half that is about a
+    quarter of all places.
+    """
+    exercise.differs_by_chance(group)
+    for case, expected, observed in exercise.answered(group):
+        x = next(tensor for key, tensor in case.tensors.items() if key.endswith(".x"))
+        for name in ("first", "second"):
+            run = exercise.result(case, name, expected, observed)
+            untouched = torch.isclose(run.double(), x.double(), atol=1e-9).double().mean()
+            if not 0.05 < untouched < 0.6:
+                said = "dropout is to act on what each part adds, before it is added to x"
+                exercise.wrong("fact", said, case=case, actual=run)
+
+
+@check
+def cuts_windows(exercise, group: str) -> None:
+    """Inputs are windows of the text, and targets the same windows one token further on."""
+    for case, expected, observed in exercise.answered(group):
+        inputs, targets = windows_of(exercise, case, expected, observed)
+        text = next(tensor for key, tensor in case.tensors.items() if key.endswith(".ids"))
+        if problem := window_problem(text, inputs, targets):
+            exercise.wrong("values", problem, case=case, actual=inputs)
+        if len(inputs) > 2 and len(text) > 25 and len(inputs[:, 0].unique()) == 1:
+            exercise.wrong("values", "all windows of a batch start alike", case=case, actual=inputs)
+
+
+@check
+def cuts_everywhere(exercise, group: str) -> None:
+    """Over many windows every start that fits comes up, and about as often as any other."""
+    exercise.cuts_windows(group)
+    for case, expected, observed in exercise.answered(group):
+        inputs, _ = windows_of(exercise, case, expected, observed)
+        text = next(tensor for key, tensor in case.tensors.items() if key.endswith(".ids"))
+        starts = len(text) - inputs.shape[1]
+        counts = torch.stack([(inputs[:, 0] == text[at]).sum() for at in range(starts)])
+        if (counts == 0).any():
+            at = int((counts == 0).nonzero()[0])
+            said = f"of the {starts} places where a window fits, number {at + 1} never comes up"
+            exercise.wrong("values", said, case=case, actual=inputs)
+        if unlikely(counts, torch.full((starts,), 1 / starts), exactly=True):
+            said = "the places do not come up by chance, one as likely as another"
+            exercise.wrong("values", said, case=case, actual=inputs)
+
+
+@check
+def draws_from_the_generator(exercise, group: str) -> None:
+    """The same seed gives the same, another seed and a second draw give something else."""
+    for case, expected, observed in exercise.answered(group):
+        names = sorted({name.split(".")[0] for name in expected.tensors})
+        drawn = {
+            name: exercise.result(case, key, expected, observed)
+            for name in names
+            for key in [name if name in expected.tensors else f"{name}.0"]
+        }
+        if not torch.equal(drawn["first"], drawn["again"]):
+            said = "two generators with the same seed give different results"
+            exercise.wrong("values", said, case=case, actual=drawn["again"])
+        if any(torch.equal(drawn["first"], drawn[name]) for name in names if name in LATER):
+            said = "another draw gives the same result: chance has no part in it"
+            exercise.wrong("values", said, case=case, actual=drawn["first"])
+
+
+LATER = ("other", "next")
+
+
+@check
+def draws_by(exercise, group: str) -> None:
+    """New tokens come up as often as the model's logits, a temperature and a top k say."""
+    for case, expected, observed in exercise.answered(group):
+        result = exercise.result(case, "result", expected, observed)
+        asked = expected.tensors["result"]
+        if not torch.equal(result[:, :-1], asked[:, :-1]):
+            said = "the text that was passed in does not stand in front of the new token"
+            exercise.wrong("values", said, case=case, actual=result)
+        chances = chances_of(case, expected.tensors["logits"][0, -1])
+        counts = torch.stack([(result[:, -1] == token).sum() for token in range(len(chances))])
+        if int(counts.sum()) != len(result) or unlikely(counts, chances):
+            said = "tokens do not come up as often as the logits, the temperature and top_k say"
+            exercise.wrong("values", said, case=case, actual=result)
+
+
+def chances_of(case, logits: torch.Tensor) -> torch.Tensor:
+    """The probability of each token: softmax(logits / temperature) over the top k."""
+    temperature, top_k = case.asked("temperature"), case.asked("top_k")
+    logits = logits.double() / temperature
+    if top_k is not None:
+        logits = logits.masked_fill(logits < logits.topk(int(top_k)).values[-1], -torch.inf)
+    return torch.softmax(logits, dim=-1)
+
+
+# Counts further than this from what is likely, in standard deviations: once in 10^11 by chance.
+FAR = 7.0
+
+
+def unlikely(counts: torch.Tensor, chances: torch.Tensor, exactly: bool = False) -> bool:
+    """Whether counts are too far from what these chances give; what has none never comes up.
+
+    exactly: whether counts without any spread, as no chance gives them, are unlikely too.
+    """
+    number = int(counts.sum())
+    spread = (number * chances * (1 - chances)).clamp(min=1e-9).sqrt()
+    away = (counts - number * chances).abs() / spread.clamp(min=1.0)
+    even = exactly and int(counts.max() - counts.min()) <= 1
+    return bool((away > FAR).any() or (counts[chances == 0] > 0).any() or even)
+
+
+def windows_of(exercise, case, expected, observed) -> tuple[torch.Tensor, torch.Tensor]:
+    """Inputs and targets of a call."""
+    exercise.gives_no_more(case.group)
+    return tuple(exercise.result(case, f"result.{at}", expected, observed) for at in range(2))
+
+
+def window_problem(text: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor) -> str:
+    """What is wrong with windows of a text in which every id occurs once; empty if nothing is."""
+    places = [
+        torch.searchsorted(text, part.to(text)).clamp(max=len(text) - 1)
+        for part in (inputs, targets)
+    ]
+    if any((text[at] != part).any() for at, part in zip(places, (inputs, targets), strict=True)):
+        return "there are ids in the windows that are not in the text"
+    if ((places[0][:, 1:] - places[0][:, :-1]) != 1).any():
+        return "the rows of the inputs are not windows of the text"
+    if (places[1] != places[0] + 1).any():
+        return "the targets are not the windows one token further on"
+    return ""
+
+
+@signature("windows")
+def windows(case, expected, seen) -> Imprint:
+    """What kind of windows came back: their shapes, how far the targets are on, which starts."""
+    parts = [seen.tensors.get(name) for name in expected.tensors]
+    told = [None if part is None else tuple(part.shape) for part in parts]
+    if any(part is None for part in parts) or any(
+        part.shape != expected.tensors[name].shape
+        for part, name in zip(parts, expected.tensors, strict=True)
+    ):
+        return Imprint(f"shapes={told} error={seen.error and seen.error.type}")
+    on = sorted({int((t - i).flatten()[0]) for i, t in zip(parts[::2], parts[1::2], strict=True)})
+    first = parts[0][:, 0]
+    common = [bool(torch.equal(parts[0], part)) for part in parts[2::2]]
+    ordered = bool((first.diff() == 7).any()) and int((first.diff() == 7).sum()) > len(first) / 2
+    starts = sorted(set(first.tolist())) if len(first) > 99 else len(set(first.tolist())) > 1
+    return Imprint(
+        f"on={on} rows={bool((parts[0].diff(dim=1) == 7).all())} {common} {starts} {ordered}"
+    )
+
+
+@signature("draws")
+def draws(case, expected, seen) -> Imprint:
+    """How tokens were drawn: which come up, and whether as often as they should."""
+    names = [name for name in expected.tensors if name != "logits"]
+    parts = [seen.tensors.get(name) for name in names]
+    if any(part is None for part in parts) or any(
+        part.shape != expected.tensors[name].shape for part, name in zip(parts, names, strict=True)
+    ):
+        return Imprint(f"missing error={seen.error and seen.error.type}")
+    if len(parts) > 1:
+        return Imprint(f"same={[bool(torch.equal(parts[0], part)) for part in parts[1:]]}")
+    last = parts[0][:, -1]
+    tokens = len(expected.tensors["logits"][0, -1])
+    shares = [round(float((last == token).double().mean()), 1) for token in range(tokens)]
+    return Imprint(f"text={bool((parts[0][:, :-1] == parts[0][0, :-1]).all())} {shares}")
+
+
+# What leaves nothing of an exercise's idea, and why: it costs everything.
+NOTHING_LEFT = {
+    "inverted_dropout.dropout_left_out": "what was passed in comes back",
+    "mask_and_renormalize.mask_thrown_away": "rows that sum to 1 are divided by their sum, which "
+    "gives back what was passed in",
+    "causal_mask.mask_hides_nothing": "a mask without a single entry",
+    "copy_v2_into_v1.copied_nowhere": "nothing is copied",
+    "context_vector.query_repeated": "the weights sum to 1, so the query comes back",
+}
+# By the share of its exercise that a mistake costs where all else is right. What is not listed
+# costs what the tests take for it, but no less than a tenth and no more than a half.
+BY_SHARE = {
+    0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
+    value_without_bias""",
+    0.3: """no_scale scaled_by_d_k multiplied_by_sqrt_d_k scaled_by_tokens scaled_by_a_constant
+    scaled_by_sqrt_d_in scaled_by_sqrt_d_out scaled_by_sqrt_num_heads scaled_too_early
+    queries_scaled_already scores_scaled products_averaged rows_averaged heads_meaned
+    bias_always mask_not_cut context_length_not_passed_on base_two dim_ignored
+    mask_fill_not_low_enough zeros_taken_for_hidden output_projection_twice""",
+    0.4: """scaled_after_softmax softmax_over_columns softmax_over_everything softmax_over_heads
+    softmax_over_batch softmax_twice always_dim_zero all_entries_share_one_sum
+    scores_transposed weights_transposed t_on_a_batch one_projection_for_two
+    keys_instead_of_values queries_instead_of_values scores_from_values
+    scores_from_queries_alone scores_from_keys_alone mask_inverted mask_hides_the_past
+    mask_on_the_diagonal mask_one_too_late copied_without_transpose heads_interleaved
+    merged_interleaved heads_in_reverse keys_split_differently values_split_differently
+    masked_without_renormalizing renormalized_before_masking""",
+}
+PRICES = {name: share for share, names in BY_SHARE.items() for name in names.split()}
+PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)

@@ -175,10 +175,17 @@ def test_CausalAttention_gradients(attempt):
     attempt.CausalAttention.agrees("gradients", only="gradient")
 
 
-@exercise("CausalAttention", points=1)
+@exercise("CausalAttention", points=0.5)
 def test_CausalAttention_mask_is_a_buffer(attempt):
     """The mask is a buffer named `mask`."""
     attempt.CausalAttention.has_buffer("parameters", "mask")
+
+
+@exercise("CausalAttention", points=0.5)
+def test_CausalAttention_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    attempt.CausalAttention.mixes_tokens("future")
+    attempt.CausalAttention.moves_as_a_whole("moved")
 
 
 @exercise("CausalAttention", points=0.5)

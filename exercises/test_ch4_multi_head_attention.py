@@ -201,10 +201,17 @@ def test_MultiHeadAttention_has_no_loop(attempt):
     attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
 
 
-@exercise("MultiHeadAttention", points=0.5)
+@exercise("MultiHeadAttention", points=0.25)
 def test_MultiHeadAttention_mask_is_a_buffer(attempt):
     """The mask is a buffer named `mask`."""
     attempt.MultiHeadAttention.has_buffer("parameters", "mask")
+
+
+@exercise("MultiHeadAttention", points=0.25)
+def test_MultiHeadAttention_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    attempt.MultiHeadAttention.mixes_tokens("future")
+    attempt.MultiHeadAttention.moves_as_a_whole("moved")
 
 
 @exercise("MultiHeadAttention", points=0.5)

@@ -378,6 +378,8 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
 # | grouped | 32 | 8 | 2 · 8 · head_dim |
 # | multi-query | 32 | 1 | 2 · head_dim |
 #
+# ![Four query heads three times: with four heads of keys and values, each its own; with two, of which each serves two neighbouring query heads; with one that serves all four.](pictures/groups.png)
+#
 # Groups are neighbours. With 4 query heads and 2 key heads, query heads 0 and 1 use key head 0, and
 # 2 and 3 use key head 1:
 #
@@ -881,5 +883,12 @@ class LatentAttention(nn.Module):
 # 1024, a single key head 128, and a latent of 512 just these 512.
 #
 # All of these are the same attention: queries, keys, values, a softmax, a sum. What changes is who
-# may look at whom, what is told of the order, and what is kept. In chapter 6 you put one of them into
-# a model that learns to write.
+# may look at whom, what is told of the order, and what is kept. In chapter 6 you put attention into a
+# model that learns to write.
+
+# %% [markdown] ending=true
+# ## What you can do now
+#
+# Read the attention layer of a model of today and know every part of it: what hides the padding, what tells
+# the order, which heads share their keys, what a cache keeps and what falls out of it, and why the
+# table of scores need never be there as a whole.

@@ -167,6 +167,8 @@ class FeedForward(nn.Module):
 # without a detour. The norm stands *before* each part, inside the frame (*pre-norm*, Xiong et al.
 # 2020), so that nothing stands in the way of the sums. In the second line it is the new x that is
 # normalised, and the new x that is added to.
+#
+# ![The way of x through a block: norm, attention, then a sum with x as it came in; norm, feed forward, then a sum with x as it came there. Dropout stands before each sum.](pictures/block.png)
 
 # %% exercise="TransformerBlock"
 class TransformerBlock(nn.Module):
@@ -529,3 +531,9 @@ def generate(
 #
 # That is a GPT. What separates yours from those that you know is size: more layers, wider rows, a
 # longer context, and all the text there is.
+
+# %% [markdown] ending=true
+# ## What you can do now
+#
+# Build a language model from nothing but tensors and train it: norms, blocks, two tables of vectors, a loss, a
+# step, and a way to let it write. You know what it has learned from, and how to tell that it looks back.

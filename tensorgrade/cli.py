@@ -108,7 +108,7 @@ def build(
     again = "What was made is kept; the same command makes the rest."
     with BuildProgress() as progress, interruptible(again):
         if check:
-            built = check_all(project, progress.tell)
+            built = check_all(project, pairs, progress.tell)
         else:
             wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
             built = rebuild(

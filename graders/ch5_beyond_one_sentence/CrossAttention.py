@@ -8,6 +8,7 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
+    describe,
     load,
     mistake,
     mode,
@@ -151,6 +152,20 @@ def self_reading():
     text = torch.stack((SENTENCE, SENTENCE))
     sizes = {"d_in": 3, "d_context": 3, "d_out": 4, "num_heads": 2}
     return construct(**sizes, seed=123, dtype="float32"), call(x=text, context=text)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, n, m, d_in, d_context, width, heads = (
+        chance.randint(1, top) for top in (4, 7, 7, 6, 6, 4, 4)
+    )
+    if chance.random() < 0.4:
+        shape = chance.choice(["each pair", "each text", "all texts"])
+        return case("anything", *masked(b, n, m, shape, heads))
+    settings = {"qkv_bias": chance.random() < 0.5, "factor": chance.choice([1, 1, 50])}
+    gradient = normal(b, n, width * heads)
+    used = module(b, n, m, d_in, d_context, width, heads, gradient=gradient, **settings)
+    return case("anything", *used, describe())
 
 
 @for_learners("CrossAttention")

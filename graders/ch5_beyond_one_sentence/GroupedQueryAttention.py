@@ -3,7 +3,17 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, mistake, normal, shown, weights
+from tensorgrade.author import (
+    call,
+    case,
+    construct,
+    describe,
+    load,
+    mistake,
+    normal,
+    shown,
+    weights,
+)
 
 from ..attention_modules import (
     called,
@@ -116,6 +126,19 @@ def dropped(b, n, p):
         "out_proj.bias": torch.zeros(2 * n, dtype=torch.float64),
     }
     return dropped_weights(b, n, p, identity, num_heads=1, num_kv_heads=1)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    if chance.random() < 0.2:
+        made = {"d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
+        made |= {"num_kv_heads": chance.randint(1, 6)}
+        return case("anything", *structure(**made, d_in=3, context_length=5, dropout=0.1))
+    b, n, d_in, width, kv_heads, group = (chance.randint(1, top) for top in (4, 8, 8, 4, 3, 4))
+    settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
+    settings |= {"qkv_bias": chance.random() < 0.5, "factor": chance.choice([1, 1, 50])}
+    sizes = b, n, d_in, width, kv_heads * group, kv_heads, n + chance.choice([0, 1, 5])
+    return case("anything", *module(*sizes, gradient=True, **settings), describe())
 
 
 @for_learners("GroupedQueryAttention")

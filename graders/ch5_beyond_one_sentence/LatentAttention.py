@@ -8,6 +8,7 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
+    describe,
     load,
     mistake,
     mode,
@@ -88,6 +89,24 @@ def module(
         mode(training=False),
         call(gradient=gradient, x=computed(change, normal(b, n, d_in))),
     )
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, n, d_in, d_latent, width, heads = (chance.randint(1, top) for top in (4, 8, 8, 6, 4, 4))
+    context, factor = n + chance.choice([0, 1, 5]), chance.choice([1, 1, 30])
+    used = module(
+        b,
+        n,
+        d_in,
+        d_latent,
+        width,
+        heads,
+        context,
+        factor=factor,
+        gradient=normal(b, n, width * heads),
+    )
+    return case("anything", *used, describe())
 
 
 @for_learners("LatentAttention")

@@ -57,6 +57,17 @@ def kept(lead, t, n, d, d_v, window):
     }
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    lead = [chance.randint(1, 3) for _ in range(chance.randint(0, 2))]
+    t, n, d, d_v, window = (chance.randint(1, top) for top in (9, 5, 6, 6, 9))
+    given = kept(lead, t, n, d, d_v, window)
+    size = min(t + n, window)
+    return case(
+        "anything", call(**given, gradient=(normal(*lead, size, d), normal(*lead, size, d_v)))
+    )
+
+
 @for_learners("append_to_window")
 def test_append_to_window_by_eye(attempt):
     """Three rows are kept, one comes in, one falls out."""
@@ -137,6 +148,11 @@ MISTAKES = [
         "window_over_features",
         "The cut is made in the features. It is tokens that fall out of the window.",
         (RETURN, "return all_keys[..., -window:], all_values[..., -window:]"),
+    ),
+    mistake(
+        "window_pair_exchanged",
+        "Keys and values have changed places in what comes back.",
+        (RETURN, "return all_values[..., -window:, :], all_keys[..., -window:, :]"),
     ),
     mistake(
         "window_detached",

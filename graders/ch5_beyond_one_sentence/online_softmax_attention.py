@@ -70,6 +70,15 @@ def all_low(m):
     return {"queries": normal(2, 4) + 100, "keys": normal(m, 4) - 100, "values": normal(m, 3)}
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n, m, d, d_v, block = (chance.randint(1, top) for top in (6, 20, 6, 6, 9))
+    factor = chance.choice([1, 1, 100])
+    given = drawn(n, m, d, d_v)
+    given["queries"] = factor * given["queries"]
+    return case("anything", call(**given, block_size=block, gradient=normal(n, d_v)))
+
+
 @for_learners("online_softmax_attention")
 def test_online_softmax_attention_by_eye(attempt):
     """Five keys in blocks of two."""

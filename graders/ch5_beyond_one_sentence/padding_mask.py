@@ -29,6 +29,13 @@ def asked(lengths, num_tokens):
     return {"lengths": torch.tensor(lengths), "num_tokens": num_tokens}
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    n = chance.randint(1, 30)
+    lengths = [chance.randint(1, n) for _ in range(chance.randint(1, 6))]
+    return case("anything", call(**asked(lengths, n)))
+
+
 @for_learners("padding_mask")
 def test_padding_mask_by_eye(attempt):
     """Three texts, of which two are filled up."""
@@ -94,6 +101,11 @@ MISTAKES = [
         "padding_mask_of_queries",
         "The queries that are padding are hidden, not the keys: the mask stands on its side.",
         (RULE, f"({RULE}).transpose(1, 2)"),
+    ),
+    mistake(
+        "one_length_for_all",
+        "All texts are taken to be as long as the longest. Each has a length of its own.",
+        (RULE, "positions >= lengths.max().expand(len(lengths))[:, None, None]"),
     ),
     mistake(
         "padding_mask_of_numbers",

@@ -38,6 +38,20 @@ def turned(*shape, start=0, step=1, **settings):
     return call(x=normal(*shape), positions=places, **settings)
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 3))]
+    shape.append(2 * chance.randint(1, 6))
+    used = turned(
+        *shape,
+        start=chance.randint(0, 60),
+        step=chance.choice([1, 1, 2, 3]),
+        base=chance.choice([10000.0, 100.0, 3.0]),
+        gradient=normal(*shape),
+    )
+    return case("anything", used, dtype=torch.float32)
+
+
 @for_learners("rotate")
 def test_rotate_by_eye(attempt):
     """Four rows of ones."""

@@ -19,6 +19,11 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    return case("anything", call(num_tokens=chance.randint(1, 90), d=2 * chance.randint(1, 20)))
+
+
 @for_learners("sinusoidal_positions")
 def test_sinusoidal_positions_by_eye(attempt):
     """Four places, six columns."""
@@ -80,6 +85,11 @@ MISTAKES = [
         "another_base",
         "The base is not 10000.",
         (RATES, "1000.0 ** (-torch.arange(0, d, 2) / d)"),
+    ),
+    mistake(
+        "angles_times_pi",
+        "The angles are multiplied by pi. The first clock turns by 1 radian per token.",
+        ("angles = positions * rates", "angles = positions * rates * torch.pi"),
     ),
     mistake(
         "places_from_one",

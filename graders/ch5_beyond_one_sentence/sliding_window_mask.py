@@ -19,6 +19,11 @@ def cases(pick):
     ]
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    return case("anything", call(num_tokens=chance.randint(1, 60), window=chance.randint(1, 70)))
+
+
 @for_learners("sliding_window_mask")
 def test_sliding_window_mask_by_eye(attempt):
     """Six tokens and a window of three."""
@@ -75,6 +80,20 @@ MISTAKES = [
         "window_into_the_future",
         "The window lies ahead of each token. It should lie behind it.",
         (RULE, "(distance > 0) | (distance <= -window)"),
+    ),
+    mistake(
+        "window_in_blocks",
+        "The tokens are cut into blocks that see only themselves. The window moves along with each "
+        "token.",
+        (
+            RULE,
+            "(distance < 0) | (positions[:, None] // window != positions // window)",
+        ),
+    ),
+    mistake(
+        "window_of_the_last_tokens",
+        "All tokens share one window, at the end of the text. Each looks back from itself.",
+        (RULE, "(distance < 0) | (positions < num_tokens - window)"),
     ),
     mistake(
         "window_mask_shows",

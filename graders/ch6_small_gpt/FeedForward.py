@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, load, mistake, normal, weights
+from tensorgrade.author import call, case, construct, describe, load, mistake, normal, weights
 
 from ..modules import structure
 from ..relations import copied
@@ -39,6 +39,12 @@ def module(*shape, dtype="float64", gradient=None):
     """Constructed, given all weights, called."""
     d = shape[-1]
     return construct(d=d, dtype=dtype), load(layers(d)), call(x=normal(*shape), gradient=gradient)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 4))]
+    return case("anything", *module(*shape, gradient=normal(*shape)), describe())
 
 
 @exercise("FeedForward", points=3)
@@ -108,6 +114,16 @@ MISTAKES = [
                 "d, d))", "d, d, bias=False))"
             ),
         ),
+    ),
+    mistake(
+        "twice_as_wide",
+        "The layer in the middle is twice as wide as d; four times is asked for.",
+        (LAYERS, LAYERS.replace("4 * d", "2 * d")),
+    ),
+    mistake(
+        "layers_called_twice",
+        "The layers are called on their own result once more.",
+        ("return self.layers(x)", "return self.layers(self.layers(x))"),
     ),
     mistake(
         "first_layer_alone",

@@ -8,6 +8,7 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
+    describe,
     load,
     mistake,
     normal,
@@ -64,6 +65,15 @@ def normed(
         load(columns(shape[-1])),
         call(x=x, gradient=gradient),
     )
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    shape = [chance.randint(1, 5) for _ in range(chance.randint(0, 3))] + [chance.randint(2, 30)]
+    settings = {"eps": chance.choice([1e-5, 1e-3, 0.3])} if chance.random() < 0.5 else {}
+    factor, offset = chance.choice([1e-2, 1, 50]), chance.choice([0, 0, 20])
+    used = normed(*shape, factor=factor, offset=offset, gradient=normal(*shape), **settings)
+    return case("anything", *used, describe(state=True))
 
 
 @for_learners("LayerNorm")

@@ -3,7 +3,18 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, computed, construct, load, mistake, mode, normal, weights
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    describe,
+    load,
+    mistake,
+    mode,
+    normal,
+    weights,
+)
 
 from ..modules import structure
 from ..sizes import BATCH, FEATURES, SMALL, TOKENS, Sizes
@@ -119,6 +130,14 @@ def in_training(p):
         mode(training=False),
         call(ids=text, result="plain"),
     )
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, n, vocab, width, heads, layers = (chance.randint(1, top) for top in (3, 7, 9, 2, 3, 3))
+    d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
+    settings = {"dropout": chance.choice([0.0, 0.4]), "gradient": normal(b, n, vocab)}
+    return case("anything", *module(b, n, vocab, context, d, heads, layers, **settings), describe())
 
 
 @exercise("SmallGPT", points=6)

@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, load, mistake, mode, normal, weights
+from tensorgrade.author import call, case, construct, describe, load, mistake, mode, normal, weights
 
 from ..modules import structure
 from ..relations import copied
@@ -83,6 +83,15 @@ def in_training(p):
         mode(training=False),
         call(x=x, result="plain"),
     )
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    b, n, width, heads = (chance.randint(1, top) for top in (4, 8, 3, 3))
+    d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
+    dropout = chance.choice([0.0, 0.2, 0.6])
+    used = module(b, n, d, context, heads, dropout=dropout, gradient=normal(b, n, d))
+    return case("anything", *used, describe())
 
 
 @exercise("TransformerBlock", points=7.1)

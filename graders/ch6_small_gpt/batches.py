@@ -41,6 +41,13 @@ def seeded():
     return *sources, *calls, call("batches", **asked, generator=sources[0], result="next")
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    context = chance.randint(1, 9)
+    n = context + chance.randint(1, 30)
+    return case("anything", *cut(n, context, chance.randint(1, 9), chance.randrange(1000)))
+
+
 @exercise("batches", points=3)
 def test_batches_windows(attempt):
     """Windows of the text, and the same windows one token further on."""

@@ -35,6 +35,13 @@ def asked(*shape, factor=1.0, offset=0.0):
     return {"logits": logits, "targets": ids(shape[-1], *shape[:-1])}
 
 
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    shape = [chance.randint(1, 5) for _ in range(chance.randint(1, 3))] + [chance.randint(2, 20)]
+    factor, offset = chance.choice([1, 1, 1e3]), chance.choice([0, 0, -1e3])
+    return case("anything", call(**asked(*shape, factor=factor, offset=offset), gradient=normal()))
+
+
 @for_learners("cross_entropy")
 def test_cross_entropy_by_eye(attempt):
     """Three rows of four logits."""

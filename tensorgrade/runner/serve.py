@@ -6,6 +6,7 @@ before a line of it has run, and then with what came of loading it. `read` and `
 """
 
 import ast
+import dis
 import inspect
 import os
 import signal
@@ -127,13 +128,17 @@ def called_by(module: types.ModuleType, name: str) -> list[str]:
 
 
 def names_spoken(value: object) -> set[str]:
-    """All names in the code of a function, or of the functions of a class."""
+    """The global names in the code of a function, or of the functions of a class.
+
+    What is reached through a dot is another's: `torch.mean` says nothing of a `mean` of one's own.
+    """
     parts = list(vars(value).values()) if inspect.isclass(value) else [value]
     left = [code for part in parts if (code := getattr(part, "__code__", None))]
     names: set[str] = set()
     while left:
         code = left.pop()
-        names |= {*code.co_names}
+        said = dis.get_instructions(code)
+        names |= {one.argval for one in said if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
         left += [inner for inner in code.co_consts if inspect.iscode(inner)]
     return names
 

@@ -149,8 +149,11 @@ def hand_in_honest(room: Classroom) -> None:
             room.hand_in(student, text, chapter)
     room.hand_in("ab_wrong", WRONG)
     room.hand_in("mn_stub", (ROOT / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8"))
+    for path in room.submitted.rglob("*.py"):  # rows say when a file was handed in
+        os.utime(path, (HANDED_IN, HANDED_IN))
 
 
+HANDED_IN = 1_700_000_000  # seconds since 1970, the same in every classroom
 HONEST = ("aa_right", "mm_right", "zz_right", "ab_wrong", "mn_stub")
 
 

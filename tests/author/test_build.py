@@ -14,7 +14,7 @@ from tensorgrade.author.proofs.complaints import complaints, proofs_of_a_release
 from tensorgrade.author.proofs.slips import chapter_slips, guessable_seed
 from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.course import Chapter, Exercise
-from tensorgrade.exchange.references import References, load_references
+from tensorgrade.exchange.references import load_references
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints, load_fingerprints
 from tensorgrade.recognition.imprints import Imprint
@@ -43,7 +43,7 @@ def test_a_part_that_is_made_anew_is_the_stored_one(project, hidden):
             strict=True,
         )
     )
-    own = References(chapter, hidden, tuple(stored.of(exercise)))
+    own = stored.only(exercise)
     assert len(own.entries) > 3 and same_references(own, references)
     kept = Fingerprints({exercise: stored_prints.by_exercise[exercise]})
     assert len(prints) > 10 and same_fingerprints(kept, Fingerprints({exercise: prints}))
@@ -135,7 +135,7 @@ def test_regions_keep_their_indentation():
 def test_the_sample_class_has_trouble_in_it(project, tmp_path):
     from tensorgrade.author.proofs.sample_class import TROUBLE, write_sample_class
 
-    assert write_sample_class(project, tmp_path, 30) == 120
+    assert write_sample_class(project, tmp_path, 30) == 180
     texts = [path.read_bytes() for path in tmp_path.glob("*/*/*.py")]
     signs = (b"((", b"while True", b"a_package_that_is_not_there", b"os._exit", b"input(", b"\xe9")
     assert len(signs) == len(TROUBLE)

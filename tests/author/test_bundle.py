@@ -116,6 +116,8 @@ def test_no_hidden_reference(project, kit):
     for chapter in project.course.chapters:
         references = load_references(project.graders / "references" / f"{chapter.name}.safetensors")
         for case, expected in references.entries:
+            if not case.tensors:  # nothing is drawn: what comes out is the formula's, for anybody
+                continue
             for tensor in [*case.tensors.values(), *expected.tensors.values()]:
                 if (
                     tensor.is_floating_point()

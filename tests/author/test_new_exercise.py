@@ -118,7 +118,7 @@ def test_a_right_and_a_wrong_attempt_get_their_verdicts(course, built, tmp_path)
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
     found = {row["student"]: row for row in rows if row["exercise"] == "visible_tokens"}
     assert (found["right"]["status"], found["right"]["points"]) == ("passed", 4)
-    assert (found["wrong"]["status"], found["wrong"]["points"]) == ("partial", 1)
+    assert (found["wrong"]["status"], found["wrong"]["points"]) == ("partial", 2)
     assert found["wrong"]["mistakes"] == ["hidden_counted"]
     assert found["wrong"]["message"] == "The hidden tokens are counted."
     assert all(row["status"] == "passed" for row in rows if row["exercise"] != "visible_tokens")

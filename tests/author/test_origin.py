@@ -119,7 +119,7 @@ def test_another_edit_or_name_of_a_mistake_changes_its_exercise(copied):
 def test_what_is_shared_counts_where_it_is_used(copied):
     made, graded = changed(copied, "graders/shared.py", "0.43", "0.44")
     # The sentence is shown to learners; graders have cases of their own.
-    assert ("CausalAttention", False) in made and len(graded) == 4
+    assert ("CausalAttention", False) in made and len(graded) == 6
     assert not any(hidden for _, hidden in made)
 
 

@@ -67,7 +67,7 @@ def test_a_new_case_runs_that_case(course, runs):
 
 
 def test_a_new_name_of_a_mistake_runs_nothing_and_is_told(course, runs):
-    edit(course, GRADER, '"factor_added"', '"added"')
+    edit(course, GRADER, '"scaled_factor_added"', '"added"')
     built, wrote = build(course)
     assert built.wrong == () and runs == [] and f"{HIDDEN}.fingerprints.json" in wrote
 
@@ -141,7 +141,10 @@ def test_pairs_of_a_changed_engine_stay_where_single_mistakes_do(course, runs, m
     assert {len(names) for _, _, names, _ in runs} == {1}
     after = derived(course)
     name = "graders/references/ch2_more.fingerprints.json"
-    assert before[name] == after[name] and b'"factor_added","factor_ignored"' not in after[name]
+    assert (
+        before[name] == after[name]
+        and b'"scaled_factor_added","scaled_factor_ignored"' not in after[name]
+    )
 
 
 def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
@@ -151,7 +154,7 @@ def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
     edit(course, f"graders/{CHAPTER}/word_counts.py", "\n]\n", f"\n{nothing}\n")
     with pytest.raises(CourseError) as error:
         build(course)
-    assert "scaled: again looks like factor_added" in str(error.value)
+    assert "scaled: again looks like scaled_factor_added" in str(error.value)
     assert "word_counts: none looks like a right answer" in str(error.value)
 
 

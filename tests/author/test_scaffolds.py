@@ -46,7 +46,7 @@ def test_it_is_proved_graded_and_bundled(course, tmp_path):
     lines = (tmp_path / "out" / "results.jsonl").read_text("utf-8").splitlines()
     rows = {(row["student"], row["exercise"]): row for row in map(json.loads, lines)}
     assert {row["status"] for (who, _), row in rows.items() if who == "right"} == {"passed"}
-    assert rows["wrong", "scaled"]["mistakes"] == ["factor_added"]
+    assert rows["wrong", "scaled"]["mistakes"] == ["scaled_factor_added"]
     assert rows["wrong", "Shift"]["status"] == "passed"
     assert (
         run("tensorgrade.cli", "bundle", "--out", tmp_path / "kit.zip", cwd=course).returncode == 0

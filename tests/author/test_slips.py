@@ -13,7 +13,12 @@ PARAMETRIZED = """@__import__("pytest").mark.parametrize("a", [1, 2])
 @exercise("scaled", points=4)"""
 # A file, what is written there, what it becomes, and what is said; `*` stands for the file.
 SLIPS = [
-    (GRADER, '("x * factor", "x + factor")', '("x * factro", "x")', "*:26: factor_added in scaled"),
+    (
+        GRADER,
+        '("x * factor", "x + factor")',
+        '("x * factro", "x")',
+        "*:26: scaled_factor_added in scaled",
+    ),
     (GRADER, "def cases(", "def casees(", "*: there is no cases(pick), but casees"),
     (GRADER, "    shapes = pick(", "    shapes = pikc(", "*:9: NameError: name 'pikc'"),
     (
@@ -51,7 +56,12 @@ SLIPS = [
     ),
     (GRADER, "def test_scaled_inputs", "def test_scaled_values", "*: the tests add up to 1 points"),
     (GRADER, "points=1,", "points=-1,", "*:19: write the marker as"),
-    (GRADER, '"factor_ignored"', '"factor_added"', "factor_added is there 2 times in scaled"),
+    (
+        GRADER,
+        '"scaled_factor_ignored"',
+        '"scaled_factor_added"',
+        "two mistakes are named scaled_factor_added",
+    ),
     (GRADER, 'x * 2.0")', "x * 2.0\"), same_as='nobody'", "is the same as nobody"),
     (
         GRADER,
@@ -146,7 +156,12 @@ def test_slips_of_several_files_are_told_together(tmp_path):
     edit(root, COUNTS, 'agrees("counts")', 'agrees("cuonts")')
     edit(root, "course_config.py", "seed=", "seed=5,  #")
     told = said_of(root)
-    for part in ("factor_added in scaled", "but casses", "'cuonts'", "the seed can be guessed"):
+    for part in (
+        "scaled_factor_added in scaled",
+        "but casses",
+        "'cuonts'",
+        "the seed can be guessed",
+    ):
         assert part in told
     shared = 'mistake("far", "Far off.", on("scaled scalde", ("x * factor", "x")))'
     text = f"from tensorgrade.author import mistake, on\n\nMISTAKES = [{shared}]\n"

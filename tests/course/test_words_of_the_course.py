@@ -22,7 +22,7 @@ ORDINARY = {
     *("dim", "dropout", "training"),  # torch's own
     *("inputs", "values"),  # what every function takes, what every dict has
     *("base", "cache", "context", "mask", "window"),  # of a name, of files, of `with`, of truth
-    *("batches", "generator", "ids", "targets"),  # of text, torch's and Python's, of users, of `=`
+    *("batches", "generator", "ids", "positions", "targets"),  # of text, of torch, of users, of `=`
     *("key", "keys", "sort_keys"),  # of dicts, of a keyboard
     "Sequence",  # the type of collections.abc
     *("MultiheadAttention", "scaled_dot_product_attention"),  # torch's own, used to warm up

@@ -1,5 +1,5 @@
-# The chapter's notebook has the same text and exercises. It also shows the pictures and prints the
-# figures that the text speaks of; here you read about them.
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
 
 # %% [markdown]
 # # Batches

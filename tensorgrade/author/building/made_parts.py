@@ -141,7 +141,7 @@ class Work:
         """Tell the mistakes apart; take the stored pairs of them, if they would be the same."""
         self.prints = tell_apart(self.recording, self.rows)
         origin = self.recording.origin_of_pairs(self.rows)
-        if not self.wish.anew and stored and stored.pairs == origin:
+        if stored and stored.pairs == origin and not (self.wish.anew and self.wish.pairs):
             self.origin_of_pairs = origin
             self.taken = [one for one in stored.prints if len(one.mistakes) == 2]
         elif self.wish.pairs or self.has_few_pairs():

@@ -54,7 +54,7 @@ class Script:
         ]
         left_out = [cell for cell in all_cells if is_about(cell, dropped)] + before
         cells = [cell for cell in all_cells if not any(cell is one for one in left_out)]
-        return Script(NotebookNode(self.notebook | {"cells": cells}))
+        return Script(NotebookNode(self.notebook | {"cells": cells}), self.pictures)
 
     @property
     def ending(self) -> str:

@@ -51,11 +51,15 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
     return built
 
 
-def check(project: Project, tell: Tell) -> Built:
-    """Make everything anew, pairs of mistakes too, and compare; write nothing."""
+def check(project: Project, pairs: bool, tell: Tell) -> Built:
+    """Make everything anew and compare; write nothing.
+
+    pairs: pairs of mistakes too. Else they are taken for fresh where all is the same that they were
+    made from: cases, edits, the solution's code, and what each of the two gives alone.
+    """
     if wrong := slips(project):
         return Built(wrong=tuple(wrong))
-    files = derive(project, Wish(anew=True, pairs=True), tell)
+    files = derive(project, Wish(anew=True, pairs=pairs), tell)
     wrong = complaints(project, files) + proofs_of_a_release(project)
     return Built(f"{len(files)} derived files are fresh; every exercise is proved.", tuple(wrong))
 

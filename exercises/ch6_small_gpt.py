@@ -1,0 +1,378 @@
+# `tensorgrade read` opens this lesson as a page, with its formulas and pictures. The chapter's
+# notebook has the same text and exercises, and cells to try things out.
+
+# %% [markdown]
+# # A small GPT
+#
+# You have the part that everybody speaks of. What is still missing between it and a model that writes
+# is surprisingly little, and most of it is plain: a normalisation, two linear layers, two tables of
+# vectors, a loss, a loop. In this chapter you write all of it, train it, and let it write.
+#
+# ```
+#  ids (b, n) ──▶ token vectors + position vectors ──▶ block ──▶ … ──▶ block ──▶ norm ──▶ logits (b, n, vocab)
+#                                                       │
+#                             x + attention(norm(x)),   then   x + feed_forward(norm(x))
+# ```
+#
+# The blocks use `MultiHeadAttention` of your own chapter 4. A check of this chapter puts a simple
+# stand-in there, which mixes tokens without attending, so that a block can be right before chapter 4
+# is. Each class here uses the ones above it.
+
+# %%
+import torch
+from torch import nn
+
+from ch4_multi_head_attention import MultiHeadAttention
+
+
+# %% [markdown]
+# ## Keeping numbers in bounds
+#
+# A deep network multiplies and adds many times over, and numbers drift: too large in one layer, nearly
+# nothing in the next. *Layer normalisation* (Ba et al. 2016) brings each token's row back to mean 0
+# and variance 1, whatever it was, and then lets the model scale and shift each column as it has
+# learned to:
+#
+#     LayerNorm(x) = scale · (x − mean(x)) / (√(var(x) + varepsilon)) + shift
+#
+# Mean and variance are those of one row, over its d columns: no token and no text tells another
+# anything. The variance is the plain mean of the squared distances, divided by d and not by
+# d - 1 (torch's `var` divides by d - 1 unless it is told `unbiased=False`). varepsilon keeps a row
+# of equal numbers from being divided by 0.
+
+# %%
+class LayerNorm(nn.Module):
+    """Each token's row brought to mean 0 and variance 1, then scaled and shifted by column.
+
+    torch's own layer_norm may not be called: the point is to write it.
+
+    Shapes:
+        d: an int, numbers per token
+        eps: a small float, added to the variance
+        x: (..., d)
+        result: as x
+
+    Formula (Ba et al. 2016, Layer Normalization, eq. 4):
+        scale * (x - mean) / sqrt(variance + eps) + shift,
+        mean and variance of each row, the variance with 1 / d
+
+    Attributes: scale and shift are nn.Parameters of shape (d,), ones and zeros at the start.
+
+    >>> LayerNorm(4)(torch.tensor([[1.0, 3.0, 1.0, 3.0]]))
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]], grad_fn=<AddBackward0>)
+    """
+
+    def __init__(self, d: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalise every row of x (..., d)."""
+        raise NotImplementedError
+
+
+# %% [markdown]
+# ## Each token by itself
+#
+# Attention moves information between tokens; what is made of it there happens in the *feed-forward*
+# part, two linear layers for each token by itself: up to four times the width, a bend, and back
+# down. Without the bend the two would be one linear layer. GPT bends with GELU (Hendrycks & Gimpel
+# 2016), a ReLU with a soft corner.
+#
+# Two thirds of the weights of a block stand here: 2 · 4 d² of them, beside 4 d² in the four
+# projections of attention.
+
+# %%
+class FeedForward(nn.Module):
+    """Two linear layers with a GELU between them, for each token by itself.
+
+    Shapes:
+        d: an int, numbers per token
+        x: (..., d)
+        result: as x
+
+    Formula (Vaswani et al. 2017, sec. 3.3, with GELU for ReLU as in GPT):
+        GELU(x W_1^T + b_1) W_2^T + b_2
+
+    Attributes: layers, an nn.Sequential of nn.Linear from d to 4 d, nn.GELU and nn.Linear from 4 d
+    to d, in this order.
+
+    >>> layer = FeedForward(8)
+    >>> layer.layers[0].weight.shape, layer(torch.ones(2, 3, 8)).shape
+    (torch.Size([32, 8]), torch.Size([2, 3, 8]))
+    """
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map every token of x (..., d)."""
+        raise NotImplementedError
+
+
+# %% [markdown]
+# ## A block
+#
+# A block is attention, then feed-forward, each in the same frame: normalise, compute, *add*.
+#
+#     x leftarrow x + dropout(attention(norm_1(x)))
+#     x leftarrow x + dropout(feed forward(norm_2(x)))
+#
+# The sum is the point (He et al. 2016). A part that has learned nothing yet adds next to nothing, and
+# what came in goes through unharmed; and the gradient reaches the first block through all the sums
+# without a detour. The norm stands *before* each part, inside the frame (*pre-norm*, Xiong et al.
+# 2020), so that nothing stands in the way of the sums. In the second line it is the new x that is
+# normalised, and the new x that is added to.
+#
+# [Picture: The way of x through a block: norm, attention, then a sum with x as it came in; norm,
+# feed forward, then a sum with x as it came there. Dropout stands before each sum.]
+
+# %%
+class TransformerBlock(nn.Module):
+    """Attention and feed-forward, each on normalised tokens, each added to what came in.
+
+    Shapes:
+        d: an int, numbers per token, in and out
+        context_length: an int, the largest number of tokens
+        dropout: float, the probability with which a number is dropped in training: in attention's
+            weights, and in what each of the two parts adds
+        num_heads: an int, divides d
+        x: (b, num_tokens, d)
+        result: as x
+
+    Formula (Xiong et al. 2020, On Layer Normalization in the Transformer, pre-LN):
+        x = x + dropout(attention(norm1(x)))
+        x = x + dropout(feed_forward(norm2(x)))
+
+    Attributes: norm1 and norm2 are LayerNorm(d), attention is
+    MultiHeadAttention(d, d, context_length, dropout, num_heads), feed_forward is FeedForward(d),
+    dropout is an nn.Dropout.
+
+    >>> TransformerBlock(8, context_length=4, dropout=0.0, num_heads=2)(torch.ones(2, 3, 8)).shape
+    torch.Size([2, 3, 8])
+    """
+
+    def __init__(self, d: int, context_length: int, dropout: float, num_heads: int) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map x (b, num_tokens, d) to the same shape."""
+        raise NotImplementedError
+
+
+# %% [markdown]
+# ## The model
+#
+# Ids come in, whole numbers that stand for tokens. A table of vectors, `nn.Embedding`, has a row for
+# each token of the vocabulary; looking up is indexing. A second table has a row for each *place*
+# (learned positions, as in GPT-2; chapter 5 has other ways). Their sum goes through the blocks and a last
+# norm, and a linear layer without bias turns each row into *logits*, one number for each token of the
+# vocabulary: how likely the model holds it to come *next*.
+#
+# It answers at all places at once. The row of place t has seen the tokens 0 … t and nothing later, so
+# its logits are an honest guess at token t + 1. One text of n tokens is n exercises.
+
+# %%
+class SmallGPT(nn.Module):
+    """A language model: from the ids of tokens to logits for the token that follows each.
+
+    Shapes:
+        vocab_size: an int, how many different tokens there are
+        context_length: an int, the largest number of tokens in a text
+        d: an int, numbers per token inside
+        num_heads: an int, divides d
+        num_layers: an int, the number of blocks
+        dropout: float, for the blocks and for the sum of token and place
+        ids: (b, n) whole numbers below vocab_size, n <= context_length
+        result: (b, n, vocab_size)
+
+    Formula (Radford et al. 2019, GPT-2, sec. 2.3; learned positions, pre-norm blocks):
+        x = dropout(token_embedding[ids] + position_embedding[0 … n - 1]);  x = block(x), …
+        logits = head(final_norm(x))
+
+    Attributes: context_length, the int; token_embedding and position_embedding are nn.Embedding
+    of width d; dropout is an nn.Dropout; blocks is an nn.ModuleList (or nn.Sequential) of num_layers
+    TransformerBlocks; final_norm is LayerNorm(d); head is an nn.Linear from d to vocab_size without
+    a bias.
+
+    >>> model = SmallGPT(vocab_size=10, context_length=6, d=8, num_heads=2, num_layers=2)
+    >>> model(torch.tensor([[3, 1, 4, 1]])).shape
+    torch.Size([1, 4, 10])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        context_length: int,
+        d: int,
+        num_heads: int,
+        num_layers: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        raise NotImplementedError
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Map ids (b, n) to logits (b, n, vocab_size)."""
+        raise NotImplementedError
+
+
+# %% [markdown]
+# ## What it learns from
+#
+# A training example needs no label: the text is its own. Cut out a window of `context_length` tokens;
+# the targets are the same window, one token further on:
+#
+# | | | | | |
+# |---|---|---|---|---|
+# | inputs | Your | journey | starts | with |
+# | targets | journey | starts | with | one |
+#
+# A batch is several such windows from places drawn at random. The last window that fits begins
+# at `len(ids) - context_length - 1`, since its targets reach one token further.
+
+# %%
+def batches(
+    ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cut windows out of a text at random, with the same windows one token further on.
+
+    Shapes:
+        ids: (num_tokens,) the text as ids, num_tokens > context_length
+        context_length, batch_size: ints
+        generator: where all chance comes from; the same state gives the same batch
+        result: a tuple (inputs, targets), each (batch_size, context_length);
+            every place of the text from which a window fits is as likely as any other
+
+    >>> text, chance = torch.arange(100), torch.Generator().manual_seed(1)
+    >>> inputs, targets = batches(text, context_length=3, batch_size=2, generator=chance)
+    >>> inputs.shape, bool((targets == inputs + 1).all())
+    (torch.Size([2, 3]), True)
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ## How wrong it was
+#
+# At each place the logits, through a softmax, give every token a probability. The loss is the
+# *cross-entropy*: minus the logarithm of the probability that the right token got, on average over all
+# places. A model that knows nothing gives each of V tokens 1 / V, and its loss is log V: for 65
+# characters 4.1744. A loss of 0 would be certainty.
+#
+# The logarithm of a softmax can be had without ever taking a huge exponential:
+#
+#     −log e^(z_t) / ∑_v e^(z_v) = log ∑_v e^(z_v) − z_t
+#
+# and `torch.logsumexp` computes the first term safely.
+
+# %%
+def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the mean of minus the logarithm of the probability of the right tokens.
+
+    torch's own cross_entropy and nll_loss may not be called: the point is to write it.
+    log_softmax and logsumexp may.
+
+    Shapes:
+        logits: (..., vocab_size)
+        targets: (...) whole numbers below vocab_size, the right token for each row
+        result: a single number, as a tensor without dimensions
+
+    Formula:
+        mean over all rows of  log(sum_v exp(logits_v)) - logits_target
+
+    >>> cross_entropy(torch.zeros(2, 3, 4), torch.zeros(2, 3, dtype=torch.long))
+    tensor(1.3863)
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ## One step
+#
+# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down, go a
+# little. torch remembers gradients and *adds* to them, so they are cleared first, each time.
+
+# %%
+def train_step(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    inputs: torch.Tensor,
+    targets: torch.Tensor,
+) -> float:
+    """Take one step of training and return the loss as it was before the step.
+
+    Shapes:
+        model: maps ids (b, n) to logits (b, n, vocab_size)
+        optimizer: holds the model's parameters
+        inputs, targets: (b, n) ids
+        result: a float, the cross-entropy of the model's logits and the targets
+
+    The gradients of earlier steps are cleared; the model's parameters change, and nothing else.
+    torch.nn.functional.cross_entropy may be called here.
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ## Writing
+#
+# To write, ask for the logits of the *last* place, choose a token, put it behind, ask again. How to
+# choose is a matter of taste:
+#
+# - **temperature** T divides the logits before the softmax: below 1 the likely gets likelier, above 1 all
+#   get more alike; 0 stands for "always the likeliest";
+# - **top k** keeps the k likeliest and hides the others, with −∞, as a mask does.
+#
+# The model takes no more than `model.context_length` tokens: when the text is longer it sees the last
+# ones.
+
+# %%
+def generate(
+    model: nn.Module,
+    ids: torch.Tensor,
+    max_new_tokens: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    generator: torch.Generator | None = None,
+) -> torch.Tensor:
+    """Let a model write: put new tokens behind a text, one after another.
+
+    Shapes:
+        model: maps ids (b, n) to logits (b, n, vocab_size); has context_length
+        ids: (b, n), the text so far
+        max_new_tokens: an int, how many tokens to write
+        temperature: float; 0 takes the likeliest token each time
+        top_k: an int, only the k likeliest tokens may be drawn; or None
+        generator: where all chance comes from
+        result: (b, n + max_new_tokens), the text with the new tokens behind it
+
+    Formula (top-k sampling, Fan et al. 2018, sec. 5.1):
+        next ~ softmax(logits of the last place / temperature), all but the top k hidden
+
+    The model sees its last context_length ids. No gradients are kept.
+    """
+    raise NotImplementedError
+
+# %% [markdown]
+# ## Does it learn to look back?
+#
+# A task that cannot be solved without attention: five letters, a stroke, and the same letters backwards,
+# `dbaec|ceabd`. To write the last letter the model has to look at the first, ten places back. About
+# three hundred steps, a few seconds on a laptop:
+
+# %% [markdown]
+# The loss cannot fall to 0: the first five letters are drawn by chance, and nobody can foresee them. Four
+# of the ten targets cost log 5 = 1.6094 each, however good the model is; that makes 0.6438 on average,
+# and the rest can be learned.
+#
+# That is a GPT. What separates yours from those that you know is size: more layers, wider rows, a
+# longer context, and all the text there is.
+
+# %% [markdown]
+# ## What you can do now
+#
+# Build a language model from nothing but tensors and train it: norms, blocks, two tables of vectors, a loss, a
+# step, and a way to let it write. You know what it has learned from, and how to tell that it looks back.
