@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 import torch
 
 from .errors import OutOfTime, describe_error
+from .source import UNPARSABLE
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -86,12 +87,12 @@ def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.
     """The file's top-level statements; of a file that does not parse, those blocks that do."""
     try:
         return ast.parse(source, filename).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         kept = []
         for first_line, block in top_level_blocks(source):
             try:
                 kept += ast.parse("\n" * first_line + block, filename).body
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            except UNPARSABLE as error:
                 names = re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", block, re.M)
                 problems.append(Problem(names, describe_error(error, filename)))
         lost = {name for problem in problems for name in problem.names}

@@ -231,7 +231,10 @@ def edited(module: types.ModuleType, edit: Edit, filename: str) -> types.ModuleT
 
 @contextmanager
 def seconds(most: float) -> Iterator[None]:
-    """Raise OutOfTime in what is run inside, when that takes longer."""
+    """Raise OutOfTime in what is run inside, when that takes longer.
+
+    The clock of a case, on the other side, can only end this process, and all other edits with it.
+    """
 
     def ring(*_: object) -> None:
         raise OutOfTime

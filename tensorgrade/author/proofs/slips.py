@@ -28,7 +28,7 @@ from ...recognition.signatures import signature_of
 from ..building.derive import with_hints
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
-from ..recording.adopted import LONGEST_OF_TWO, adopted_mistakes
+from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
 from ..recording.casebook import recorded_cases
 from ..recording.mistakes import EditError, Mistake, make
 from ..recording.origin import forms_of
@@ -177,6 +177,7 @@ class ExerciseFile:
                 self.wrong_tests,
                 self.missing_groups,
                 self.wrong_mistakes,
+                self.names_taken,
             ]
             return [said for look in looks for said in look()]
         except Exception as error:
@@ -265,21 +266,29 @@ class ExerciseFile:
         return asked.groups
 
     def wrong_mistakes(self) -> Iterator[str]:
-        """Edits that do not fit; names that are there twice, or are no mistake's."""
+        """Edits that do not fit, and names that are no mistake's."""
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
-        names = Counter(one.name for one in mistakes)
-        names.update(
-            o.name for o in adopted_mistakes(self.project, self.chapter, self.exercise.name)
-        )
+        names = {one.name for one in [*mistakes, *self.adopted]}
         for one in mistakes + forms_of(self.project, self.exercise.name):
             for said in self.wrong_with(one, names, source):
                 yield place_of_mistake(self.project, one.name) + said
 
-    def wrong_with(self, one: Mistake, names: Counter[str], source: str) -> Iterator[str]:
-        """What is wrong with one mistake. names: how often each is there."""
-        if names[one.name] > 1:
-            yield f"{one.name} is there {names[one.name]} times in {self.exercise.name}"
+    def names_taken(self) -> Iterator[str]:
+        """Adopted mistakes that are called as another one is, which may be newer than they are."""
+        names = Counter(one.name for one in [*self.project.mistakes, *self.adopted])
+        path = adopted_file(self.project, self.chapter, self.exercise.name)
+        for name in dict.fromkeys(one.name for one in self.adopted):
+            if names[name] > 1:
+                yield f"{path}: another mistake is named {name}, too"
+
+    @cached_property
+    def adopted(self) -> list[Adopted]:
+        """The exercise's adopted mistakes."""
+        return adopted_mistakes(self.project, self.chapter, self.exercise.name)
+
+    def wrong_with(self, one: Mistake, names: set[str], source: str) -> Iterator[str]:
+        """What is wrong with one mistake. names: of all mistakes of the exercise."""
         if one.same_as and one.same_as not in names:
             yield f"{one.name} is the same as {one.same_as}, which is no mistake there"
         try:
