@@ -1,6 +1,7 @@
 """Makes references and fingerprints: the same cases run on the solution and on every mistake."""
 
 import ast
+import json
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from ...attempts.in_process import InProcess
 from ...course import CourseError
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
-from ...exchange.references import References
+from ...exchange.references import References, case_to_json
 from ...exchange.stages import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import load_checks
@@ -236,7 +237,7 @@ class Recording:
     def asks(self) -> str:
         """Changes when another case is asked, or when there is another mistake."""
         mistakes = mistakes_digest(self.exercise, list(self.mistakes.values()))
-        return digest(*self.case_digests.values(), mistakes)
+        return digest(*(json.dumps(case_to_json(case)) for case in self.cases), mistakes)
 
     @cached_property
     def origin(self) -> str:
@@ -244,14 +245,10 @@ class Recording:
         ways = () if self.hidden else ways_digest(self.project, self.chapter)
         return digest(self.made_with, self.asks, *ways)
 
-    def origin_of_pairs(self, rows: Rows) -> str:
-        """Changes when pairs of mistakes would give something else.
-
-        Of the engine nothing counts but what it makes of the solution and of single mistakes:
-        where that is the same, so is what it makes of two.
-        """
-        alone = sorted((n, sorted(r.items())) for n, r in rows.items() if len(n) == 1)
-        return digest(self.code, self.asks, repr(alone), repr(sorted(self.right.items())))
+    @property
+    def origin_of_pairs(self) -> str:
+        """Changes when pairs would give something else, whatever the engine makes of them."""
+        return digest(self.code, self.asks)
 
 
 def pairs_of(found: list[Fingerprint]) -> list[Names]:
