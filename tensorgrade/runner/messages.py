@@ -48,7 +48,8 @@ def unpack(message: bytes) -> tuple[dict, dict[str, torch.Tensor]]:
         raise BadMessage(f"{type(error).__name__}: {error}"[:200]) from None
     if not isinstance(header, dict):
         raise BadMessage("the header is not an object")
-    return header, tensors
+    # safetensors gives names in another order each time.
+    return header, dict(sorted(tensors.items()))
 
 
 def send(stream: IO[bytes], message: bytes) -> None:

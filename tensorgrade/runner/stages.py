@@ -14,6 +14,8 @@ from torch.overrides import TorchFunctionMode
 from .watching import ShapeTrace
 
 MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
+EMPTY = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty"}
+EMPTY |= {"new_empty_strided"}
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
 
 
@@ -22,8 +24,8 @@ class StageRecorder(TorchFunctionMode):
 
     steps: [line, operation, inputs, names] of each value; line 0 is none of the file's, inputs are
     places in this list, names are the local names that the value was bound to. values: the values,
-    as they were just then; None for one that is too large. A value that is changed in place is a
-    new one, made from the old one.
+    as they were just then; None for one that is too large, or that nothing was written to yet. A
+    value that is changed in place is a new one, made from the old one.
     """
 
     def __init__(self, filename: str):
@@ -34,6 +36,7 @@ class StageRecorder(TorchFunctionMode):
         # The tensors are kept: while one lives, no other has its id().
         self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
         self.entries = 0
+        self.unwritten: set[int | None] = set()  # the memory of tensors that `torch.empty` made
         self.names = NameTrace(filename, self)
 
     def __enter__(self) -> Self:
@@ -58,10 +61,19 @@ class StageRecorder(TorchFunctionMode):
         made = list(tensors_in([out]))
         if given and changes_its_input(name):
             made = given[:1]
+        self.note_memory(name, made)
         for tensor in made:
             if not self.is_known(tensor):
                 self.add(tensor, line, name, inputs)
         return out
+
+    def note_memory(self, name: str, made: list[torch.Tensor]) -> None:
+        """Remember memory that nothing was written to: what stands there is chance."""
+        for tensor in made:
+            if name in EMPTY:
+                self.unwritten |= {memory_of(tensor)}
+            elif version_of(tensor):
+                self.unwritten -= {memory_of(tensor)}
 
     @property
     def full(self) -> bool:
@@ -70,7 +82,7 @@ class StageRecorder(TorchFunctionMode):
     def is_known(self, tensor: torch.Tensor) -> bool:
         """Whether just this value of a tensor has a place."""
         known = self.known.get(id(tensor))
-        return known is not None and known[1] == tensor._version
+        return known is not None and known[1] == version_of(tensor)
 
     def place_of(self, tensor: torch.Tensor) -> int:
         """Where a value stands; one that comes from elsewhere, or has changed, is put there."""
@@ -82,9 +94,9 @@ class StageRecorder(TorchFunctionMode):
 
     def add(self, tensor: torch.Tensor, line: int, name: str, inputs: list[int]) -> None:
         """One more value."""
-        self.known[id(tensor)] = (tensor, tensor._version, len(self.steps))
+        self.known[id(tensor)] = (tensor, version_of(tensor), len(self.steps))
         self.steps.append([line, name, inputs, []])
-        plain = tensor.layout == torch.strided and not tensor.is_complex() and not tensor.is_meta
+        plain = not tensor.is_complex() and memory_of(tensor) not in (None, *self.unwritten)
         small = plain and tensor.numel() <= min(MOST_ENTRIES, MOST_TOGETHER - self.entries)
         self.entries += tensor.numel() if small else 0
         self.values.append(tensor.detach().cpu().clone() if small else None)
@@ -127,6 +139,22 @@ def name_of(func: Any) -> str:
     name = getattr(func, "__name__", "?")
     owner = getattr(func, "__self__", None)
     return getattr(owner, "__name__", name) if name == "__get__" else name
+
+
+def memory_of(tensor: torch.Tensor) -> int | None:
+    """Where a tensor's numbers lie; views lie where their base does. None where it has none.
+
+    That is so of sparse ones, of those on the meta device, and of the rows that vmap passes.
+    """
+    try:
+        return None if tensor.is_meta else tensor.untyped_storage().data_ptr()
+    except NotImplementedError:
+        return None
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """How often a tensor was written to in place; torch does not count it in inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def changes_its_input(name: str) -> bool:

@@ -63,3 +63,27 @@ def test_a_long_way_and_large_values_are_cut():
     recorder, told, _ = recorded("mix", torch.randn(100, 3), torch.randn(3, 3))
     assert any(value is None for value in recorder.values)
     assert all(value is None or value.numel() <= 4096 for value in recorder.values)
+
+
+def test_memory_that_nothing_was_written_to_is_no_value():
+    with StageRecorder("learner.py") as recorder:
+        layer = torch.nn.Linear(3, 2)  # made empty, then filled
+        table = torch.empty(2, 3)
+        turned = table.T
+        table[:] = layer.weight
+    values = [value for value in recorder.values if value is not None]
+    assert all(value.abs().max() < 1 for value in values)
+    assert recorder.values[recorder.place_of(turned)] is not None
+    told = [
+        (step[1], value is None)
+        for step, value in zip(recorder.steps, recorder.values, strict=True)
+    ]
+    assert ("empty", False) not in told and ("T", True) in told and ("__setitem__", False) in told
+
+
+def test_inference_and_vmap_are_recorded_like_everything_else():
+    with StageRecorder("learner.py") as recorder:
+        with torch.inference_mode():
+            torch.ones(2) + 1
+        torch.vmap(lambda row: row.softmax(dim=-1))(torch.eye(3))
+    assert len(recorder.steps) == len(recorder.values) > 1

@@ -20,6 +20,7 @@ from ...project import Project
 from ...recognition.fingerprints import Fingerprint
 from ..kept import Kept
 from ..recording.references import Recording, Rows, Version, pairs_of, tell_apart
+from .same import same_entries, same_prints
 
 RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
 FEW_RUNS = 100  # sooner done here than given away
@@ -140,12 +141,23 @@ class Work:
     def name_singles(self, stored: Made | None) -> None:
         """Tell the mistakes apart; take the stored pairs of them, if they would be the same."""
         self.prints = tell_apart(self.recording, self.rows)
-        origin = self.recording.origin_of_pairs(self.rows)
-        if stored and stored.pairs == origin and not (self.wish.anew and self.wish.pairs):
-            self.origin_of_pairs = origin
+        if stored and self.gives_pairs_of(stored) and not (self.wish.anew and self.wish.pairs):
+            self.origin_of_pairs = stored.pairs
             self.taken = [one for one in stored.prints if len(one.mistakes) == 2]
         elif self.wish.pairs or self.has_few_pairs():
-            self.origin_of_pairs, self.makes_pairs = origin, True
+            self.origin_of_pairs, self.makes_pairs = self.recording.origin_of_pairs, True
+
+    def gives_pairs_of(self, stored: Made) -> bool:
+        """Whether the stored pairs would come out again.
+
+        Where the solution and every mistake alone give what they gave, so do two mistakes.
+        """
+        alone = [one for one in stored.prints if len(one.mistakes) == 1]
+        return (
+            stored.pairs == self.recording.origin_of_pairs
+            and same_entries(stored.references, self.recording.references)
+            and same_prints(alone, self.prints)
+        )
 
     def has_few_pairs(self) -> bool:
         """Whether pairs are so few that nobody need ask for them."""

@@ -17,7 +17,7 @@ from ..recording.origin import known
 from ..recording.references import Recording
 from .derived import Derived, text_file
 from .made_parts import Made, Part, Tell, Wish, make_parts
-from .same import same_fingerprints, same_references
+from .same import same_cases, same_fingerprints, same_references
 
 
 def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
@@ -46,6 +46,8 @@ def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
     if wish.exercises and recording.exercise not in wish.exercises:
         return False
     if wish.anew or stored is None or stored.origin != recording.origin:
+        return True
+    if not same_cases([case for case, _ in stored.references.entries], recording.cases):
         return True
     return wish.pairs and not stored.pairs
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
+from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...exchange.references import References, case_to_json, values_by_key
 from ...exchange.stages import Way, stages_to_json
-from ...recognition.fingerprints import Fingerprints
+from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
 
 
 def same_text(path: Path, text: str) -> bool:
@@ -24,14 +25,22 @@ def same_references(stored: References, built: References) -> bool:
     """The same cases with the same steps, inputs and results."""
     if (stored.chapter, stored.hidden) != (built.chapter, built.hidden):
         return False
-    if len(stored.entries) != len(built.entries) or not same_ways(stored.ways, built.ways):
-        return False
-    pairs = zip(stored.entries, built.entries, strict=True)
-    return all(
-        as_json(case_to_json(a)) == as_json(case_to_json(b))
-        and same_tensors(a.tensors, b.tensors)
-        and same_observation(seen_a, seen_b)
-        for (a, seen_a), (b, seen_b) in pairs
+    return same_entries(stored, built) and same_ways(stored.ways, built.ways)
+
+
+def same_entries(stored: References, built: References) -> bool:
+    """The same cases with the same results."""
+    cases, others = ([case for case, _ in one.entries] for one in (stored, built))
+    return same_cases(cases, others) and all(
+        same_observation(a, b) for (_, a), (_, b) in zip(stored.entries, built.entries, strict=True)
+    )
+
+
+def same_cases(stored: list[Case], built: list[Case]) -> bool:
+    """The same cases with the same steps and inputs."""
+    return len(stored) == len(built) and all(
+        as_json(case_to_json(a)) == as_json(case_to_json(b)) and same_tensors(a.tensors, b.tensors)
+        for a, b in zip(stored, built, strict=True)
     )
 
 
@@ -75,6 +84,8 @@ def same_tensor(stored: torch.Tensor, built: torch.Tensor, pattern: bool = False
         return False
     if pattern:
         return True
+    if torch.equal(stored, built):
+        return True
     left, right = stored.double(), built.double()
     return torch.allclose(left, right, rtol=1e-5, atol=1e-6, equal_nan=True)
 
@@ -84,11 +95,12 @@ def same_fingerprints(stored: Fingerprints, built: Fingerprints) -> bool:
     if stored.messages != built.messages or stored.by_exercise.keys() != built.by_exercise.keys():
         return False
     return all(
-        [p.mistakes for p in stored.by_exercise[name]] == [p.mistakes for p in prints]
-        and all(
-            a.imprints.keys() == b.imprints.keys()
-            and all(a.imprints[case].matches(b.imprints[case]) for case in b.imprints)
-            for a, b in zip(stored.by_exercise[name], prints, strict=True)
-        )
-        for name, prints in built.by_exercise.items()
+        same_prints(stored.by_exercise[name], prints) for name, prints in built.by_exercise.items()
+    )
+
+
+def same_prints(stored: list[Fingerprint], built: list[Fingerprint]) -> bool:
+    """The same mistakes with matching imprints on the same cases."""
+    return [one.mistakes for one in stored] == [one.mistakes for one in built] and all(
+        matches(a, b.imprints) for a, b in zip(stored, built, strict=True)
     )

@@ -1,6 +1,7 @@
 """Makes references and fingerprints: the same cases run on the solution and on every mistake."""
 
 import ast
+import json
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -15,7 +16,7 @@ from ...attempts.in_process import InProcess
 from ...course import CourseError
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
-from ...exchange.references import References
+from ...exchange.references import References, case_to_json
 from ...exchange.stages import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import load_checks
@@ -297,7 +298,7 @@ class Recording:
         """Changes when another case is asked, or when there is another mistake, or form."""
         others = list(self.forms.values()), list(self.adopted.values())
         mistakes = mistakes_digest(self.exercise, list(self.mistakes.values()), *others)
-        return digest(*self.case_digests.values(), mistakes)
+        return digest(*(json.dumps(case_to_json(case)) for case in self.cases), mistakes)
 
     @cached_property
     def origin(self) -> str:
@@ -305,14 +306,10 @@ class Recording:
         ways = () if self.hidden else ways_digest(self.project, self.chapter)
         return digest(self.made_with, self.asks, *ways)
 
-    def origin_of_pairs(self, rows: Rows) -> str:
-        """Changes when pairs of mistakes would give something else.
-
-        Of the engine nothing counts but what it makes of the solution and of single mistakes:
-        where that is the same, so is what it makes of two.
-        """
-        alone = sorted((v, sorted(r.items())) for v, r in rows.items() if v.kind != PAIRS)
-        return digest(self.code, self.asks, repr(alone), repr(sorted(self.right.items())))
+    @property
+    def origin_of_pairs(self) -> str:
+        """Changes when pairs would give something else, whatever the engine makes of them."""
+        return digest(self.code, self.asks)
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
