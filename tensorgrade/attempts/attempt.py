@@ -5,8 +5,8 @@ attempt.normalise.agrees("values")        # a test reads what was seen
 """
 
 import io
-from collections.abc import Callable, Collection
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property
 from types import MethodType
@@ -132,7 +132,8 @@ class Attempt:
         Such a process cannot repeat what it saw there.
         """
         self.forget_hidden()
-        return self.backend.run(cases) if cases else []
+        with quietly():
+            return self.backend.run(cases) if cases else []
 
     def forget_hidden(self) -> None:
         """Have the backend start anew where it may have seen a hidden case."""
@@ -186,8 +187,7 @@ class ExerciseAttempt(Checks):
         steps = tuple(
             step | {"trace": True} if step["verb"] == "call" else step for step in case.steps
         )
-        # What learner code prints while it is run once more would stand in the middle of a note.
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        with quietly():
             (observed,) = self.attempt.backend.run([replace(case, steps=steps)])
         self.attempt.backend.close()
         return read_trace(observed)
@@ -308,6 +308,13 @@ class ExerciseAttempt(Checks):
                 said = parting_sentence(found, place(found.line), place(found.upto))
                 return replace(found, said=said)
         return None
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """What learner code prints while it is run once more would stand in the middle of a note."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        yield
 
 
 def is_plain(error: CaughtError) -> bool:
