@@ -107,10 +107,10 @@ def build(
 
     again = "What was made is kept; the same command makes the rest."
     with BuildProgress() as progress, interruptible(again):
+        wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
         if check:
-            built = check_all(project, pairs, progress.tell)
+            built = check_all(project, wish, progress.tell)
         else:
-            wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
             built = rebuild(
                 project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
             )
