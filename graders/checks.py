@@ -258,10 +258,8 @@ def drops_sums(exercise, group: str) -> None:
         if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
             said = "dropout acts on the sum of token and place, and on what each block adds to it"
             exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
-        if (
-            dependence(chances(~lost, torch.ones_like(lost), p), torch.ones_like(lost), p)
-            is not None
-        ):
+        every = torch.ones_like(lost)
+        if dependence(chances(~lost, every, p), every, p) is not None:
             exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=observed.tensors["dropped"])
 
 

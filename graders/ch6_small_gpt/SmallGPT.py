@@ -88,12 +88,12 @@ def ids(vocab, *shape):
     return computed(ids_of, normal(*shape), vocab)
 
 
-def made(vocab, context, d, heads, layers, dtype="float64", **settings):
-    """Constructed and given all weights."""
+def made(vocab, context, d, heads, layers, dtype="float64", fixed=None, **settings):
+    """Constructed and given all weights. fixed: some that are not drawn as the others are."""
     sizes = {"vocab_size": vocab, "context_length": context, "d": d, "num_heads": heads}
     return (
         construct(**sizes, num_layers=layers, **settings, dtype=dtype),
-        load(all_weights(vocab, context, d, layers)),
+        load(all_weights(vocab, context, d, layers) | (fixed or {})),
     )
 
 
@@ -123,6 +123,7 @@ def one_after_another():
     """Texts of different lengths: no call owes anything to one before."""
     return (
         *made(6, 5, 4, 2, 1, dropout=0.0),
+        mode(training=False),
         call(ids=ids(6, 2, 3), result="first"),
         call(ids=ids(6, 2, 5), result="second"),
     )
@@ -149,10 +150,9 @@ def in_training(p):
     each: all positive. The last norm and the head keep their order.
     """
     text, d = ids(16, 3, 16), 16
-    model, values = made(d, 16, d, 2, 1, dropout=p)
     tables = ("token_embedding.weight", "position_embedding.weight")
     block = "blocks.0."
-    plain = {table: computed(torch.abs, weights(d, d)) for table in tables} | {
+    fixed = {table: computed(torch.abs, weights(d, d)) for table in tables} | {
         f"{block}attention.projection.weight": torch.zeros(d, d),
         f"{block}feed_forward.layers.2.weight": torch.zeros(d, 4 * d),
         f"{block}feed_forward.layers.2.bias": torch.full((d,), 0.8),
@@ -161,9 +161,7 @@ def in_training(p):
         "head.weight": torch.eye(d),
     }
     return (
-        model,
-        values,
-        load(plain, on=model),
+        *made(d, 16, d, 2, 1, dropout=p, fixed=fixed),
         mode(training=True),
         call(ids=text, seed=1, result="dropped"),
         call(ids=text, seed=2, result="again"),
