@@ -1,16 +1,6 @@
 """Unusual and right, where a check of modes, of chance or of what stays could be too strict."""
 
-PLACES = "places = torch.arange(ids.shape[1], device=ids.device)"
-
 RIGHT = {
-    "LayerNorm": {
-        "distances_squared": [
-            (
-                "x.var(dim=-1, keepdim=True, unbiased=False)",
-                "((x - mean) ** 2).mean(-1, keepdim=True)",
-            )
-        ],
-    },
     "TransformerBlock": {
         "functional_dropout": [
             (
@@ -35,20 +25,9 @@ RIGHT = {
             )
         ],
     },
-    "cross_entropy": {
-        "log_softmax": [
-            (
-                "(torch.logsumexp(logits, dim=-1) - right).mean()",
-                "-logits.log_softmax(-1).gather(-1, targets[..., None]).mean()",
-            )
-        ],
-    },
     "train_step": {
         "into_training_first": [
             ("optimizer.zero_grad()", "model.train()\n    optimizer.zero_grad()")
-        ],
-        "cleared_afterwards_too": [
-            ("return loss.item()", "model.zero_grad()\n    return loss.item()")
         ],
     },
     "generate": {
