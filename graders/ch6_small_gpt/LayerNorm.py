@@ -35,7 +35,7 @@ def cases(pick):
     return [
         shown("sentence/two rows", *normed(2, 4)),
         *(
-            case(f"plain/{shape}", construct(d=shape[-1]), call(x=3 * normal(*shape)))
+            case(f"plain/{shape}", construct(d=shape[-1]), call(x=10 * normal(*shape)))
             for shape in shapes
         ),
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
@@ -64,7 +64,7 @@ def columns(d):
 
 
 def normed(
-    *shape, factor=3.0, offset=0.0, change=torch.clone, gradient=None, dtype="float64", **eps
+    *shape, factor=10.0, offset=0.0, change=torch.clone, gradient=None, dtype="float64", **eps
 ):
     """Constructed, given a scale and a shift, called on rows of this spread."""
     x = computed(change, factor * normal(*shape) + offset)
@@ -78,7 +78,7 @@ def normed(
 def used(*shape):
     """The same in evaluation, without gradients."""
     made = construct(d=shape[-1])
-    return made, load(columns(shape[-1])), *at_work(made, x=3 * normal(*shape))
+    return made, load(columns(shape[-1])), *at_work(made, x=10 * normal(*shape))
 
 
 def anything(chance):

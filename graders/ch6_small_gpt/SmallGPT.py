@@ -152,7 +152,7 @@ def in_training(p):
     text, d = ids(16, 3, 16), 16
     tables = ("token_embedding.weight", "position_embedding.weight")
     block = "blocks.0."
-    fixed = {table: computed(torch.abs, weights(d, d)) for table in tables} | {
+    fixed = {table: 20 * computed(torch.abs, weights(d, d)) for table in tables} | {
         f"{block}attention.projection.weight": torch.zeros(d, d),
         f"{block}feed_forward.layers.2.weight": torch.zeros(d, 4 * d),
         f"{block}feed_forward.layers.2.bias": torch.full((d,), 0.8),

@@ -32,7 +32,7 @@ def cases(pick):
     b, n = draw(BATCH, TOKENS)
     sizes = pick(
         public=[(2, 3, 4, 5, 2), (1, 4, 6, 4, 3)],
-        hidden=[(3, 5, 6, 7, 2), (b, 4, 2, 9, 1), (1, n, 4, n, 4)],
+        hidden=[(3, 5, 6, 7, 2), (b, 3, 4, 9, 1), (1, n, 4, n, 4)],
     )
     twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
     return [
@@ -83,13 +83,13 @@ def made(d, context, heads, dropout=0.0, dtype="float64", fixed=None):
 def module(b, n, d, context, heads, *, gradient=None, training=False, **settings):
     """Called in evaluation, or in training, where nothing but dropout is different."""
     steps = made(d, context, heads, **settings)
-    return *steps, mode(training), call(x=3 * normal(b, n, d), gradient=gradient)
+    return *steps, mode(training), call(x=10 * normal(b, n, d), gradient=gradient)
 
 
 def used(b, n, d, *sizes, **settings):
     """Called in evaluation, without gradients."""
     block, values = made(d, *sizes, **settings)
-    return block, values, *at_work(block, x=3 * normal(b, n, d))
+    return block, values, *at_work(block, x=10 * normal(b, n, d))
 
 
 # Weights with which the other part adds nothing, so that each number is dropped once.
