@@ -351,6 +351,25 @@ def channel(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
+def adopt(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    group: Annotated[str, typer.Argument(help="A group of wrong answers, as the report names it.")],
+    name: Annotated[str, typer.Option(help="What the mistake is to be called, such as no_scale.")],
+    message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
+) -> None:
+    """Make a known mistake of wrong answers that had no name; the next build proves it."""
+    from .author.recording.adopted import Adopted
+    from .author.recording.adopted import adopt as add
+    from .instructor.groups import representative
+    from .project import find_project
+
+    record = representative(out, group)
+    mistake = Adopted(name, message, record["code"])
+    path = add(find_project(), record["chapter"], record["exercise"], mistake)
+    typer.echo(f"{path} holds it; `tensorgrade build` takes its fingerprint")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
 def bundle(
     out: Annotated[
         Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")

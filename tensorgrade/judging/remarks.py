@@ -22,7 +22,7 @@ def remarks(
     """
     if actual is None:
         return ()
-    sentences = [not_numbers(actual, expected)]
+    sentences = [not_numbers(actual, expected) or few_digits(actual, expected)]
     if not sentences[0]:
         sentences += [sums(actual, expected, 2 if hidden else 4), echoes(case, actual)]
         if not hidden:
@@ -42,6 +42,23 @@ def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> str:
         return origin_of_nan(actual.isnan())
     if bool(actual.isinf().any()) and not bool(expected.isinf().any()):
         return "it holds infinities: an exponential overflowed, or something was divided by 0"
+    return ""
+
+
+# How many digits a dtype keeps.
+FEW_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
+
+
+def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """A sentence about a dtype that is too coarse, or that holds whole numbers only; or nothing.
+
+    >>> few_digits(torch.ones(2).half(), torch.ones(2))
+    'it is torch.float16, which keeps three digits'
+    """
+    if actual.dtype in FEW_DIGITS and expected.dtype not in FEW_DIGITS:
+        return f"it is {actual.dtype}, which keeps {FEW_DIGITS[actual.dtype]} digits"
+    if expected.is_floating_point() and not actual.is_floating_point():
+        return f"it is {actual.dtype}, which keeps no fractions"
     return ""
 
 

