@@ -90,6 +90,7 @@ def raised(error: CaughtError, place: Place) -> str:
     return f"{error.type}{text}{at_line(error, place)}{often(error)}"
 
 
+UNWRITTEN = "not written yet"
 # torch's longest sentences: what follows these words speaks of torch's own insides.
 ENOUGH = re.compile(
     r"(modified by an inplace operation|in-place operation|size and stride)\b.*", re.DOTALL
@@ -182,7 +183,7 @@ def to_do(name: str, error: CaughtError) -> str:
     """Whether the exercise itself is unwritten, or calls one that is."""
     if is_of_another(error, name):
         return f"it calls `{error.definition}`, which is not written yet"
-    return "not written yet"
+    return UNWRITTEN
 
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
