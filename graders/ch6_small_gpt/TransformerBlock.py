@@ -104,7 +104,7 @@ OTHERS = {
 
 def in_training(p, other):
     """Twice in training with other seeds, once in evaluation. other: weights of the other part."""
-    x = normal(3, 10, 16)
+    x = 3 * normal(3, 10, 16)
     return (
         *made(16, 12, 2, dropout=p, fixed=other),
         mode(training=True),
