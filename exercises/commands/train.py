@@ -1,0 +1,59 @@
+"""`tensorgrade train`: the learner's own small GPT, trained on their own machine."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+
+from .parts.own_code import NO_ATTENTION, own_gpt
+from .parts.screen import Screen
+from .parts.texts import ids_of, read_text
+from .parts.training import begin, in_two, loss_on, write
+from .parts.training import train as train_steps
+from .parts.weights_file import Settings, save_weights
+
+SAMPLE_EVERY, SAMPLE = 200, 160
+
+
+def train(
+    text: Annotated[
+        str, typer.Option(help="shakespeare, the_verdict, or a text file of your own.")
+    ] = "shakespeare",
+    steps: Annotated[int, typer.Option(min=1, help="How many steps of training.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Another number, another run.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where the weights go.")] = Path("my_model.safetensors"),
+    folder: Annotated[
+        Path | None, typer.Option(help="Your files, where not in exercises/ or notebooks/.")
+    ] = None,
+) -> None:
+    """Train your own small GPT: two layers, four heads, a minute or two. Ctrl-C keeps what it has."""
+    console = Console(highlight=False)
+    characters = read_text(text)
+    console.print("checking your chapter 6 …")
+    gpt, own_attention = own_gpt(folder)
+    if not own_attention:
+        console.print(NO_ATTENTION)
+    vocabulary = "".join(sorted(set(characters)))
+    settings = Settings(vocabulary, context_length=64, d=64, num_heads=4, num_layers=2)
+    ids, held_back = in_two(ids_of(characters, vocabulary), settings.context_length)
+    run = begin(gpt, settings, steps, seed)
+    began = time.process_time()
+    with Screen(console, run).open() as screen:
+        try:
+            for _ in train_steps(gpt, run, ids, seed):
+                screen.step()
+                if len(run.losses) % SAMPLE_EVERY == 0:
+                    chance = torch.Generator().manual_seed(seed)
+                    written = write(gpt, run.model, ids[:1], SAMPLE, chance)
+                    screen.wrote("".join(vocabulary[i] for i in written.tolist()))
+        except KeyboardInterrupt:
+            console.print("\nInterrupted; the weights are kept.")
+    save_weights(out, run.model.state_dict(), settings)
+    done, seconds = len(run.losses), time.process_time() - began
+    loss = loss_on(run.model, held_back)
+    console.print(f"{done} steps in {seconds:.0f} s of processor time.")
+    console.print(f"loss on text that it has not seen: {loss:.2f}")
+    console.print(f"{out}; now: tensorgrade talk 'To be' --weights {out}", soft_wrap=True)
