@@ -45,7 +45,7 @@ def train(
         try:
             for _ in train_steps(gpt, run, ids, seed):
                 screen.step()
-                if len(run.losses) % SAMPLE_EVERY == 0:
+                if len(run.losses) == 1 or len(run.losses) % SAMPLE_EVERY == 0:
                     chance = torch.Generator().manual_seed(seed)
                     written = write(gpt, run.model, ids[:1], SAMPLE, chance)
                     screen.wrote("".join(vocabulary[i] for i in written.tolist()))
