@@ -512,6 +512,8 @@ def hide_what_is_not_here() -> None:
     if not (Path(__file__).parent / "instructor").is_dir():
         for command in app.registered_commands:
             command.hidden = command.rich_help_panel != LEARNERS
+        for group in app.registered_groups:
+            group.hidden = True
 
 
 def taken_names() -> set[str]:

@@ -1,14 +1,17 @@
 """`tensorgrade see`: the learner's own class is what looks, and what is said of its heads is so."""
 
+import io
 import re
 from pathlib import Path
 
 import pytest
 import torch
+from rich.console import Console
 
 from exercises.commands.parts.heads import all_heads, share_after_the_same, share_before
 from exercises.commands.parts.seen import AFTER, BEFORE, WEIGHTS, look
 from exercises.commands.parts.seen_page import figures, page
+from exercises.commands.parts.seen_terminal import print_seen
 from exercises.commands.parts.texts import ids_of, read_text
 from exercises.commands.parts.weights_file import load_weights
 from tensorgrade.course import CourseError
@@ -183,6 +186,20 @@ def test_the_page_stands_alone_and_escapes_what_was_typed(ours):
         assert "<script" not in text and "src=" not in text and "http" not in text
         assert text.count("<svg") == 8
     assert "Layer 2, head 4" in page(seen) and "<!doctype html>" not in figures(seen)
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_colours_are_half_blocks_and_shades_do_without(ours, every):
+    seen, shown = look(ours, CAT), {}
+    for colours in ("truecolor", None):
+        console = Console(file=io.StringIO(), force_terminal=True, color_system=colours, width=90)
+        print_seen(console, seen, every)
+        shown[colours] = console.file.getvalue()
+    heads = 8 if every else 2
+    assert shown["truecolor"].count("▀") == heads * 39 * 20  # two of 39 rows on a line
+    assert "▀" not in shown[None] and shown[None].count("█") >= 38
+    for text in shown.values():
+        assert text.count("head ") >= heads and "Layer 2, head 4" in text
 
 
 def test_the_command(project, tmp_path):

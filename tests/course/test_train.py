@@ -1,5 +1,6 @@
 """`tensorgrade train` and `talk`: the learner's own model learns, is kept, and writes."""
 
+import io
 import re
 import signal
 import subprocess
@@ -7,12 +8,14 @@ import sys
 
 import pytest
 import torch
+from rich.console import Console
 from safetensors.torch import save_file
 
 from exercises.commands.parts.curve import curve
 from exercises.commands.parts.own_code import own_gpt
+from exercises.commands.parts.screen import Screen
 from exercises.commands.parts.texts import ids_of, read_text
-from exercises.commands.parts.training import begin, in_two, loss_on, train, write
+from exercises.commands.parts.training import Run, begin, in_two, loss_on, train, write
 from exercises.commands.parts.weights_file import Settings, fill, load_weights, save_weights
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_command
@@ -140,6 +143,20 @@ def test_the_curve_falls_from_the_upper_left():
     assert dots == sorted(dots) and dots[0][0] == 0 and dots[-1][-1] == 4
     half = curve([2.0, 1.0], 4, 2, whole=4)
     assert all(line[9:] == "⠀⠀" for line in half)  # the other half is still to come
+
+
+def test_the_picture_in_a_terminal_from_the_first_moment_on():
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    screen = Screen(console, Run(torch.nn.Identity(), 20))
+    with screen.open():
+        for loss in (4.0, 3.0, 2.0):
+            console.print(screen.picture())  # drawn with and without a loss
+            screen.run.losses.append(loss)
+            screen.step()
+            screen.wrote("once upon")
+    shown = console.file.getvalue()
+    assert "step 0 of 20" in shown and "loss 2.00" in shown.split("step 3 of 20")[-1]
+    assert " 4.00 ┤" in shown and "once upon" in shown and "Ctrl-C keeps the weights" in shown
 
 
 def test_an_exercise_that_is_not_right_is_named_and_nothing_is_trained(project, tmp_path):

@@ -56,11 +56,17 @@ class Screen:
     def picture(self) -> Group:
         """Bar, curve and sample."""
         run, done = self.run, len(self.run.losses)
-        seconds = time.monotonic() - self.began
-        left = f"{seconds:.0f} s, about {seconds / done * (run.steps - done):.0f} s left"
         bar = Table.grid(padding=(0, 1))
         bar.add_row(ProgressBar(run.steps, done, width=WIDTH // 2), f"step {done} of {run.steps}")
         lines = curve(run.losses, WIDTH, HEIGHT, run.steps) if done else []
-        now = f"loss {run.losses[-1]:.2f}   {left}   Ctrl-C keeps the weights" if done else ""
         sample = Padding(Text(self.sample.strip(), "italic"), (1, 2, 0, 2))
-        return Group(bar, *map(Text, lines), Text(now, "dim"), sample)
+        return Group(bar, *map(Text, lines), Text(self.standing(), "dim"), sample)
+
+    def standing(self) -> str:
+        """The loss, and how long it still takes."""
+        run, done = self.run, len(self.run.losses)
+        if not done:
+            return ""
+        seconds = time.monotonic() - self.began
+        left = f"{seconds:.0f} s, about {seconds / done * (run.steps - done):.0f} s left"
+        return f"loss {run.losses[-1]:.2f}   {left}   Ctrl-C keeps the weights"
