@@ -53,7 +53,7 @@ def train(
             console.print("\nInterrupted; the weights are kept.")
     save_weights(out, run.model.state_dict(), settings)
     done, seconds = len(run.losses), time.process_time() - began
-    loss = loss_on(run.model, held_back)
+    loss = loss_on(run.model, held_back, settings.context_length)
     console.print(f"{done} steps in {seconds:.0f} s of processor time.")
     console.print(f"loss on text that it has not seen: {loss:.2f}")
     console.print(f"{out}; now: tensorgrade talk 'To be' --weights {out}", soft_wrap=True)

@@ -50,11 +50,15 @@ def learned(gpt, story, steps, seed=3):
     return made.model, losses, held_back
 
 
+def loss_of(model, held_back):
+    return loss_on(model, held_back, SMALL["context_length"])
+
+
 def test_a_few_steps_learn_something_and_the_same_seed_the_same(gpt, story):
     before, _, held_back = learned(gpt, story, 0)
     model, losses, _ = learned(gpt, story, 150)
     assert len(losses) == 150
-    assert loss_on(model, held_back) < loss_on(before, held_back) - 0.5
+    assert loss_of(model, held_back) < loss_of(before, held_back) - 0.5
     again, losses_again, _ = learned(gpt, story, 150)
     assert losses == losses_again
     assert all(
@@ -87,9 +91,9 @@ def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     state, told = load_weights(tmp_path / "deep" / "own.safetensors")
     assert told == settings
     other = begin(gpt, told, 1, seed=9).model
-    assert loss_on(other, held_back) != loss_on(model, held_back)
+    assert loss_of(other, held_back) != loss_of(model, held_back)
     fill(other, state, tmp_path)
-    assert loss_on(other, held_back) == loss_on(model, held_back)
+    assert loss_of(other, held_back) == loss_of(model, held_back)
 
 
 def broken(folder):

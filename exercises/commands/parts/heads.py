@@ -23,7 +23,9 @@ PARTS = ("W_query", "W_key", "W_value", "out_proj")
 
 
 @torch.no_grad()
-def all_heads(attention: Attention, state: State, settings: Settings, ids: torch.Tensor):
+def all_heads(
+    attention: Attention, state: State, settings: Settings, ids: torch.Tensor
+) -> torch.Tensor:
     """(num_layers, num_heads, n, n): row i says what token i looks at, in every head.
 
     state: a SmallGPT's weights; ids: (n,). All that attends on the way is the learner's class.

@@ -53,9 +53,8 @@ def in_two(ids: torch.Tensor, context_length: int) -> tuple[torch.Tensor, torch.
 
 
 @torch.no_grad()
-def loss_on(model: torch.nn.Module, ids: torch.Tensor) -> float:
-    """The mean loss on windows spread evenly over a text (n,)."""
-    length = model.context_length
+def loss_on(model: torch.nn.Module, ids: torch.Tensor, length: int) -> float:
+    """The mean loss on windows of this length, spread evenly over a text (n,)."""
     starts = torch.linspace(0, len(ids) - length - 1, MEASURED).long()
     windows = ids[starts[:, None] + torch.arange(length + 1)]
     model.eval()
