@@ -550,4 +550,4 @@ class MultiHeadAttention(nn.Module):
 #
 # Write the attention layer of a GPT from an empty file: split, attend, merge and project, all heads in one
 # product. You can name the shape at every step, and prove that it computes what a row of single heads
-# computes.
+# computes. `tensorgrade see "a text of yours"` shows where your heads look.

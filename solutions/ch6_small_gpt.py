@@ -558,3 +558,4 @@ def generate(
 #
 # Build a language model from nothing but tensors and train it: norms, blocks, two tables of vectors, a loss, a
 # step, and a way to let it write. You know what it has learned from, and how to tell that it looks back.
+# Now let it learn: `tensorgrade train`.

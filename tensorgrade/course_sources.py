@@ -141,9 +141,10 @@ def load_command(path: Path) -> FunctionType:
 
 
 def told_at(path: Path, error: Exception) -> str:
-    """One sentence on an error in a file or in one beside it: the last place there, and what."""
+    """One sentence on an error: the last line of `exercises/` on the way to it, and what it is."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}"
-    beside = [f for f in extract_tb(error.__traceback__) if path.parent in Path(f.filename).parents]
-    place = f"{beside[-1].filename}:{beside[-1].lineno}" if beside else str(path)
+    lines = extract_tb(error.__traceback__)
+    ours = [line for line in lines if path.parents[1] in Path(line.filename).parents]
+    place = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else str(path)
     return f"{place}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"

@@ -13,7 +13,7 @@ from .parts.screen import Screen
 from .parts.texts import ids_of, read_text
 from .parts.training import begin, in_two, loss_on, write
 from .parts.training import train as train_steps
-from .parts.weights_file import Settings, save_weights
+from .parts.weights_file import Settings, make_room, save_weights
 
 SAMPLE_EVERY, SAMPLE = 200, 160
 
@@ -38,6 +38,8 @@ def train(
         console.print(NO_ATTENTION)
     vocabulary = "".join(sorted(set(characters)))
     settings = Settings(vocabulary, context_length=64, d=64, num_heads=4, num_layers=2)
+    if before := make_room(out):
+        console.print(f"{out} is kept as {before}", markup=False)
     ids, held_back = in_two(ids_of(characters, vocabulary), settings.context_length)
     run = begin(gpt, settings, steps, seed)
     began = time.process_time()

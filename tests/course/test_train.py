@@ -16,7 +16,13 @@ from exercises.commands.parts.own_code import own_gpt
 from exercises.commands.parts.screen import Screen
 from exercises.commands.parts.texts import ids_of, read_text
 from exercises.commands.parts.training import Run, begin, in_two, loss_on, train, write
-from exercises.commands.parts.weights_file import Settings, fill, load_weights, save_weights
+from exercises.commands.parts.weights_file import (
+    Settings,
+    fill,
+    load_weights,
+    make_room,
+    save_weights,
+)
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_command
 
@@ -87,13 +93,24 @@ def test_what_is_held_back_is_not_learned_from():
 def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     model, _, held_back = learned(gpt, story, 3)
     settings = Settings(story[1], **SMALL)
-    save_weights(tmp_path / "deep" / "own.safetensors", model.state_dict(), settings)
-    state, told = load_weights(tmp_path / "deep" / "own.safetensors")
+    save_weights(tmp_path / "own.safetensors", model.state_dict(), settings)
+    state, told = load_weights(tmp_path / "own.safetensors")
     assert told == settings
     other = begin(gpt, told, 1, seed=9).model
     assert loss_of(other, held_back) != loss_of(model, held_back)
     fill(other, state, tmp_path)
     assert loss_of(other, held_back) == loss_of(model, held_back)
+
+
+def test_what_was_trained_before_is_kept(gpt, story, tmp_path):
+    out = tmp_path / "deep" / "own.safetensors"
+    assert make_room(out) is None and not out.exists()
+    out.write_bytes(b"an earlier run")
+    before = make_room(out)
+    assert before.name == "own.before.safetensors" and before.read_bytes() == b"an earlier run"
+    assert not out.exists()
+    with pytest.raises(IsADirectoryError):  # found out before the run, and not after it
+        make_room(tmp_path / "deep")
 
 
 def broken(folder):

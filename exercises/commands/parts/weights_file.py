@@ -25,10 +25,25 @@ class Settings:
 
 
 def save_weights(path: Path, state: dict[str, torch.Tensor], settings: Settings) -> None:
-    """Write weights by name, and the settings as JSON in the file's metadata."""
+    """Write weights by name, and the settings as JSON in the file's metadata; all or nothing."""
     plain = {name: tensor.detach().contiguous().clone() for name, tensor in state.items()}
+    half = path.with_name(f"{path.name}.part")
+    save_file(plain, half, {"settings": json.dumps(asdict(settings))})
+    half.replace(path)
+
+
+def make_room(path: Path) -> Path | None:
+    """See that a file can be written there; what is there already is kept under another name.
+
+    Returns that name. Raises OSError, before any time has gone into what is to be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(plain, path, {"settings": json.dumps(asdict(settings))})
+    with path.open("ab") as file:
+        empty = file.tell() == 0
+    if empty:
+        path.unlink()
+        return None
+    return path.replace(path.with_name(f"{path.stem}.before{path.suffix}"))
 
 
 def load_weights(path: Path) -> tuple[dict[str, torch.Tensor], Settings]:
