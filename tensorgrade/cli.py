@@ -111,10 +111,10 @@ def build(
 
     again = "What was made is kept; the same command makes the rest."
     with BuildProgress() as progress, interruptible(again):
+        wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
         if check:
-            built = check_all(project, pairs, progress.tell)
+            built = check_all(project, wish, progress.tell)
         else:
-            wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
             built = rebuild(
                 project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
             )
@@ -364,6 +364,25 @@ def channel(
     from .project import find_project
 
     typer.echo(f"{write_channel(system, find_project(), chapter, out, isolation)} files in {out}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def adopt(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    group: Annotated[str, typer.Argument(help="A group of wrong answers, as the report names it.")],
+    name: Annotated[str, typer.Option(help="What the mistake is to be called, such as no_scale.")],
+    message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
+) -> None:
+    """Make a known mistake of wrong answers that had no name; the next build proves it."""
+    from .author.recording.adopted import Adopted
+    from .author.recording.adopted import adopt as add
+    from .instructor.groups import representative
+    from .project import find_project
+
+    record = representative(out, group)
+    mistake = Adopted(name, message, record["code"])
+    path = add(find_project(), record["chapter"], record["exercise"], mistake)
+    typer.echo(f"{path} holds it; `tensorgrade build` takes its fingerprint")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

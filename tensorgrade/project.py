@@ -73,6 +73,12 @@ class Project:
             )
         return found
 
+    @cached_property
+    def form_edits(self) -> list:
+        """Other right ways to write solutions, as edits of them (`graders/forms.py`), if any."""
+        there = (self.graders / "forms.py").exists()
+        return list(import_from(self.graders, "forms").FORMS) if there else []
+
     def own_mistakes(self, chapter: str, exercise: str) -> list:
         """The mistakes in an exercise's own file. Raises CourseError for one of another."""
         path, mistakes = grader_path(self.graders, chapter, exercise), []

@@ -5,7 +5,7 @@ beside the tests in `graders/`. `tensorgrade build` carries it all into every de
 nbgrader reads the same file through `nbgrader_config.py`.
 """
 
-from tensorgrade.course import Limits, Settings, Tolerance
+from tensorgrade.course import Settings, Tolerance
 
 FLOATS = {
     # Nothing here is measured but counts and ids; a course with real numbers says more.
@@ -24,21 +24,6 @@ COURSE = Settings(
     # test keeps its share. For example {"encode": 12}.
     points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
-    # What one learner's file may use, in seconds, bytes and pieces.
-    limits=Limits(
-        load_seconds=15,
-        case_seconds=5,
-        handin_seconds=120,
-        processor_seconds=60,
-        memory_bytes=1 << 30,
-        processes=64,
-        open_files=256,
-        file_bytes=16 << 20,
-        folder_bytes=16 << 20,
-        folder_files=256,
-        reply_bytes=8 << 20,
-        source_bytes=1 << 20,
-    ),
     # Grading refuses on a machine that gives less: full, namespaces, landlock or none
     # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
     isolation="namespaces",

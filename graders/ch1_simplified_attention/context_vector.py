@@ -84,9 +84,8 @@ MISTAKES = [
     ),
     mistake(
         "summed_over_query_features",
-        "The sum runs over the query's features instead of over the tokens, so some "
-        "tokens are left out or one too many is asked for. One row of the inputs belongs to each "
-        "weight.",
+        "The sum runs over the query's features instead of over the tokens. One row of the inputs "
+        "belongs to each weight.",
         (
             f"return {MIX}",
             "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total "

@@ -176,8 +176,15 @@ MISTAKES = [
     ),
     mistake(
         "keepdim_forgotten",
-        "The sum loses its dimension, so it no longer lines up with the slices it belongs to.",
+        "A sum or a maximum loses its dimension (`keepdim=True` keeps it), so it no longer lines "
+        "up with the slices it belongs to.",
         (RETURN, "exponentials / exponentials.sum(dim=dim)"),
+    ),
+    mistake(
+        "keepdim_forgotten_in_maximum",
+        "The maximum loses its dimension, so it no longer lines up with the slices it belongs to.",
+        (SHIFT, "x - x.amax(dim=dim)"),
+        same_as="keepdim_forgotten",
     ),
     mistake(
         "float32_inside",

@@ -97,6 +97,11 @@ MISTAKES = [
         ("return queries, keys, values", "return values, keys, queries"),
     ),
     mistake(
+        "keys_and_values_exchanged",
+        "Keys and values have changed places; the order is queries, keys, values.",
+        ("return queries, keys, values", "return queries, values, keys"),
+    ),
+    mistake(
         "one_matrix_for_all",
         "One matrix makes all three; each role has a matrix of its own.",
         ("x @ W_key", "x @ W_query"),

@@ -83,6 +83,12 @@ MISTAKES = [
         on("inverted_dropout", (SCALE, "attn_weights * keep / (1 - p) ** 2")),
     ),
     mistake(
+        "dropout_rescaled_always",
+        "The weights are scaled up once more beside nn.Dropout, and in evaluation too; it does so "
+        "by itself, in training.",
+        on(MODULES, (APPLY, f"{APPLY} / (1 - self.dropout.p)")),
+    ),
+    mistake(
         "dropout_rate_fixed",
         "The dropout rate is a fixed number; the one that was passed in is ignored.",
         on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(0.1)")),

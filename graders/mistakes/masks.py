@@ -127,9 +127,8 @@ MISTAKES = [
     ),
     mistake(
         "masked_after_the_softmax",
-        "The future is zeroed after the softmax, and what is left brought back to a sum of 1. "
-        "Where the future draws all attention nothing is left, and 0 divided by 0 is not a number. "
-        "Hide the scores before the softmax.",
+        "The future is zeroed after the softmax: where it draws all attention, 0 divided by 0 is "
+        "left. Hide the scores before the softmax.",
         on(
             MODULES,
             (ASSIGN, "pass"),

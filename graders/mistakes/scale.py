@@ -27,6 +27,16 @@ MISTAKES = [
         on(ATTENTION, ("/ d_k**0.5", "/ d_k")),
     ),
     mistake(
+        "scaled_by_d_k_squared",
+        "The scores are divided by the square of d_k; the square root of d_k is asked for.",
+        on(ATTENTION, ("/ d_k**0.5", "/ d_k**2")),
+    ),
+    mistake(
+        "scaled_by_a_twentieth_power",
+        "The exponent of d_k is 0.05; a square root has the exponent 0.5.",
+        on(ATTENTION, ("/ d_k**0.5", "/ d_k**0.05")),
+    ),
+    mistake(
         "multiplied_by_sqrt_d_k",
         "The scores are multiplied by the scale, so the softmax gets sharper, not softer.",
         on(ATTENTION, ("/ d_k**0.5", "* d_k**0.5")),
@@ -40,8 +50,7 @@ MISTAKES = [
     mistake(
         "scaled_by_dimension_1",
         "The scale is taken from dimension 1, which is the width of the keys only where there is "
-        "no "
-        "batch. Counted from the end, the width is always in the same place.",
+        "no batch; counted from the end, the width is always last.",
         on(
             "attention_weights scaled_dot_product_attention",
             ("/ d_k**0.5", "/ keys.shape[1] ** 0.5"),

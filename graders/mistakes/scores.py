@@ -28,8 +28,8 @@ ALL = f"{TWO_D} CausalAttention MultiHeadAttention"
 MISTAKES = [
     mistake(
         "scores_transposed",
-        "Queries and keys have changed places: row i should hold what token i asks of all others. "
-        "Check the order of the product, and which projection feeds which.",
+        "Queries and keys have changed places, in the product or in their projections: row i "
+        "should hold what token i asks of all others.",
         *products("keys", "queries"),
     ),
     mistake(
@@ -92,5 +92,16 @@ MISTAKES = [
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.T")),
         on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys.T")),
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys.T")),
+    ),
+    mistake(
+        "batch_transposed",
+        "In the keys the batch and another dimension change places; the last two should.",
+        on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.transpose(0, 1)")),
+    ),
+    mistake(
+        "heads_and_tokens_transposed",
+        "In the keys of the product heads and tokens change places; the last two dimensions "
+        "should.",
+        on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys.transpose(1, 2)")),
     ),
 ]

@@ -4,7 +4,9 @@ attempt.run()                             # load the file, run the cases: once, 
 attempt.normalise.agrees("values")        # a test reads what was seen
 """
 
-from collections.abc import Callable, Collection
+import io
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property
 from types import MethodType
@@ -21,7 +23,14 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
 from ..judging.names import Names, in_asked_names
 from ..judging.sayable import HandedIn, Sayable
 from ..judging.stages import Parting, parting, parting_sentence
-from ..recognition.fingerprints import Fingerprints, recognise
+from ..recognition.fingerprints import (
+    Fingerprints,
+    digest_of,
+    imprints_of,
+    in_order_for,
+    recognise,
+    right_imprints,
+)
 from ..recognition.signatures import imprint
 from ..runner.edits import Edit
 from .backend import Backend
@@ -90,23 +99,19 @@ class Attempt:
     def told(self, claimed: Seen) -> Seen:
         """What was seen on a case, as far as it may be told; on public cases that is all."""
         case, expected, observed = claimed
-        if observed.status != Outcome.ANSWERED:
-            return claimed  # nothing was said
         error = observed.error
         if not self.references.hidden:
             return claimed._replace(
                 observed=replace(observed, error=error and self.handed_in.in_place(error))
             )
-        observed = Sayable(self.handed_in, case, expected).observation(observed)
-        if error and observed.error and not expected.error and self.says_so_in_public(case, error):
-            observed = replace(observed, error=replace(observed.error, text=error.text))
+        if observed.status != Outcome.ANSWERED:
+            return claimed  # the process said nothing
+        sayable = Sayable(self.handed_in, case, expected)
+        observed = sayable.observation(observed)
+        if error and observed.error and not expected.error and not is_plain(observed.error):
+            public = self.exercises[case.exercise].public_errors
+            observed = replace(observed, error=sayable.as_in_public(error, observed.error, public))
         return claimed._replace(observed=observed)
-
-    def says_so_in_public(self, case: Case, error: CaughtError) -> bool:
-        """Whether an error has a text, and a public case ends in the same one."""
-        if not error.text or error.missing or self.handed_in.in_place(error).is_unwritten:
-            return False
-        return error.text in self.exercises[case.exercise].public_texts
 
     def claimed_on(self, name: str) -> list[Seen]:
         """What the attempt gives on every case of an exercise, run in one exchange."""
@@ -127,7 +132,8 @@ class Attempt:
         Such a process cannot repeat what it saw there.
         """
         self.forget_hidden()
-        return self.backend.run(cases) if cases else []
+        with quietly():
+            return self.backend.run(cases) if cases else []
 
     def forget_hidden(self) -> None:
         """Have the backend start anew where it may have seen a hidden case."""
@@ -162,11 +168,11 @@ class ExerciseAttempt(Checks):
         """All that is to be said about a failed check. asks: the check's own line."""
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
         messages = self.attempt.fingerprints.messages
-        mistakes = {} if unfinished else {name: messages[name] for name in self.mistakes}
+        names = () if unfinished else self.mistakes_on(diagnosis.case)
         return Finding(
             asks,
             diagnosis,
-            mistakes,
+            {name: messages[name] for name in names},
             lambda: self.trace(diagnosis.case),
             lambda: None if unfinished else self.parting,
         )
@@ -181,7 +187,8 @@ class ExerciseAttempt(Checks):
         steps = tuple(
             step | {"trace": True} if step["verb"] == "call" else step for step in case.steps
         )
-        (observed,) = self.attempt.backend.run([replace(case, steps=steps)])
+        with quietly():
+            (observed,) = self.attempt.backend.run([replace(case, steps=steps)])
         self.attempt.backend.close()
         return read_trace(observed)
 
@@ -192,18 +199,32 @@ class ExerciseAttempt(Checks):
             self.name, self.claimed, self.attempt.fingerprints, self.attempt.own.signatures
         )
 
+    @property
+    def same_answers(self) -> str:
+        """A name for what the attempt gives on all cases, the same for all that give the same."""
+        imprints = imprints_of(self.claimed, self.attempt.own.signatures)
+        return digest_of(self.name, imprints, self.attempt.course.seed)
+
+    def mistakes_on(self, case: str) -> tuple[str, ...]:
+        """The mistakes, that one first which alone explains what is seen on a case."""
+        if len(self.mistakes) < 2 or case not in {seen.case.name for seen in self.claimed}:
+            return self.mistakes
+        prints, own = self.attempt.fingerprints.by_exercise[self.name], self.attempt.own.signatures
+        imprints, right = imprints_of(self.claimed, own), right_imprints(self.claimed, own)
+        return in_order_for(case, self.mistakes, prints, imprints, right)
+
     @cached_property
     def names(self) -> Names:
         """The names that the learner has for what the stub names otherwise."""
         return Names.told([one.observed for one in self.seen])
 
     @cached_property
-    def public_texts(self) -> set[str]:
-        """The texts of the errors that the public cases end in."""
+    def public_errors(self) -> list[CaughtError]:
+        """The errors that the public cases end in."""
         public = self.attempt.public()
         entries = public.of(self.name) if public else []
         observed = self.attempt.in_public([case for case, _ in entries])
-        return {one.error.text for one in observed if one.error}
+        return [self.attempt.handed_in.in_place(one.error) for one in observed if one.error]
 
     @cached_property
     def repair(self) -> Edit | None:
@@ -289,6 +310,18 @@ class ExerciseAttempt(Checks):
         return None
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """What learner code prints while it is run once more would stand in the middle of a note."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        yield
+
+
+def is_plain(error: CaughtError) -> bool:
+    """Whether there is no more to say of an error than what it is: missing, or not written yet."""
+    return bool(error.missing) or error.is_unwritten
+
+
 def read_trace(observed: Observation) -> list[Step]:
     """The trace of the last call of a case. It is a claim: entries of another form are left out."""
     traces = [
@@ -299,10 +332,14 @@ def read_trace(observed: Observation) -> list[Step]:
     told = traces[-1] if traces and isinstance(traces[-1], list) else []
     entries = [entry for entry in told if isinstance(entry, list) and len(entry) == 3]
     return [
-        (line, name, tuple(sizes))
-        for line, name, sizes in entries
-        if isinstance(line, int)
-        and isinstance(name, str)
-        and isinstance(sizes, list)
-        and all(isinstance(size, int) for size in sizes)
+        (line, name, tuple(size) if isinstance(size, list) else size)
+        for line, name, size in entries
+        if isinstance(line, int) and isinstance(name, str) and is_size(size)
     ]
+
+
+def is_size(told: object) -> bool:
+    """Whether something is a shape or a whole number."""
+    if isinstance(told, list):
+        return all(isinstance(size, int) for size in told)
+    return type(told) is int

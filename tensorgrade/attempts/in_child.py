@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..course import Limits
 from ..exchange.cases import Case
 from ..exchange.observation import (
+    CaughtError,
     Loaded,
     Observation,
     Outcome,
@@ -143,7 +144,7 @@ class InChild:
                 seen.append(read_observation(reply, request.number))
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
-            seen.append(self.unanswered(how_it_ended(end)))
+            seen.append(self.unanswered(how_it_ended(end), isinstance(end, TimedOut)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
@@ -170,9 +171,10 @@ class InChild:
         other.budget = self.budget  # its seconds are the hand-in's too
         return other
 
-    def unanswered(self, how: Outcome) -> Observation:
-        """What is seen of a case that has no answer."""
-        return OUT_OF_TIME if self.budget.used_up else Observation(how)
+    def unanswered(self, how: Outcome, late: bool = False) -> Observation:
+        """What is seen of a case that has no answer. late: its own seconds were used up."""
+        waited = CaughtError("OutOfTime", f"{self.limits.case_seconds:g} seconds") if late else None
+        return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
 
     def fresh(self) -> "InChild":
         """Another one for the same file and out of the same budget, whose requests nobody keeps."""

@@ -5,9 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..exchange.cases import Case
-from ..exchange.observation import Loaded, Observation, Outcome, read_loaded, read_observation
+from ..exchange.observation import (
+    Loaded,
+    Observation,
+    Outcome,
+    read_error,
+    read_loaded,
+    read_observation,
+)
 from ..runner import serve
-from ..runner.errors import OutOfTime
+from ..runner.errors import OutOfTime, describe_error
 from ..runner.messages import pack
 from ..runner.verbs import CaseRunner
 from ..sources.submission import Source, Submission
@@ -71,8 +78,9 @@ class InProcess:
         for case in cases:
             try:
                 seen.append(self.run_one(case))
-            except OutOfTime:
-                seen.append(Observation(Outcome.TIMEOUT))
+            except OutOfTime as end:
+                where = describe_error(end, self.source.filename)
+                seen.append(Observation(Outcome.TIMEOUT, error=read_error(where)))
                 break
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 

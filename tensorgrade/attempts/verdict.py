@@ -6,8 +6,9 @@ from enum import StrEnum
 from ..course import Exercise
 from ..exchange.observation import CaughtError, Outcome
 from ..exchange.text import LONGEST_MESSAGE, short
-from ..judging.diagnosis import Finding, sentence
-from ..judging.unanswered import ENDS
+from ..judging.diagnosis import LEAST_TELLING, Finding, sentence, telling
+from ..judging.names import ASKS
+from ..judging.unanswered import ended
 from ..runner.edits import Edit
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
@@ -27,6 +28,8 @@ class Status(StrEnum):
 
 # Statuses of exercises that could not be graded as usual, whoever is to blame.
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
+# Statuses of wrong answers that are put into groups where no mistake is recognised.
+UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 
 @dataclass
@@ -67,9 +70,20 @@ def state_of(results: list[CheckResult]) -> State:
 
 
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
-    """The check to look at first: one that found something wrong, else one that is to do."""
+    """The check to look at first: the one that tells most of those that found something wrong.
+
+    Where there is none, one that is to do.
+    """
     failed = [result for result in results if not result.passed]
-    return next((result for result in failed if not is_to_do(result)), next(iter(failed), None))
+    wrong = [result for result in failed if not is_to_do(result)]
+    return min(wrong, key=how_telling, default=next(iter(failed), None))
+
+
+def how_telling(result: CheckResult) -> int:
+    """By how much the finding of a failed check helps, the most telling first; names come last."""
+    if result.asks == ASKS:
+        return LEAST_TELLING
+    return telling(result.finding.diagnosis) if result.finding else 0
 
 
 def is_to_do(result: CheckResult) -> bool:
@@ -98,6 +112,9 @@ class Verdict:
     the value on the way that is lost there, by its name. sure: how that is known.
 
     However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
+
+    group: of a wrong answer without a name, what all have in common that give the same. code: the
+    text that it was found in, kept for one of each group and in no row.
     """
 
     student: str
@@ -112,6 +129,8 @@ class Verdict:
     line: int | None = None
     stage: str | None = None
     sure: Sure | None = None
+    group: str = ""
+    code: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         self.message = short(self.message)
@@ -119,7 +138,9 @@ class Verdict:
 
     def row(self) -> dict:
         """The record as it is written to `results.jsonl`."""
-        return asdict(self)
+        row = asdict(self)
+        del row["code"]
+        return row
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
@@ -142,6 +163,9 @@ def verdict(
     points = round(float(sum(check.earned for check in checks)), 6)
     status = status_of(part, points, exercise.points)
     line, stage, sure = where(part, status, checks)
+    mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
+    judged = part.attempt.loaded.status == Outcome.LOADED and not part.excused_by
+    unnamed = status in UNNAMED and not mistakes and judged
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -149,20 +173,22 @@ def verdict(
         points,
         float(exercise.points),
         status,
-        [] if status == Status.PASSED or part.excused_by else list(part.mistakes),
+        mistakes,
         message(part, status, checks),
         part.attempt.backend.isolation,
         line,
         stage,
         sure,
+        part.same_answers if unnamed else "",
+        part.attempt.handed_in.text if unnamed else "",
     )
 
 
 def where(
     part: ExerciseAttempt, status: Status, checks: list[CheckResult]
 ) -> tuple[int | None, str | None, Sure | None]:
-    """The line, the stage and how sure that is; nothing for what is right."""
-    if status == Status.PASSED:
+    """The line, the stage and how sure that is; nothing for what is right in itself."""
+    if status == Status.PASSED or part.excused_by:
         return None, None, None
     line, stage = place_of(part, status, checks)
     if part.mistakes:
@@ -175,18 +201,19 @@ def where(
 def repair_of(part: ExerciseAttempt, status: Status) -> Edit | None:
     """A small edit that makes it right, where there is no name for what is wrong."""
     ran = status in (Status.PARTIAL, Status.FAILED, Status.ERROR)
-    return part.repair if ran and not part.mistakes else None
+    return part.repair if ran and not part.mistakes and not part.excused_by else None
 
 
 def place_of(
     part: ExerciseAttempt, status: Status, checks: list[CheckResult]
 ) -> tuple[int | None, str | None]:
-    """Where it parts from right answers; else where the first failed check saw an error."""
+    """Where it parts from right answers; else where the check that tells most saw an error."""
     if status in (Status.KILLED, Status.TIMEOUT, Status.NOT_ATTEMPTED):
         return None, None
     if found := part.parting:
         return part.attempt.backend.source.line_in_place(found.line), found.stage or None
-    error = next((c.finding.diagnosis.error for c in checks if c.finding), None)
+    first = first_failure(checks)
+    error = first.finding.diagnosis.error if first and first.finding else None
     line = error.line if error else None
     return line and part.attempt.backend.source.line_in_place(line), None
 
@@ -235,20 +262,20 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if any(seen.observed is OUT_OF_TIME for seen in part.seen):
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
-        return sentence(ENDS[Outcome(status)])
+        end = next(seen.observed for seen in part.seen if seen.observed.status == Outcome(status))
+        return sentence(ended(end.status, end.error))
     if part.attempt.loaded.status == Outcome.UNREADABLE:
         return part.attempt.loaded.reason
-    findings = [check.finding for check in checks if check.finding]
-    if not findings:
+    first = first_failure(checks)
+    if not first or not first.finding:
         return "It could not be checked."
-    names = part.names.sentence
-    seen = findings[0].message
-    if names not in ("", findings[0].diagnosis.problem):
+    seen, names = first.finding.message, part.names.sentence
+    if names not in ("", first.finding.diagnosis.problem):
         seen = f"{seen} {sentence(names)}"
     if edit := repair_of(part, status):
         look = f"Look at {part.attempt.place(edit.line)}: {edit.idea}."
         return joined(seen, f"{look} With one small change it would be right.")
-    found = None if part.mistakes or status == Status.NOT_ATTEMPTED else findings[0].parting()
+    found = None if part.mistakes or status == Status.NOT_ATTEMPTED else first.finding.parting()
     return joined(seen, found.said if found else "")
 
 

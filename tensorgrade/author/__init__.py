@@ -2,7 +2,7 @@
 
 from .recording.casebook import case, shown
 from .recording.drawings import computed, normal, weights
-from .recording.mistakes import mistake, on
+from .recording.mistakes import form, mistake, on
 from .recording.steps import (
     call,
     construct,
@@ -24,6 +24,7 @@ __all__ = [
     "construct",
     "describe",
     "duplicate",
+    "form",
     "gradients",
     "load",
     "mistake",

@@ -334,7 +334,7 @@ def spoken(case: Case, hidden: bool = True) -> str:
     """What a case calls, in one line, with shapes. hidden: of texts and lists only their sizes.
 
     >>> spoken(record("mean", "a/1", lambda a, d: a.call("mean", x=d.normal(2, 3), dim=1), 1))
-    'mean(x: 2×3, dim=1)'
+    'mean(x: (2, 3), dim=1)'
     """
     said = (spoken_step(case, step, hidden) for step in case.steps)
     return ", then ".join(sentence for sentence in said if sentence is not None)
@@ -363,11 +363,9 @@ def spoken_value(case: Case, value: Tree, hidden: bool) -> str:
 
 
 def spoken_shape(shape: Sequence[int]) -> str:
-    """`2×6×3`; `(4,)` for a vector, since a bare 4 reads like a number; or `a single number`.
+    """`(2, 6, 3)`, as Python writes it and as docstrings do; or `a single number`.
 
     >>> spoken_shape((2, 3)), spoken_shape((4,)), spoken_shape(())
-    ('2×3', '(4,)', 'a single number')
+    ('(2, 3)', '(4,)', 'a single number')
     """
-    if len(shape) == 1:
-        return f"({shape[0]},)"
-    return "×".join(map(str, shape)) if len(shape) else "a single number"
+    return str(tuple(shape)) if len(shape) else "a single number"

@@ -8,11 +8,12 @@ its truth.
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 import torch
 
 from ..runner.edits import Edit
+from ..runner.errors import MOST_SIZES, SIGNS
 from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
 from ..runner.values import MOST_TENSORS
@@ -20,7 +21,7 @@ from .text import printable
 from .values import Reader, Tree
 
 REFUSALS = {"ValueError", "AssertionError"}
-MOST_ITEMS, DEEPEST = 2000, 6
+MOST_ITEMS, DEEPEST, MOST_SIZES_OF_ONE = 2000, 6, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
@@ -45,9 +46,10 @@ class Outcome(StrEnum):
 class CaughtError:
     """What learner code raised, as its own process tells it.
 
-    type, kinds: its class, and all classes that this one is. line, source, function: where in the
-    learner's file it was raised, if there. verb: what the case was doing. missing: a name that the
-    case asks for and the file does not define.
+    type, kinds: its class, and all classes that this one is. line, source, function, definition:
+    where in the learner's file it was raised, if there, and in which class or function of it. verb:
+    what the case was doing. missing: a name that the case asks for and the file does not define.
+    signs: what else was seen there, of runner/errors.py's SIGNS. sizes: of what the line names.
     """
 
     type: str
@@ -58,6 +60,9 @@ class CaughtError:
     kinds: tuple[str, ...] = ()
     verb: str = ""
     missing: str | None = None
+    definition: str = ""
+    signs: tuple[str, ...] = ()
+    sizes: dict[str, tuple[int, ...] | int] = field(default_factory=dict)
 
     @property
     def is_unwritten(self) -> bool:
@@ -82,7 +87,8 @@ class Loaded:
     """What loading a learner's file came to: the names it defines, and what in it failed.
 
     reason: why there was nothing to load, as a sentence; empty where there was. calls: of the
-    file's own names those that the code of an exercise speaks of, however indirectly; a claim.
+    file's own names those that the code of an exercise speaks of, however indirectly; outside: by
+    definition, the names of values that it reads and that the file makes outside of it. Claims.
     """
 
     status: Outcome = Outcome.LOADED
@@ -90,6 +96,7 @@ class Loaded:
     problems: tuple[Problem, ...] = ()
     reason: str = ""
     calls: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    outside: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def failure_of(self, name: str) -> CaughtError | None:
         """Why the definition of a name failed; None where it did not, or is not in the file."""
@@ -256,11 +263,15 @@ def read_loaded(message: bytes) -> Loaded:
     names, problems = header.get("names"), header.get("problems")
     if not isinstance(names, list) or not isinstance(problems, list):
         raise BadMessage("not a reply to load")
-    read = (read_problem(problem) for problem in problems)
-    told = header.get("calls")
+    calls, outside = (by_definition(header.get(key)) for key in ("calls", "outside"))
+    read = tuple(filter(None, map(read_problem, problems)))
+    return Loaded(Outcome.LOADED, tuple(strings(names)), read, calls=calls, outside=outside)
+
+
+def by_definition(told: object) -> dict[str, tuple[str, ...]]:
+    """Names that a process tells of each definition; anything else is dropped."""
     pairs = list(told.items())[:MOST_ITEMS] if isinstance(told, dict) else []
-    calls = {printable(k): tuple(strings(v)) for k, v in pairs if isinstance(v, list)}
-    return Loaded(Outcome.LOADED, tuple(strings(names)), tuple(filter(None, read)), calls=calls)
+    return {printable(k): tuple(strings(v)) for k, v in pairs if isinstance(v, list)}
 
 
 def read_problem(problem: object) -> Problem | None:
@@ -275,10 +286,11 @@ def read_error(error: object) -> CaughtError | None:
     """An error with exactly the fields it should have, each of the right type."""
     if not isinstance(error, dict):
         return None
-    kind, text, function, source, verb = (
+    kind, text, function, source, verb, definition = (
         printable(str(error.get(key) or ""))
-        for key in ("type", "text", "function", "source", "verb")
+        for key in ("type", "text", "function", "source", "verb", "definition")
     )
+    signs = error.get("signs")
     line, missing, kinds = (error.get(key) for key in ("line", "missing", "kinds"))
     return CaughtError(
         kind,
@@ -289,7 +301,28 @@ def read_error(error: object) -> CaughtError | None:
         tuple(strings(kinds)) if isinstance(kinds, list) else (kind,),
         verb,
         printable(missing) if isinstance(missing, str) else None,
+        definition,
+        tuple(sign for sign in signs if sign in SIGNS) if is_short_list(signs) else (),
+        read_sizes(error.get("sizes")),
     )
+
+
+def is_short_list(told: object) -> TypeGuard[list[str]]:
+    """Whether something is a list of not too many texts."""
+    return (
+        isinstance(told, list) and len(told) <= len(SIGNS) and all(isinstance(t, str) for t in told)
+    )
+
+
+def read_sizes(told: object) -> dict[str, tuple[int, ...] | int]:
+    """A few names with a shape or a whole number; anything else is dropped."""
+    read: dict[str, tuple[int, ...] | int] = {}
+    for name, size in list(told.items())[:MOST_SIZES] if isinstance(told, dict) else ():
+        if isinstance(size, list) and all(type(number) is int for number in size):
+            read[printable(str(name))] = tuple(size[:MOST_SIZES_OF_ONE])
+        elif type(size) is int:
+            read[printable(str(name))] = size
+    return read
 
 
 def strings(values: list) -> list[str]:

@@ -147,7 +147,13 @@ def plain(tree: Tree) -> object:
 
 
 def spelled(value: object) -> Tree:
-    """The tree of what `plain` gives."""
+    """The tree of what `plain` gives.
+
+    >>> spelled(plain([{"bytes": "6162"}]))
+    [{'bytes': '6162'}]
+    """
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
     if isinstance(value, list):
         return [spelled(part) for part in value]
     if isinstance(value, dict):

@@ -21,6 +21,7 @@ from ..judging.diagnosis import Kind, PublicDiagnosis
 from ..judging.remarks import remarks
 from ..judging.unanswered import raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
+from ..judging.where_right import right_and_wrong, where_right
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
@@ -207,8 +208,10 @@ def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
 def print_cases(console: Console, explanation: Explanation) -> None:
     """One line for each case; below the first that differ, both sides' values."""
     console.print(Text("\nCases", "bold"))
-    left = SHOWN
-    for seen in explanation.part.seen:
+    part, left = explanation.part, SHOWN
+    if said := where_right(*right_and_wrong(part.seen, part.attempt.tolerances)):
+        console.print(Text(f"  {said}"))
+    for seen in part.seen:
         wrong = differences(explanation, seen)
         state = how_it_went(explanation, seen, wrong)
         mark, style = ("✓", "green") if state == AS_EXPECTED else ("✗", "bold red")
@@ -282,21 +285,21 @@ def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
 
 
 def print_nearest(console: Console, explanation: Explanation) -> None:
-    """The known mistakes that match on most cases, and where they do not."""
+    """The known mistakes that give the same on most of the cases that are wrong, if any do."""
     part = explanation.part
     fingerprints, own = part.attempt.fingerprints, part.attempt.own.signatures
-    near_ones = [
-        near for near in nearly(part.name, part.claimed, fingerprints, own) if near.matched
-    ]
+    near_ones = nearly(part.name, part.claimed, fingerprints, own)
     title = "Nearest known mistakes" if near_ones else "No known mistake comes near it"
     console.print(Text(f"\n{title}", "bold"))
+    if near_ones:
+        console.print(Text("  of the cases that either gets wrong, so many give the same:", "dim"))
     for near in near_ones:
-        console.print(Padding(Text(near_line(near, len(part.seen))), (0, 2)))
+        console.print(Padding(Text(near_line(near)), (0, 2)))
 
 
-def near_line(near: Near, cases: int) -> str:
+def near_line(near: Near) -> str:
     """On how many cases a mistake matches, which one, and the first cases where it does not."""
-    line = f"{near.matched} of {cases} cases  {' + '.join(near.mistakes)}"
+    line = f"{near.matched} of {near.wrong} cases  {' + '.join(near.mistakes)}"
     if not near.differs:
         return line
     return f"{line}; not on {', '.join(near.differs[:3])}" + (" …" if near.differs[3:] else "")

@@ -1,6 +1,7 @@
 """Keeps results safe: every row is written as it comes, once, and survives an interruption.
 
-`results.jsonl` holds the rows. `graded.jsonl` says, after the rows are on disk, which hand-in
+`results.jsonl` holds the rows, `unnamed.jsonl` the code of one wrong answer of each group that has
+no name. `graded.jsonl` says, after the rows are on disk, which hand-in
 they belong to and with which graders they were made; only then do they count as written. Rows
 that replace others wait in `anew.jsonl`: until they are all there, `results.jsonl` shows the old
 ones, and never both. `before.jsonl` is how it all stood when the last run had ended; it is gone
@@ -30,6 +31,8 @@ class Ledger:
         make_folder(out)
         self.results, self.graded = out / "results.jsonl", out / "graded.jsonl"
         self.anew, self.earlier = out / "anew.jsonl", out / "before.jsonl"
+        self.unnamed = out / "unnamed.jsonl"
+        self.groups = {record["group"] for record in read_lines(self.unnamed)}
         self.lock = Lock(out / "in-use")
         self.digests, self.lateness = digests, lateness or Lateness()
         self.stamps = {(e["student"], e["chapter"]): e["stamp"] for e in read_lines(self.graded)}
@@ -64,6 +67,9 @@ class Ledger:
         rows = [row for row in self.rows() if key(row)[:2] in kept]
         self.before = self.points_of(todo, rows)
         self.settle(rows, [self.note(a, self.stamps[a]) for a in sorted(kept)])
+        if forget:  # their code too
+            left = [r for r in read_lines(self.unnamed) if r["student"] not in forget]
+            write_lines(self.unnamed, left)
         return todo
 
     def snapshot(self) -> list[dict]:
@@ -114,6 +120,7 @@ class Ledger:
 
     def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
         """Append some hand-ins' rows, then the notes that they are complete."""
+        self.keep_code([verdict for _, verdicts in batch for verdict in verdicts])
         notes = []
         for path, replaces in ((self.results, False), (self.anew, True)):
             own = [(h, v) for h, v in batch if (about(h) in self.stale) == replaces]
@@ -124,6 +131,13 @@ class Ledger:
             mark = {"anew": True} if replaces else {}
             notes += [self.note(about(h), self.stamp(h), **mark) for h, _ in own]
         append_lines(self.graded, notes)
+
+    def keep_code(self, verdicts: list[Verdict]) -> None:
+        """Keep the text of the first wrong answer of each group that has none yet."""
+        first = {v.group: v for v in reversed(verdicts) if v.group and v.group not in self.groups}
+        if first:
+            append_lines(self.unnamed, [representative(v) for v in first.values()])
+            self.groups |= first.keys()
 
     def dated(self, row: dict, handin: Handin | None) -> dict:
         """A row with its dates and less its penalty; without a hand-in, with the date it has."""
@@ -169,6 +183,17 @@ class Ledger:
             if same and about in own and points(dated) > points(own[about]):
                 own[about] = dated
         return [row for of_one in own.values() for row in of_one]
+
+
+def representative(verdict: Verdict) -> dict:
+    """The record that stands for a group of wrong answers without a name."""
+    return {
+        "student": verdict.student,
+        "chapter": verdict.chapter,
+        "exercise": verdict.exercise,
+        "group": verdict.group,
+        "code": verdict.code,
+    }
 
 
 def make_folder(out: Path) -> None:

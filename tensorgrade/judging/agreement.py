@@ -83,14 +83,33 @@ def slices(differs: torch.Tensor) -> str | None:
     for dim in range(differs.ndim):
         rest = [d for d in range(differs.ndim) if d != dim]
         hit = differs.any(dim=rest) if rest else differs
+        name = dimension_name(dim, differs.ndim)
         if 2 * int(hit.sum()) <= len(hit):
-            places = [int(i) for i in hit.nonzero().flatten()]
-            return f"all differences are in {dimension_name(dim, differs.ndim)} {listed(places)}"
+            return f"all differences are in {name} {listed_places(hit)}"
+        if 2 * int((~hit).sum()) <= len(hit) and not hit.all():
+            return f"all is right in {name} {listed_places(~hit)}, and nowhere else"
     return None
 
 
+MOST_PLACES = 3  # a learner's code chooses them: a long list could tell what it has seen
+
+
+def listed_places(hit: torch.Tensor) -> str:
+    """Where a vector is True; of many places the first ones."""
+    places = [int(place) for place in hit.nonzero().flatten()]
+    if len(places) <= MOST_PLACES:
+        return listed(places)
+    return f"{', '.join(map(str, places[:MOST_PLACES]))} and {len(places) - MOST_PLACES} more"
+
+
 def share(differs: torch.Tensor) -> str:
+    """How many entries differ, where nothing tells which."""
     return f"{int(differs.sum())} of {differs.numel()} entries differ"
+
+
+def tells_little(where: str) -> bool:
+    """Whether a sentence of `where_they_differ` only says how many entries do."""
+    return where.endswith(" differ") or where.endswith(" everywhere") or not where
 
 
 def dimension_name(dim: int, rank: int) -> str:

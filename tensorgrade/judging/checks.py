@@ -21,11 +21,11 @@ from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from ..runner.second_device import TwoDevices
 from .agreement import disagreement, where_they_differ
-from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
+from .diagnosis import NOT_THE_VALUES, Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
 from .sayable import spoken_size
-from .unanswered import lost_weights, strings, why_it_ended, why_it_raised
+from .unanswered import lost_weights, read_outside, strings, why_it_ended, why_it_raised
 from .value_agreement import (
     ValueJudge,
     hands_back,
@@ -35,6 +35,7 @@ from .value_agreement import (
     said_in_secret,
     side_by_side,
 )
+from .where_right import right_and_wrong, where_right
 
 
 class Checks:
@@ -64,7 +65,7 @@ class Checks:
     def came_back(self, case: Case, observed: Observation) -> None:
         """A case got an answer, be it an error. Raises Wrong where it got none."""
         if observed.status != Outcome.ANSWERED:
-            raise Wrong(why_it_ended(self.attempt, case, observed.status))
+            raise Wrong(why_it_ended(self.attempt, case, observed))
 
     def agrees(self, group: str, only: str = "", strict: bool = False) -> None:
         """Every result of every case in the group agrees with the reference.
@@ -104,7 +105,7 @@ class Checks:
         if gap is None:
             return
         if not gap.steps and observed.value(name) is None:
-            problem = f"{spoken_result(name)} is {shown(observed, name)}"
+            problem = f"{spoken_result(name, case)} is {shown(observed, name)}"
             self.wrong("values", problem, case=case, texts=side_by_side(gap))
         if gap.tensors:
             self.compare(
@@ -113,18 +114,19 @@ class Checks:
         told = known_keys(observed.values.get(name, {}).get("json"))
         hidden = self.attempt.references.hidden
         place = gap.public_place(told) if hidden else gap.place
-        what = f"`{name}{place}`" if place else spoken_result(name)
+        what = f"`{name}{place}`" if place else spoken_result(name, case)
         problem = (
             said_in_secret(gap, what, known_sizes(case)) if hidden else said_in_public(gap, what)
         )
-        self.wrong("values", problem, case=case, texts=side_by_side(gap))
+        texts = side_by_side(gap)
+        self.wrong("values", problem, case=case, where=self.right_in, texts=texts)
 
     def has_types(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Tensors come in a list where a list is asked for, in a tuple where that is."""
         for name, facts in expected.facts.items():
             got = observed.facts.get(name, {}).get("type")
             if f"{name}.0" in expected.tensors and got != facts.get("type"):
-                problem = f"{spoken_result(name)} is a {got}; a {facts['type']} is asked for"
+                problem = f"{spoken_result(name, case)} is a {got}; a {facts['type']} is asked for"
                 self.wrong("values", problem, case=case)
 
     def compare(self, case: Case, name: str, expected: torch.Tensor, observed: Observation) -> None:
@@ -137,14 +139,23 @@ class Checks:
             self.wrong("fact", lost, case=case)
         self.wrong(
             gap.kind,
-            describe(gap.kind, name, expected, observed),
+            describe(gap.kind, name, case, expected, observed),
             case=case,
-            where="" if gap.differs is None else where_they_differ(gap.differs),
+            where="" if gap.differs is None else self.where_it_differs(gap.differs),
             actual=actual,
             expected=expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
         )
+
+    def where_it_differs(self, differs: torch.Tensor) -> str:
+        """In which cases an attempt is right, where a sentence can tell; else in which entries."""
+        return self.right_in or where_they_differ(differs)
+
+    @property
+    def right_in(self) -> str:
+        """In which cases the values are right, in a sentence; empty where there is no pattern."""
+        return where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
 
     def keeps_inputs(self, *groups: str, objects: bool = False) -> None:
         """No call of these groups changed what it was given, at any depth, and each gave a result.
@@ -169,7 +180,7 @@ class Checks:
                 continue
             result = self.result(case, name, expected, observed)
             if echoed(case, result) and not echoed(case, expected.tensors[name]):
-                said = f"{spoken_result(name)} is what was passed in"
+                said = f"{spoken_result(name, case)} is what was passed in"
                 self.wrong("values", said, case=case, actual=result)
         judge = ValueJudge(expected, observed, self.attempt.tolerances)
         for name in expected.values:
@@ -177,7 +188,9 @@ class Checks:
             if not judge.same_type(want, got):
                 self.compare_value(case, name, expected, observed, strict=False)
             if hands_back(case, got) and not hands_back(case, want):
-                self.wrong("values", f"{spoken_result(name)} is what was passed in", case=case)
+                self.wrong(
+                    "values", f"{spoken_result(name, case)} is what was passed in", case=case
+                )
 
     def gives_the_same(self, group: str) -> None:
         """In every case of the group the results that have names of their own equal `result`.
@@ -192,13 +205,15 @@ class Checks:
                 partner = ".".join(["result", *name.split(".")[1:]])
                 first = self.result(case, partner, expected, observed)
                 if gap := disagreement(other, first, self.attempt.tolerances):
-                    said = f"{spoken_result(name)} is not what it was before, nothing else changed"
+                    what = spoken_result(name, case)
+                    said = f"{what} is not what it was before, nothing else changed"
                     self.wrong(gap.kind, said, case=case, actual=other)
             judge = ValueJudge(observed, observed, self.attempt.tolerances)
             for name in expected.values:
                 pair = observed.value("result"), observed.value(name)
                 if judge.between(*pair, pair):
-                    said = f"{spoken_result(name)} is not what it was before, nothing else changed"
+                    what = spoken_result(name, case)
+                    said = f"{what} is not what it was before, nothing else changed"
                     self.wrong("values", said, case=case)
 
     def starts_alive(self, group: str, module: str = "module") -> None:
@@ -219,7 +234,7 @@ class Checks:
                 want = expected.tensors[name].dtype
                 got = self.result(case, name, expected, observed).dtype
                 if got != want:
-                    said = f"{spoken_result(name)} is {got}; {want} is asked for"
+                    said = f"{spoken_result(name, case)} is {got}; {want} is asked for"
                     self.wrong("fact", said, case=case)
 
     def avoids(self, group: str, calls: set[str], problem: str) -> None:
@@ -238,7 +253,7 @@ class Checks:
                 name: self.result(case, name, expected, observed) for name in expected.tensors
             }
             if nan := [name for name, result in results.items() if result.isnan().any()]:
-                self.wrong("nan", f"{spoken_result(nan[0])} contains NaN", case=case)
+                self.wrong("nan", f"{spoken_result(nan[0], case)} contains NaN", case=case)
             few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
             if grows(few, many) or not arithmetic(few):
                 counts = f" ({arithmetic(few)} operations became {arithmetic(many)})"
@@ -264,7 +279,8 @@ class Checks:
             got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
             # (1, n, n) serves as well as (n, n).
             if not isinstance(got, list) or got[-len(want) :] != want:
-                problem = f"the buffer `{name}` has shape {got}; {want} is asked for"
+                shapes = told_shape(got), told_shape(want)
+                problem = "the buffer `{}` has shape {}; {} is asked for".format(name, *shapes)
                 self.wrong("fact", problem, case=case)
 
     def moves_as_a_whole(self, group: str) -> None:
@@ -401,7 +417,7 @@ class Checks:
         if actual is not None and actual.shape == reference.shape:
             return actual
         kind = "absent" if actual is None else "shape"
-        problem = describe(kind, name, reference, observed)
+        problem = describe(kind, name, case, reference, observed)
         self.wrong(kind, problem, case=case, actual=actual, expected=reference)
 
     def wrong(
@@ -418,6 +434,8 @@ class Checks:
         texts: tuple[str, str] | None = None,
     ) -> NoReturn:
         """Raise Wrong, with the expected values only where the case is public."""
+        if outside := read_outside(self.attempt.loaded, self.name).removeprefix("; "):
+            remarks = (outside, *remarks)
         hidden = self.attempt.references.hidden
         called = spoken(case, hidden)
         told = Diagnosis(Kind(kind), problem, called, where, case.name, actual, remarks=remarks)
@@ -491,41 +509,87 @@ def parameters_differ(want: dict, got: dict) -> str | None:
         return f"the module has a parameter `{extra[0]}` that is not asked for"
     for name in want:
         if got[name] != want[name]:
-            shape = got[name][0] if isinstance(got[name], list) and got[name] else "?"
+            shape = got[name][0] if isinstance(got[name], list) and got[name] else None
             return (
-                f"parameter `{name}` has shape {shape} or does not learn; "
-                f"{want[name][0]} is asked for"
+                f"parameter `{name}` has shape {told_shape(shape)} or does not learn; "
+                f"{told_shape(want[name][0])} is asked for"
             )
     return None
 
 
-def describe(kind: str, name: str, expected: torch.Tensor, observed: Observation) -> str:
+def told_shape(told: object) -> str:
+    """A shape that a learner's process claims, as far as it may be told; `?` where it is none."""
+    return spoken_shape(told) if isinstance(told, list) else "?"
+
+
+def describe(
+    kind: str, name: str, case: Case, expected: torch.Tensor, observed: Observation
+) -> str:
     """What is wrong, in words, with a result that disagrees in this way."""
-    what, actual = spoken_result(name), observed.tensors.get(name)
+    what, actual = spoken_result(name, case), observed.tensors.get(name)
     if actual is None:
-        return absent(name, observed)
+        return absent(name, case, observed)
     if kind == "shape":
         size, asked = spoken_size(actual, expected), spoken_shape(expected.shape)
         return f"{what} has {size} where {asked} is asked for"
     if kind == "nan":
         return f"{what} contains NaN"
-    return f"{what} has the right shape but not the right values"
+    return f"{what} {NOT_THE_VALUES}"
 
 
-def absent(name: str, observed: Observation) -> str:
+def absent(name: str, case: Case, observed: Observation) -> str:
     """What came in the place of a tensor, in words."""
-    return f"{spoken_result(name)} is {shown(observed, name)}{asked_for(observed, name)}"
+    whole, _, part = name.partition(".")
+    if part.isdigit() and whole in observed.tensors:
+        return f"{spoken_result(whole, case)} is one tensor; a tuple of several is asked for"
+    return f"{spoken_result(name, case)} is {shown(observed, name)}{asked_for(observed, name)}"
 
 
-def spoken_result(name: str) -> str:
-    """How a result is called in a sentence."""
-    if name.startswith("gradient."):
-        return f"the gradient for `{name.removeprefix('gradient.')}`"
-    result, *path = name.split(".")
-    if not all(at.isdigit() for at in path):
+def spoken_result(name: str, case: Case) -> str:
+    """How a result of a case is called in a sentence: never by a name that only we know."""
+    if is_within(name):
         return f"`{name}`"
-    parts = "".join(f"part {int(at) + 1} of " for at in reversed(path))
-    return f"{parts}the result" if result == "result" else f"{parts}`{result}`"
+    for step in case.steps:
+        if step["verb"] == "read" and f"{name}.".startswith(f"{step['as']}."):
+            return part_of(name.removeprefix(step["as"]), f"`{step['as']}`")
+        if step.get("printed") == name:
+            return "what it prints"
+    whole, _, part = name.partition(".")
+    if whole == "gradient":
+        return f"the gradient for `{part}`"
+    if whole == "afterwards":
+        return f"`{part}`, after the call,"
+    verbs = {step["as"]: step["verb"] for step in case.steps if "as" in step}
+    if kept := OF_PARAMETERS.get(verbs.get(whole, "")):
+        return f"{kept} `{part}`" + ("" if whole in ("module", "grad") else f" of `{whole}`")
+    return part_of(part, f"the result{of_which_call(whole, case)}")
+
+
+OF_PARAMETERS = {"describe": "the parameter", "gradients": "the gradient of the parameter"}
+
+
+def part_of(path: str, whole: str) -> str:
+    """`part 2 of part 1 of …` for the path `0.1` in a result."""
+    places = [int(place) for place in path.split(".") if place.isdigit()]
+    return "".join(f"part {place + 1} of " for place in reversed(places)) + whole
+
+
+def of_which_call(name: str, case: Case) -> str:
+    """Which of a case's calls gave a result, and in what mode; nothing where there is but one."""
+    modes, calls = "", {}
+    for step in case.steps:
+        if step["verb"] == "mode":
+            modes = ", in training" if step["training"] else ", in evaluation"
+        elif step["verb"] == "call":
+            calls[step["as"]] = modes
+    if len(calls) < 2 or name not in calls:
+        return ""
+    at = list(calls).index(name)
+    which = COUNTED_OFF[at] if at < len(COUNTED_OFF) else f"{at + 1}th"
+    return f" of the {which} call{calls[name]},"
+
+
+COUNTED_OFF = ("first", "second", "third", "fourth", "fifth")
 
 
 def shown(observed: Observation, name: str) -> str:

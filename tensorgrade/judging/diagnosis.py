@@ -13,6 +13,7 @@ import torch
 
 from ..exchange.observation import CaughtError
 from ..exchange.text import short
+from .agreement import tells_little
 from .stages import Parting
 
 
@@ -59,6 +60,29 @@ class Diagnosis:
         object.__setattr__(self, "problem", short(self.problem))
 
 
+# What is said of a result of which nothing else is known.
+NOT_THE_VALUES = "has the right shape but not the right values"
+
+
+LEAST_TELLING = 5
+
+
+def telling(diagnosis: Diagnosis) -> int:
+    """How little a diagnosis tells: of several that are true, the one with the least speaks.
+
+    Errors, shapes and NaN have a place or a cause; then come values of which more is known than
+    that they are wrong, then other properties, then wrong values alone.
+    """
+    kind, alone = diagnosis.kind, diagnosis.problem.endswith(NOT_THE_VALUES)
+    if kind == Kind.UNREACHED:
+        return LEAST_TELLING
+    if kind == Kind.VALUES:
+        if alone and not diagnosis.remarks:
+            return 4 if tells_little(diagnosis.where) else 3
+        return 1
+    return 2 if kind == Kind.FACT else 0
+
+
 @dataclass(frozen=True)
 class PublicDiagnosis(Diagnosis):
     """A diagnosis on a public case: the expected values may be shown beside the learner's.
@@ -79,8 +103,8 @@ class Wrong(AssertionError):
         self.diagnosis = diagnosis
 
 
-# (line, name, sizes) of a tensor on the way through a learner's own code.
-Step = tuple[int, str, tuple[int, ...]]
+# (line, name, shape of a tensor or a whole number) on the way through a learner's own code.
+Step = tuple[int, str, tuple[int, ...] | int]
 
 
 @dataclass(frozen=True)
@@ -104,7 +128,9 @@ class Finding:
         """One plain sentence: the ideas that are wrong, or else what was seen."""
         if self.mistakes:
             return short(" ".join(self.mistakes.values()))
-        return sentence(": ".join([self.diagnosis.problem, *self.diagnosis.remarks[:1]]))
+        diagnosis = self.diagnosis
+        where = () if tells_little(diagnosis.where) else (diagnosis.where,)
+        return sentence(": ".join([diagnosis.problem, *(diagnosis.remarks + where)[:1]]))
 
     @property
     def is_to_do(self) -> bool:

@@ -31,12 +31,16 @@ SPECIAL = {f"{kind} tensor" for kind in ("nested", "quantized", "meta", "sparse"
 KNOWN = {*dir(builtins), *dir(torch), *dir(torch.Tensor), *dir(nn), *dir(nn.functional)}
 KNOWN |= {f"{kind}Tensor" for kind in ("Double", "Float", "Half", "Long", "Int", "Bool")}
 KNOWN |= {kind.title() for kind in ("double", "float", "half", "long", "int", "bool", "byte")}
+# What torch's modules are called and built on.
+MODULES = [value for value in vars(nn).values() if isinstance(value, type)]
+KNOWN |= {base.__name__ for module in MODULES for base in module.__mro__} | {*dir(nn.Module)}
 KNOWN |= set(
     """NoneType ndarray generator method function builtin_function_or_method module linear modules
     numpy c10 weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
     __init__ __call__ forward _call_impl _wrapped_call_impl __main__ <lambda> <locals> return_types
     parameters buffers attributes changed altered missing misshapen unexpected type operations load
-    out_features in_features num_features dim0 dim1 names understood arguments""".split()
+    out_features in_features num_features dim0 dim1 names understood arguments other tensor source
+    index indices value""".split()
 )
 KNOWN |= {TwoDevices.__name__}
 
@@ -126,7 +130,9 @@ cannot assign '@' object to parameter '@' (torch Tensor or None required)
 "attribute '@' already exists"
 @ is not a Module subclass
 Module [@] is missing the required "forward" function
+@(): argument '@' must be @, not @
 @(): argument '@' (position #) must be @, not @
+@() received an invalid combination of arguments
 @(): argument '@' (position #) must be tuple of ints, not @
 @(): argument '@' (position #) must be tuple of Tensors, not @
 mat1 and mat2 shapes cannot be multiplied (#x# and #x#)
@@ -184,6 +190,16 @@ Boolean value of Tensor with no values is ambiguous
 only one element tensors can be converted to Python scalars
 only integer tensors of a single element can be converted to an index
 a Tensor with # elements cannot be converted to Scalar
+@(): Expected dtype int32/int64 for index
+@(): duplicate dims are not allowed.
+one_hot is only applicable to index tensor of type LongTensor.
+dropout probability has to be between 0 and 1, but got #.#
+Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or \
+`logical_xor()` operator instead.
+only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices \
+(got @)
+one of the variables needed for gradient computation has been modified by an inplace operation
+masked_fill_ only supports a 0-dimensional value tensor, but got tensor with # dimension(s).
 masked_fill_ only supports boolean masks, but got mask with dtype @
 where expected condition to be a boolean tensor, but got a tensor with dtype @
 @(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. \
@@ -210,6 +226,8 @@ HOLES = {
     "@": r"([\w.<>]+)",
     "~": r"((?:[-+*/@%<>=!&|^]{1,3}|\*\* or pow\(\)))",
 }
+# Behind these words torch lists signatures, or says which of its own parts it was.
+MORE = re.compile(r" - got \(|(?<=inplace operation): \[|\n")
 HOLE = re.compile(r"(\[#\]|#|@|~)")
 
 
@@ -294,6 +312,7 @@ class Sayable:
 
     def text(self, text: str) -> str:
         """An error's text where it is one of Python's or torch's; … where it is not."""
+        text = MORE.split(text, maxsplit=1)[0]
         for parts, sentence in known_sentences():
             if found := sentence.fullmatch(text):
                 holes = list(zip(parts[1::2], found.groups(), strict=True))
@@ -324,7 +343,42 @@ class Sayable:
             text=self.text(error.text),
             function=function if self.name(function) == function else "",
             missing=error.missing if error.missing in asked else None,
+            definition=error.definition if self.name(error.definition) == error.definition else "",
+            signs=(),
+            sizes={},
         )
+
+    def as_in_public(
+        self, claimed: CaughtError, told: CaughtError, public: list[CaughtError]
+    ) -> CaughtError:
+        """What may be told of an error, and besides what public cases show of the same one.
+
+        claimed: the error as the learner's process words it. public: errors of a process that has
+        seen no hidden case, so that nothing in their words tells of one. What is seen around an
+        error (its signs and sizes) is the public one's.
+        """
+        text = told.text
+        if any(one.text == claimed.text for one in public):
+            text = claimed.text
+        elif text == UNSAID:
+            told_so = (self.reworded(claimed.text, one.text) for one in public)
+            text = next(filter(None, told_so), UNSAID)
+        alike = [one for one in public if (one.type, one.line) == (told.type, told.line)]
+        seen = alike[0] if alike else told
+        words = set(re.findall(r"\w+", told.source))
+        sizes = {name: size for name, size in seen.sizes.items() if name in words}
+        return replace(told, text=text, signs=seen.signs, sizes=sizes)
+
+    def reworded(self, text: str, public: str) -> str:
+        """A text that is a public one but for numbers of this case; empty where it is not."""
+        words, same = re.split(r"\d+", text), re.split(r"\d+", public)
+        if words != same or len(words) > MOST_SIZES + 1:
+            return ""
+        return re.sub(r"\d+", lambda digits: self.own_digits(digits[0]), text)
+
+    def own_digits(self, digits: str) -> str:
+        """A number in a text; … for one that is none of the case's, wherever it is written."""
+        return digits if len(digits) < 20 and int(digits) in self.numbers else "…"
 
     def observation(self, observed: Observation) -> Observation:
         """All of an observation as it may be told; its tensors are its results, and stay."""
@@ -421,7 +475,7 @@ def spoken_size(tensor: torch.Tensor, expected: torch.Tensor) -> str:
 
     >>> right = torch.ones(2, 3)
     >>> spoken_size(torch.ones(3, 2), right), spoken_size(torch.ones(0, 496421), right)
-    ('shape 3×2', 'no entries')
+    ('shape (3, 2)', 'no entries')
     """
     if not tensor.numel():
         return "no entries"

@@ -1,10 +1,14 @@
 """Says why a case got no answer: not written, not found, an error, out of time, ended."""
 
+import builtins
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
-from ..exchange.cases import Case, spoken
+import torch
+from torch import nn
+
+from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.text import short
 from .diagnosis import Diagnosis, Kind
@@ -16,7 +20,7 @@ STANDS_ALONE = (
     "; each chapter's file is checked alone: of other chapters only what the stub imports is there"
 )
 ENDS = {
-    Outcome.TIMEOUT: "it did not come to an end in the time that it has; does a loop never finish?",
+    Outcome.TIMEOUT: "it did not come to an end in {}; does a loop never finish?",
     Outcome.KILLED: "the process that ran it came to an end: it used too much memory, crashed, or "
     "did something that is not allowed",
     Outcome.UNREACHED: "not tried, since an earlier call of this exercise never came back",
@@ -25,12 +29,27 @@ LONGEST_LINE = 90
 Place = Callable[[int], str]  # what a line of the learner's file is called
 
 
-def why_it_ended(attempt: JudgedAttempt, case: Case, status: Outcome) -> Diagnosis:
+def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:
     """The diagnosis for a case that no answer came back for."""
-    called = spoken(case, attempt.references.hidden)
+    called, status = spoken(case, attempt.references.hidden), observed.status
+    error = observed.error
     if status in ENDS:
-        return Diagnosis(Kind(status), ENDS[status], called, case=case.name)
+        problem = ended(status, error, attempt.place)
+        return Diagnosis(Kind(status), problem, called, case=case.name, error=error)
     return Diagnosis(Kind.ERROR, attempt.loaded.reason, called, case=case.name)
+
+
+def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> str:
+    """How a call ended that gave no answer; of an endless one also how long it took, and where."""
+    seconds = error.text if error and error.text else "the time that it has"
+    return ENDS[status].format(seconds + (at_line(error, place) if error else ""))
+
+
+def at_line(error: CaughtError, place: Place) -> str:
+    """The learner's own line, in brackets; nothing where an error has none."""
+    if error.line is None:
+        return ""
+    return f" ({place(error.line)}: `{short(error.source, LONGEST_LINE)}`)"
 
 
 def why_it_raised(
@@ -43,21 +62,64 @@ def why_it_raised(
     if error.is_unwritten:
         problem = to_do(exercise, error)
         return Diagnosis(Kind.TO_DO, problem, called, case=case.name, error=error)
-    problem = raised(error, attempt.place) + lost_name(error, attempt.loaded, case, attempt.place)
+    problem = (
+        in_what_it_calls(error, exercise)
+        + raised(error, attempt.place)
+        + lost_name(error, attempt, case)
+        + (
+            read_outside(attempt.loaded, error.definition, error.source)
+            or sizes_there(error, attempt.references.hidden)
+        )
+    )
     return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
+
+
+def in_what_it_calls(error: CaughtError, exercise: str) -> str:
+    """That an error comes from another definition of the file; nothing where it is its own."""
+    return f"in `{error.definition}`, which it uses: " if is_of_another(error, exercise) else ""
+
+
+def is_of_another(error: CaughtError, exercise: str) -> bool:
+    """Whether an error comes from another definition of the learner's file."""
+    return error.definition.isidentifier() and error.definition != exercise
 
 
 def raised(error: CaughtError, place: Place) -> str:
     """One sentence about an error, with the learner's own line and what often lies behind it."""
-    text = f": {error.text}" if error.text not in ("", UNSAID) else ""
-    at = f" ({place(error.line)}: `{short(error.source, LONGEST_LINE)}`)" if error.line else ""
-    return f"{error.type}{text}{at}{often(error)}"
+    text = f": {without_advice(error.text)}" if error.text not in ("", UNSAID) else ""
+    return f"{error.type}{text}{at_line(error, place)}{often(error)}"
+
+
+# torch's longest sentences: what follows these words speaks of torch's own insides.
+ENOUGH = re.compile(
+    r"(modified by an inplace operation|in-place operation|size and stride)\b.*", re.DOTALL
+)
+# What lies behind a sentence of torch, by words of it.
+BEHIND = {
+    "modified by an inplace operation": "a step in place (`/=`, `exp_()` and the like) writes over "
+    "what the gradient is computed from; make a new tensor: `x = x / …`",
+    "leaf Variable that requires grad": "write into a parameter inside `with torch.no_grad():`",
+    "Parameter or None expected)": "a parameter stays one when it is copied into, inside `with "
+    "torch.no_grad():`",
+    "before Module.__init__() call": "call `super().__init__()` first",
+    "size and stride": "`reshape` copies where `view` cannot",
+}
+
+
+def without_advice(text: str) -> str:
+    """An error's text up to where it is of use to a learner."""
+    return ENOUGH.sub(r"\1", text)
 
 
 def often(error: CaughtError) -> str:
     """The usual cause of an error that says little by itself."""
+    behind = next((cause for words, cause in BEHIND.items() if words in error.text), "")
+    if behind or (behind := no_module(error)):
+        return f"; {behind}"
     if error.type == "NotImplementedError" and "forward" in error.text:
         return "; is `forward` misspelt, or indented into another method?"
+    if "local in init" in error.signs:
+        return "; `__init__` makes it as a local name: is `self.` missing there?"
     if error.type != "TypeError" or error.line is not None:
         return ""
     if "has no parameter" in error.text:
@@ -69,11 +131,58 @@ def often(error: CaughtError) -> str:
     return ""
 
 
+def no_module(error: CaughtError) -> str:
+    """That a class is no module, where it lacks what every module has; nothing where it is one."""
+    lacks = re.fullmatch(r"'(\w+)' object (?:has no attribute '(\w+)'|is not callable)", error.text)
+    if not lacks or lacks[1] in NO_CLASSES or (lacks[2] and lacks[2] not in dir(nn.Module)):
+        return ""
+    if not lacks[2] and error.line:  # a call of something in the learner's own code
+        return ""
+    return f"`{lacks[1]}` is no module: write `class {lacks[1]}(nn.Module):`"
+
+
+NO_CLASSES = {*dir(torch), *dir(builtins), "NoneType"}
+SIZES_MATTER = {"RuntimeError", "IndexError", "ValueError"}
+
+
+def sizes_there(error: CaughtError, hidden: bool) -> str:
+    """The sizes of what the line names, where an error is about sizes.
+
+    Those of hidden cases are none that a learner's process may say: there they are public ones.
+    """
+    if not error.sizes or error.type not in SIZES_MATTER or not re.search(r"\d", error.text):
+        return ""
+    told = [f"`{name}` is {spoken_as_size(size)}" for name, size in error.sizes.items()]
+    return f"; {'in the public checks' if hidden else 'there'} {' and '.join(told)}"
+
+
+def spoken_as_size(size: tuple[int, ...] | int) -> str:
+    """A tensor's shape, or a whole number."""
+    return str(size) if isinstance(size, int) else spoken_shape(size)
+
+
+def read_outside(loaded: Loaded, definition: str, line: str = "") -> str:
+    """That a definition reads a value made outside of it. line: only where this names it."""
+    words = set(re.findall(r"(?<![.\w])\w+", line))
+    names = [n for n in loaded.outside.get(definition, ()) if not line or n in words]
+    if not names:
+        return ""
+    made = "which are" if len(names) > 1 else "which is"
+    quoted = listed_names(names[:3])
+    return f"; it reads {quoted}, {made} made outside of `{definition}`: is `self.` missing?"
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """`a`, `b` and `c`, each in quotes of code."""
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
 def to_do(name: str, error: CaughtError) -> str:
     """Whether the exercise itself is unwritten, or calls one that is."""
-    if error.function in (name, "__init__", "forward", ""):
-        return "not written yet"
-    return f"it calls `{error.function}`, which is not written yet"
+    if is_of_another(error, name):
+        return f"it calls `{error.definition}`, which is not written yet"
+    return "not written yet"
 
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
@@ -97,14 +206,20 @@ def listed(names: tuple[str, ...]) -> str:
     return "it defines " + ", ".join(f"`{n}`" for n in names[:8])
 
 
-def lost_name(error: CaughtError, loaded: Loaded, case: Case, place: Place) -> str:
+def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
     """What became of the name that a NameError is about; nothing for other errors."""
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
         return ""
-    if failure := loaded.failure_of(lost[1]):
-        return f"; {what_failed(failure, place)}"
-    if close := get_close_matches(lost[1], names_of(case), 1):
+    if failure := attempt.loaded.failure_of(lost[1]):
+        return f"; {what_failed(failure, attempt.place)}"
+    if "on self" in error.signs:
+        return f"; there is `self.{lost[1]}`: is `self.` missing?"
+    if "argument of init" in error.signs:
+        return f"; it is an argument of `__init__` alone: keep it there as `self.{lost[1]}`"
+    if any(exercise.name == lost[1] for exercise in attempt.chapter.exercises):
+        return "; it is an exercise of this chapter, which the file does not define"
+    if close := get_close_matches(lost[1], [n for n in names_of(case) if n != lost[1]], 1):
         return f"; is `{close[0]}` meant?"
     own = any(step["verb"] == "construct" for step in case.steps)
     return "; it is no argument and nothing before that line makes it" + (
@@ -138,7 +253,7 @@ def lost_weights(observed: Observation) -> str:
         )
     if misshapen:
         name, shape = next(iter(misshapen.items()))
-        sizes = "×".join(map(str, shape)) if isinstance(shape, list) else "?"
+        sizes = spoken_shape(shape) if isinstance(shape, list) else "?"
         return f"its parameter `{name}` has shape {sizes}, so it could not be given its values"
     return ""
 

@@ -20,7 +20,7 @@ BRIEF, BEFORE, AFTER = 60, 24, 36
 class ValueGap:
     """The first place at which two values disagree.
 
-    steps: the way there, as keys (trees) and positions. how: `type`, `size`, `missing` or `extra`
+    steps: the way there, as keys (trees) and indices. how: `type`, `size`, `missing` or `extra`
     (a key), `tensor` or `value`. around: what to show of both, side by side.
     """
 

@@ -152,7 +152,7 @@ def cross(axis: "Axes", places: torch.Tensor) -> None:
             Rectangle((j - 0.46, i - 0.46), 0.92, 0.92, fill=False, edgecolor=RED, linewidth=2)
         )
         axis.text(
-            j + 0.41, i - 0.41, "×", ha="right", va="top", fontsize=9, color=RED, weight="bold"
+            j + 0.41, i - 0.41, "≠", ha="right", va="top", fontsize=9, color=RED, weight="bold"
         )
 
 

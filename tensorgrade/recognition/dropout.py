@@ -191,7 +191,14 @@ def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
     words += f"learns={learns(expected, seen, dropped)} "
     words += f"sums kept={sums_kept(plain, dropped)} nan={bool(dropped.isnan().any())}"
     words = "; ".join([words, *changed_inputs(seen)])
-    return Imprint(words, (0.0 if scale is None else scale, 0.0))
+    return Imprint(words, (0.0 if scale is None else scale, size_without(reference, plain, noisy)))
+
+
+def size_without(reference: torch.Tensor, plain: torch.Tensor, noisy: bool) -> float:
+    """The one factor between the run without dropout and the reference; 0 where there is none."""
+    if noisy or plain.shape != reference.shape:
+        return 0.0
+    return behaviour(reference, plain).scale or 0.0
 
 
 def pair_of_runs(seen: Observation) -> tuple[torch.Tensor, torch.Tensor] | None:

@@ -4,6 +4,7 @@ They ship with the references. They name a mistake without holding any code of i
 """
 
 import functools
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -120,6 +121,25 @@ def imprints_of(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprin
     return {case.name: imprint(case, expected, observed, own) for case, expected, observed in seen}
 
 
+def digest_of(exercise: str, imprints: dict[str, Imprint], secret: int | None) -> str:
+    """Names all wrong answers that give the same: equal words, and numbers to four digits.
+
+    secret: the course's seed. Without it learner code, which words its own errors, could look for
+    words whose digest tells what it has seen.
+    """
+    told = [
+        (case, one.words, *(f"{number:.4g}" for number in one.numbers))
+        for case, one in sorted(imprints.items())
+    ]
+    key = hashlib.blake2b(str(secret).encode()).digest()
+    digest = hashlib.blake2b(repr((exercise, told)).encode(), digest_size=6, key=key).hexdigest()
+    return digest.translate(LETTERS)
+
+
+# A name of letters, none of which stands for a digit anywhere else.
+LETTERS = str.maketrans("0123456789abcdef", "klmnopqrstuvwxyz")
+
+
 def recognise(
     exercise: str,
     seen: list[Seen],
@@ -137,7 +157,67 @@ def recognise(
     candidates = sorted(fingerprints.by_exercise.get(exercise, []), key=lambda p: len(p.mistakes))
     if only_errors(seen) or hands_back(seen):
         candidates = [p for p in candidates if len(p.mistakes) == 1]
-    return next((p.mistakes for p in candidates if matches(p, imprints)), ())
+    exact = next((p.mistakes for p in candidates if matches(p, imprints)), ())
+    singles = [p for p in candidates if len(p.mistakes) == 1]
+    return exact or but_for_errors(singles, imprints, right_imprints(seen, own))
+
+
+ENOUGH = 3  # cases that are wrong in the very way of a mistake
+
+
+def but_for_errors(
+    fingerprints: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
+) -> tuple[str, ...]:
+    """The one mistake that matches but for cases in which one form of it ends in another error.
+
+    A learner's own assert comes before torch's error, and a step in place raises where another one
+    is broadcast. Then the cases without an error have to tell, and they must tell of one mistake.
+    """
+    names = {
+        p.mistakes
+        for p in fingerprints
+        if p.imprints.keys() == imprints.keys()
+        and all(agrees(p, case, imprints) or fails_both(p, case, imprints, right) for case in right)
+        and sum(tells(p, case, imprints, right) for case in right) >= ENOUGH
+    }
+    return names.pop() if len(names) == 1 else ()
+
+
+def tells(
+    fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint], right: dict[str, Imprint]
+) -> bool:
+    """Whether a case gives the values of a mistake, and they are wrong ones."""
+    same = agrees(fingerprint, case, imprints) and not agrees(fingerprint, case, right)
+    return same and not imprints[case].is_error
+
+
+def fails_both(
+    fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint], right: dict[str, Imprint]
+) -> bool:
+    """Whether a case is wrong with the mistake and in the attempt, and one of them is an error."""
+    both = fingerprint.imprints[case], imprints[case]
+    return any(one.is_error for one in both) and not any(one.matches(right[case]) for one in both)
+
+
+def in_order_for(
+    case: str,
+    mistakes: tuple[str, ...],
+    prints: list[Fingerprint],
+    imprints: dict[str, Imprint],
+    right: dict[str, Imprint],
+) -> tuple[str, ...]:
+    """Mistakes made at once, the one first that alone explains a case; last what plays no part.
+
+    prints: all fingerprints of the exercise.
+    """
+
+    def part_played(name: str) -> int:
+        alone = [p for p in prints if p.mistakes == (name,)]
+        if any(agrees(p, case, imprints) for p in alone):
+            return 0
+        return 1 if any(not agrees(p, case, right) for p in alone) else 2
+
+    return tuple(sorted(mistakes, key=part_played))
 
 
 def only_errors(seen: list[Seen]) -> bool:
@@ -172,10 +252,15 @@ def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
 
 @dataclass(frozen=True)
 class Near:
-    """A mistake, or two, whose fingerprint matches on some cases. differs: where it does not."""
+    """A mistake, or two, that an attempt comes near to.
+
+    wrong: on how many cases the attempt or the mistake is wrong. matched: on how many of these they
+    give the same. differs: on which they do not.
+    """
 
     mistakes: tuple[str, ...]
     matched: int
+    wrong: int
     differs: tuple[str, ...]
 
 
@@ -184,18 +269,30 @@ def nearly(
     seen: list[Seen],
     fingerprints: Fingerprints,
     own: dict[str, Signature],
-    most: int = 5,
+    most: int = 3,
 ) -> list[Near]:
-    """The fingerprints that match on most cases, the best first; one mistake before two.
+    """The fingerprints that match on at least half of what is wrong, the best first.
 
-    own: the course's signatures.
+    Where both are right they agree with every other mistake too: that makes nothing near. One
+    mistake comes before two. own: the course's signatures.
     """
-    imprints = imprints_of(seen, own)
+    imprints, right = imprints_of(seen, own), right_imprints(seen, own)
+    wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
     near = []
     for fingerprint in fingerprints.by_exercise.get(exercise, []):
-        differs = [case for case in imprints if not agrees(fingerprint, case, imprints)]
-        near.append(Near(fingerprint.mistakes, len(imprints) - len(differs), tuple(differs)))
-    return sorted(near, key=lambda one: (-one.matched, len(one.mistakes)))[:most]
+        either = [
+            case for case in imprints if case in wrong or not agrees(fingerprint, case, right)
+        ]
+        differs = tuple(case for case in either if not agrees(fingerprint, case, imprints))
+        if 2 * len(differs) <= len(either):
+            matched = len(either) - len(differs)
+            near.append(Near(fingerprint.mistakes, matched, len(either), differs))
+    return sorted(near, key=lambda one: (-one.matched / one.wrong, len(one.mistakes)))[:most]
+
+
+def right_imprints(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprint]:
+    """What a right answer gives on every case, by the case's name."""
+    return {case.name: imprint(case, expected, expected, own) for case, expected, _ in seen}
 
 
 def agrees(fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint]) -> bool:

@@ -15,6 +15,7 @@ from ..exchange.values import kind, plain
 from .operations import grows
 
 LONGEST_WORDS = 300
+ENDED = "ended in "  # what the words of an error's imprint begin with
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class Imprint:
 
     words: str
     numbers: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is that of a call that ended in an error."""
+        return self.words.startswith(ENDED)
 
     def matches(self, other: "Imprint") -> bool:
         """Equal words and close numbers."""
@@ -33,9 +39,15 @@ class Imprint:
 
 
 def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Every result: names, shapes, and two fixed weighted sums; and which inputs changed."""
+    """Every result: names, shapes, and two fixed weighted sums; and which inputs changed.
+
+    Where not all weights were loaded the values are those of a random start: it depends on the
+    order of construction, which right answers choose freely, and is left out.
+    """
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
+    if unloaded := not_loaded(seen):
+        return Imprint("; ".join([*words, *unloaded, *changed_inputs(seen)]))
     floats: list[float] = []
     words += [f"{n}={brief(plain_value(seen.values[n], floats))}" for n in sorted(seen.values)]
     words += changed_inputs(seen)
@@ -43,6 +55,12 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
     tensors += [torch.tensor(floats, dtype=torch.float64)] if floats else []
     words += ["nan"] * any(t.isnan().any() for t in tensors if t.is_floating_point())
     return Imprint("; ".join(words), (weighted(tensors, 1.0), weighted(tensors, 2.7)))
+
+
+def not_loaded(seen: Observation) -> list[str]:
+    """Which parameters kept their random start: of another shape than the weights, or extra."""
+    load = seen.facts.get("load", {})
+    return [f"{how}: {load[how]}" for how in ("misshapen", "unexpected") if load.get(how)]
 
 
 def plain_value(value: dict, floats: list[float]) -> object:

@@ -1,13 +1,12 @@
 """Signatures: by what a case's mistakes are told apart. A case names one; a course may add some."""
 
-import re
 from collections.abc import Callable
 
 from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import REFUSALS, CaughtError, Observation, Outcome
 from .dropout import of_dropout
-from .imprints import Imprint, of_dtype, of_growth, of_structure, of_values
+from .imprints import ENDED, Imprint, of_dtype, of_growth, of_structure, of_values
 
 Signature = Callable[[Case, Observation, Observation], Imprint]
 LONGEST = 120
@@ -38,7 +37,8 @@ def imprint(
         return Imprint("refused")
     if seen.error and case.signature != "ignored":
         error = seen.error
-        return Imprint(f"{error.verb} {error.type}: {without_numbers(error.text)}")
+        # With its numbers: the sizes that do not fit tell one cause from another.
+        return Imprint(f"{ENDED}{error.verb}: {error.type}: {error.text[:LONGEST]}")
     return signature_of(case, own)(case, expected, seen)
 
 
@@ -56,12 +56,3 @@ def signature_of(case: Case, own: dict[str, Signature]) -> Signature:
         names = ", ".join(sorted(known))
         raise CourseError(f"{case.id}: no signature is named {case.signature!r}; there is {names}")
     return known[case.signature]
-
-
-def without_numbers(text: str) -> str:
-    """An error's text with every number as `#`: sizes differ from case to case, causes do not.
-
-    >>> without_numbers("mat1 and mat2 shapes cannot be multiplied (6x3 and 2x3)")
-    'mat# and mat# shapes cannot be multiplied (#x# and #x#)'
-    """
-    return re.sub(r"\d+", "#", text)[:LONGEST]

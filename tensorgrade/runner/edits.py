@@ -7,6 +7,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .source import UNPARSABLE
+
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 OPERATORS = {
     ast.Mult: "/",
@@ -130,7 +132,7 @@ def edits(text: str, name: str, line: int) -> list[Edit]:
     """
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         return []
     found = [node for node in tree.body if holds(node, line)] if line else []
     named = [node for node in tree.body if getattr(node, "name", None) == name]

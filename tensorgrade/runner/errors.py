@@ -1,24 +1,40 @@
 """What to tell about an error that learner code raised: its kind and the learner's own line."""
 
+import linecache
+import re
 import traceback
+from types import FrameType
 
-LONGEST, DEEPEST = 500, 12
+import torch
+
+LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
+# What else can be seen at the place of an error (`signs_of`).
+SIGNS = {"on self", "argument of init", "local in init"}
 
 
 class OutOfTime(BaseException):
-    """Raised inside learner code when its time is up; no `except Exception` catches it."""
+    """Raised inside learner code when its time is up; no `except Exception` catches it.
+
+    seconds: how long that time was; set by who raises it, which can only be done by the class.
+    """
+
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} seconds" if self.seconds else ""
 
 
 def describe_error(error: BaseException, filename: str) -> dict:
-    """`type`, its `kinds` (base classes too), `text`, and the `line`, its `source` and `function`
-    in the learner's file, if any.
+    """`type`, its `kinds` (base classes too), `text`; and of the place in the learner's file, if
+    there is one: the `line`, its `source`, the `function`, the `definition` that this is a part of,
+    what else can be seen there (`signs`), and the `sizes` of what the line names.
 
     >>> try: 1 / 0
     ... except ZeroDivisionError as error: describe_error(error, "no such file")["text"]
     'division by zero'
     """
-    frame = learner_frame(error, filename)
-    line, function, source = (frame.lineno, frame.name, frame.line) if frame else (None, "", "")
+    frame, line = learner_frame(error, filename)
+    source = linecache.getline(filename, line) if line else ""
     if isinstance(error, SyntaxError) and frame is None:
         line, source = error.lineno, error.text or ""
     return {
@@ -26,15 +42,60 @@ def describe_error(error: BaseException, filename: str) -> dict:
         "kinds": [kind.__name__[:LONGEST] for kind in type(error).__mro__[:DEEPEST]],
         "text": text_of(error),
         "line": line,
-        "function": function,
-        "source": (source or "").strip()[:LONGEST],
+        "function": frame.f_code.co_name if frame else "",
+        "definition": frame.f_code.co_qualname.split(".")[0] if frame else "",
+        "source": source.strip()[:LONGEST],
+        "signs": signs_of(error, frame) if frame else [],
+        "sizes": sizes_in(frame, source) if frame else {},
     }
 
 
-def learner_frame(error: BaseException, filename: str) -> traceback.FrameSummary | None:
-    """The innermost frame of the traceback that lies in the learner's file."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame for frame in reversed(frames) if frame.filename == filename), None)
+def learner_frame(error: BaseException, filename: str) -> tuple[FrameType, int] | tuple[None, None]:
+    """The innermost frame of the traceback that lies in the learner's file, and its line."""
+    frames = [
+        (frame, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == filename
+    ]
+    return frames[-1] if frames else (None, None)
+
+
+def signs_of(error: BaseException, frame: FrameType) -> list[str]:
+    """Where else the name is that a NameError or an AttributeError is about."""
+    name, first = getattr(error, "name", None), frame.f_code.co_varnames[:1]
+    try:
+        if isinstance(error, NameError) and first:
+            owner = frame.f_locals.get(first[0])
+            arguments, _ = names_in_init(owner)
+            found = {"on self": hasattr(owner, str(name)), "argument of init": name in arguments}
+        elif isinstance(error, AttributeError):
+            found = {"local in init": name in names_in_init(error.obj)[1]}
+        else:
+            found = {}
+        return [sign for sign, there in found.items() if there]
+    except Exception:  # looking at a learner's object can run code of his own
+        return []
+
+
+def names_in_init(owner: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The arguments, and the other local names, of the `__init__` of an object's class."""
+    code = getattr(type(owner).__init__, "__code__", None)
+    if code is None:
+        return (), ()
+    count = code.co_argcount + code.co_kwonlyargcount
+    return code.co_varnames[:count], code.co_varnames[count:]
+
+
+def sizes_in(frame: FrameType, source: str) -> dict[str, list[int] | int]:
+    """Shapes of the tensors, and values of the whole numbers, that a line of code names."""
+    seen: dict[str, list[int] | int] = {}
+    for name in re.findall(r"(?<![.\w])[A-Za-z_]\w*", source):
+        value = frame.f_locals.get(name)
+        if isinstance(value, torch.Tensor) and not value.is_nested:
+            seen[name] = list(value.shape)
+        elif type(value) is int and abs(value) < LARGEST:
+            seen[name] = value
+    return dict(list(seen.items())[:MOST_SIZES])
 
 
 def text_of(error: BaseException) -> str:

@@ -8,13 +8,17 @@ blocks, and the blocks that parse are kept.
 import __future__
 
 import ast
+import dis
 import linecache
 import re
 import sys
 import types
 from dataclasses import asdict, dataclass
 
+import torch
+
 from .errors import OutOfTime, describe_error
+from .source import UNPARSABLE
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -83,12 +87,12 @@ def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.
     """The file's top-level statements; of a file that does not parse, those blocks that do."""
     try:
         return ast.parse(source, filename).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNPARSABLE:
         kept = []
         for first_line, block in top_level_blocks(source):
             try:
                 kept += ast.parse("\n" * first_line + block, filename).body
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            except UNPARSABLE as error:
                 names = re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", block, re.M)
                 problems.append(Problem(names, describe_error(error, filename)))
         lost = {name for problem in problems for name in problem.names}
@@ -109,6 +113,42 @@ def top_level_blocks(source: str) -> list[tuple[int, str]]:
             blocks.append((number, []))
         blocks[-1][1].append(line)
     return [(number, "\n".join(lines)) for number, lines in blocks]
+
+
+def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
+    """For each function and class of a file: which of the file's own values it reads by name.
+
+    Values are tensors, torch modules and whole numbers: what a notebook's cells leave behind. A
+    name in capitals is a constant, and meant to be read so.
+    """
+    kinds = (torch.Tensor, torch.nn.Module, int)
+    values = {
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, kinds) and not isinstance(value, bool) and not name.isupper()
+    }
+    read = {
+        name: sorted({one for code in codes_of(value) for one in globals_in(code, values)})
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__
+    }
+    return {name: names for name, names in read.items() if names}
+
+
+def codes_of(definition: object) -> list[types.CodeType]:
+    """The code of a function, or of all methods of a class."""
+    parts = vars(definition).values() if isinstance(definition, type) else [definition]
+    return [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
+
+
+def globals_in(code: types.CodeType, names: set[str]) -> set[str]:
+    """Those of some names that a code, or a function inside of it, reads from its module."""
+    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
+    found = set().union(*(globals_in(part, names) for part in inner))
+    if names.isdisjoint(code.co_names):  # attributes are among them: only then look closer
+        return found
+    steps = dis.get_instructions(code)
+    return found | {step.argval for step in steps if step.opname == "LOAD_GLOBAL"} & names
 
 
 def future_flags(statement: ast.stmt) -> int:

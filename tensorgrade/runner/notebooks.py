@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .loading import bound_names, is_definition, statements, top_level_blocks
-from .source import Source, Unreadable, with_plain_ends
+from .source import UNPARSABLE, Source, Unreadable, with_plain_ends
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
 # After its indentation, on which a pattern would spend time by the square of its length.
 ESCAPED = re.compile(r"[%!?].*|.*\?|[\w, .]+=\s*[%!].*")
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 OWN_TOOLS = "tensorgrade"
 MOST_REPAIRS = 20
 MOST_CHARACTERS = 1 << 18

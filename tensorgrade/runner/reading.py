@@ -10,9 +10,7 @@ from pathlib import Path
 
 from .loading import bound_names, statements, top_level_blocks
 from .notebooks import code_cells, extract
-from .source import Source, Unreadable, decode
-
-UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+from .source import UNPARSABLE, Source, Unreadable, decode
 
 
 def source_in(content: bytes, filename: str) -> Source:

@@ -25,7 +25,7 @@ import torch
 
 from .edits import Edit, edits, holds
 from .errors import OutOfTime
-from .loading import load_module
+from .loading import load_module, read_from_outside
 from .messages import pack, receive, send, unpack
 from .names import meant
 from .reading import parts, source_in, source_that_counts
@@ -100,12 +100,13 @@ def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
         module, problems = load_module(
             request["name"], source.text, source.filename, request["definitions_only"]
         )
-    names = defined_names(module)
+    names, outside = defined_names(module), read_from_outside(module)
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
     case_runner = CaseRunner(module, given, request["device"])
-    return case_runner, {"names": names[:500], "problems": problems[:100], "calls": calls}
+    told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
+    return case_runner, told
 
 
 def defined_names(module: types.ModuleType) -> list[str]:
@@ -230,7 +231,10 @@ def edited(module: types.ModuleType, edit: Edit, filename: str) -> types.ModuleT
 
 @contextmanager
 def seconds(most: float) -> Iterator[None]:
-    """Raise OutOfTime in what is run inside, when that takes longer."""
+    """Raise OutOfTime in what is run inside, when that takes longer.
+
+    The clock of a case, on the other side, can only end this process, and all other edits with it.
+    """
 
     def ring(*_: object) -> None:
         raise OutOfTime

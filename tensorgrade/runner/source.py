@@ -5,6 +5,9 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
+# What Python's parser ends in, of whatever text it is given.
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
 
 class Unreadable(Exception):
     """The file is not there or is no text; the message says so to the learner."""

@@ -114,7 +114,8 @@ MOST = 60
 
 class ShapeTrace:
     """Use as a context around a call. `steps` are [line, name, sizes], in the order in which they
-    happened, for the tensors that the functions of one file bind to local names or return.
+    happened, for the tensors that the functions of one file bind to local names or return; and
+    [line, name, number] for whole numbers: which of several sizes a name holds explains a shape.
     """
 
     def __init__(self, filename: str):
@@ -133,7 +134,7 @@ class ShapeTrace:
         """Follow a function only if it stands in the learner's file."""
         if frame.f_code.co_filename != self.filename or len(self.steps) >= MOST:
             return None
-        known: dict[str, tuple] = {}
+        known: dict[str, object] = {}
         line = frame.f_lineno
 
         def follow(frame: FrameType, event: str, argument: Any) -> Callable:
@@ -147,9 +148,12 @@ class ShapeTrace:
 
         return follow
 
-    def note(self, frame: FrameType, known: dict, line: int) -> None:
+    def note(self, frame: FrameType, known: dict[str, object], line: int) -> None:
         """Add the local tensors that are new, or have another shape, since the last line."""
         for name, value in list(frame.f_locals.items()):
+            if type(value) is int and known.get(name) != value:
+                known[name] = value
+                self.steps.append([line, name, value])
             if isinstance(value, torch.Tensor) and known.get(name) != (id(value), value.shape):
                 known[name] = (id(value), value.shape)
                 self.steps.append([line, name, list(value.shape)])

@@ -36,6 +36,7 @@ class Interrupter:
             self.tries += 1
             if self.tries > LAST_TRIES:
                 end_everything(self.seconds)
+            OutOfTime.seconds = self.seconds
             raise_in(self.thread, OutOfTime)
             self.timer = self.schedule(1.0)
 

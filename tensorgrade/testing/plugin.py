@@ -21,7 +21,7 @@ from ..attempts.verdict import CheckResult
 from ..exchange.observation import Outcome
 from ..isolation.ladder import NotIsolated
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
-from ..judging.unanswered import ENDS
+from ..judging.unanswered import ended
 from ..runner.errors import OutOfTime
 from ..views.note import Note
 from ..views.summary import print_summary
@@ -234,7 +234,7 @@ def diagnosis_of(excinfo: pytest.ExceptionInfo[BaseException]) -> Diagnosis | No
     if isinstance(excinfo.value, Wrong):
         return excinfo.value.diagnosis
     if isinstance(excinfo.value, OutOfTime):
-        return Diagnosis(Kind.TIMEOUT, ENDS[Outcome.TIMEOUT])
+        return Diagnosis(Kind.TIMEOUT, ended(Outcome.TIMEOUT))
     return None
 
 

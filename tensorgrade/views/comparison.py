@@ -85,9 +85,9 @@ def block(
 
 
 def cell(word: str, value: float, marked: bool, largest: float, colour: bool) -> Text:
-    """Shade, number and mark (`x` where it differs)."""
+    """Shade, number and mark (`≠` where it differs)."""
     level = shade(float(value), largest)
-    mark = "x" if marked else " "
+    mark = "≠" if marked else " "
     if not colour:
         return Text(SHADES[level] + word + mark)
     background, ink = (BELOW if value < 0 else ABOVE)[level]
@@ -154,7 +154,7 @@ def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Tex
         block(m, hits, largest, cell, colour)
         for m, hits in zip(both, (nothing, marked), strict=True)
     ]
-    names = [f"expected, {shape_of(expected)}", f"yours, {shape_of(actual)} (x: differs)"]
+    names = [f"expected, {shape_of(expected)}", f"yours, {shape_of(actual)} (≠: differs)"]
     return [*beside(names, blocks, width), *caption(shown, differs)]
 
 
@@ -171,7 +171,7 @@ def two_lines(expected: str, actual: str) -> list[Text]:
 
 
 def shape_of(tensor: torch.Tensor | None) -> str:
-    """`6×6, float32`."""
+    """`(6, 6), float32`."""
     if not isinstance(tensor, torch.Tensor):
         return "no tensor"
     return f"{spoken_shape(tensor.shape)}, {str(tensor.dtype).removeprefix('torch.')}"

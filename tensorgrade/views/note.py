@@ -93,16 +93,21 @@ def steps_on_the_way(finding: Finding) -> list[Text]:
     return lines
 
 
-def trace_lines(steps: list[Step]) -> list[Text]:
-    """One line for each tensor that came into being; the last ones, where there are many.
+def spoken_step(size: tuple[int, ...] | int) -> str:
+    """A tensor's shape, or a whole number."""
+    return f"= {size}" if isinstance(size, int) else spoken_shape(size)
 
-    >>> [str(line) for line in trace_lines([(3, "x", (2, 5)), (4, "y", (2,))])][1:]
-    ['line   3  x  2×5', 'line   4  y  (2,)']
+
+def trace_lines(steps: list[Step]) -> list[Text]:
+    """One line for each tensor or number that came into being; the last ones of many.
+
+    >>> [str(line) for line in trace_lines([(3, "x", (2, 5)), (4, "n", 2)])][1:]
+    ['line   3  x  (2, 5)', 'line   4  n  = 2']
     """
     if len(steps) < 2:
         return []
     last = steps[-MOST_STEPS:]
     cut = f" (the last {MOST_STEPS})" if len(steps) > MOST_STEPS else ""
     width = max(len(name) for _, name, _ in last)
-    rows = (f"line {line:>3}  {name:<{width}}  {spoken_shape(sizes)}" for line, name, sizes in last)
+    rows = (f"line {line:>3}  {name:<{width}}  {spoken_step(size)}" for line, name, size in last)
     return [Text(f"the shapes on your way{cut}", "dim"), *map(Text, rows)]

@@ -176,7 +176,15 @@ def why(results: list[CheckResult]) -> str:
         return "the check itself failed"
     if names := list(first.finding.mistakes):
         return names[0] + (f", and {len(names) - 1} more" if names[1:] else "")
-    return first.finding.diagnosis.problem
+    return in_short(first.finding.diagnosis)
+
+
+def in_short(diagnosis: Diagnosis) -> str:
+    """What is wrong, with an error's own words in front: the rest of a line may be cut off."""
+    error = diagnosis.error
+    if error is None or not error.text or diagnosis.kind != Kind.ERROR:
+        return diagnosis.problem
+    return f"line {error.line}: {error.text}" if error.line else f"{error.type}: {error.text}"
 
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:

@@ -403,9 +403,15 @@ def test_attributes_gradients_and_output_can_be_asked_for(tmp_path):
         ({}, None),
         ({"kept": "loss.detach()"}, None),
         ({"end": " \\n"}, None),  # blanks at the ends of lines and of the text
-        ({"mean": "sum", "kept": "loss.item() / 4"}, "`grad.layer.bias` has the right shape"),
+        (
+            {"mean": "sum", "kept": "loss.item() / 4"},
+            "the gradient of the parameter `layer.bias` has the right shape",
+        ),
         ({"kept": "0.5"}, "`history['losses'][0]` is 0.5;"),
-        ({"end": "!"}, "`printed` is 'loss after 1 steps!'; 'loss after 1 steps' is asked for"),
+        (
+            {"end": "!"},
+            "what it prints is 'loss after 1 steps!'; 'loss after 1 steps' is asked for",
+        ),
     ]:
         found = small.diagnosis(STEP.format(**right | change), agrees)
         assert (found is None) if said is None else said in found.problem, (change, found)

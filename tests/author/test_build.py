@@ -1,6 +1,9 @@
 """`tensorgrade build --check` passes as things are, and fails for every reason that it should."""
 
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -47,6 +50,20 @@ def test_a_part_that_is_made_anew_is_the_stored_one(project, hidden):
     assert len(own.entries) > 3 and same_references(own, references)
     kept = Fingerprints({exercise: stored_prints.by_exercise[exercise]})
     assert len(prints) > 10 and same_fingerprints(kept, Fingerprints({exercise: prints}))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_another_processor_builds_the_same(project):
+    """Sums come in another order there, and names in a set; what was stored is as fresh."""
+    names = ["inverted_dropout", "batches", "TransformerBlock"]
+    command = [sys.executable, "-m", "tensorgrade.cli", "build", "--check", *names]
+    elsewhere = os.environ | {"ATEN_CPU_CAPABILITY": "default", "PYTHONHASHSEED": "7"}
+    built = subprocess.run(
+        command, cwd=project.root, env=elsewhere, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert "batches" in built.stdout and "fresh and proved" in built.stdout
 
 
 @pytest.fixture

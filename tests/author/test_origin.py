@@ -68,7 +68,9 @@ def digests(project: Project, chapter: str = CHAPTER) -> tuple[dict, dict]:
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         del sys.modules[name]
     parts = [part for part in all_parts(project) if part.chapter == chapter]
-    made = {part: part.recording(project).origin for part in parts}
+    recordings = {part: part.recording(project) for part in parts}
+    # The cases' numbers, too: they are compared with the stored ones.
+    made = {part: (one.origin, one.case_digests) for part, one in recordings.items()}
     names = [one.name for one in project.course.chapters]
     return made, {name: digest_of(project.graders, name) for name in names}
 

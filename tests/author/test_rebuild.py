@@ -27,9 +27,9 @@ def runs(monkeypatch):
 
     def counted(jobs, works, how, original=made_parts.run):
         seen.extend(
-            (job.part.exercise, job.part.hidden, names, len(job.cases))
+            (job.part.exercise, job.part.hidden, version.mistakes, len(job.cases))
             for job in jobs
-            for names in job.versions
+            for version in job.versions
         )
         original(jobs, works, how)
 

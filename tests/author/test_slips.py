@@ -1,9 +1,13 @@
 """An author's slips are told together, in sentences with file and line, before anything is run."""
 
+import json
+
 import pytest
 
 from tensorgrade.author.proofs import complaints
+from tensorgrade.author.proofs.slips import slips
 from tensorgrade.course import CourseError
+from tensorgrade.project import Project
 
 from .small_course import CHAPTER, GRADER, build, edit, make_course
 
@@ -169,3 +173,17 @@ def test_slips_of_several_files_are_told_together(tmp_path):
     assert "__init__.py:3: far happens in scalde, which is no exercise; is it scaled?" in said_of(
         root
     )
+
+
+def test_an_adopted_mistake_has_a_name_of_its_own(tmp_path):
+    root = make_course(tmp_path / "small")
+    path = (root / GRADER).with_suffix(".adopted.json")
+    for names, taken in (
+        (["fresh"], ""),
+        (["scaled_factor_added"], "scaled_factor_added"),
+        (["fresh", "fresh"], "fresh"),
+    ):
+        kept = [{"name": name, "message": "It is.", "source": ""} for name in names]
+        path.write_text(json.dumps(kept), encoding="utf-8")
+        told = slips(Project(root))
+        assert told == ([f"{path}: another mistake is named {taken}, too"] if taken else [])

@@ -261,7 +261,7 @@ def test_the_causal_module_above_is_right(judge):
             "torch.ones(context_length, context_length)",
             "torch.ones(1024, 1024)",
             [],
-            "has shape [1024, 1024]",
+            "has shape (1024, 1024)",
         ),
         ("nn.Dropout(dropout)", "nn.Dropout()", ["dropout_rate_of_a_half"], "a half"),
         ("nn.Dropout(dropout)", "nn.Dropout(0.4)", [], "of the entries is dropped although p is"),

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import save
 
@@ -21,7 +21,7 @@ from tensorgrade.exchange.observation import (
     tidy,
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
-from tensorgrade.exchange.values import plain, shown, sized
+from tensorgrade.exchange.values import plain, shown, sized, spelled
 from tensorgrade.judging.value_agreement import ValueJudge, side_by_side
 from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
@@ -101,7 +101,7 @@ def check_tree(tree) -> None:
     assert sum(map(len, texts)) <= 2 * MOST_TEXT
     assert all(c.isprintable() or c in "\n\t" for text in texts for c in text)
     assert isinstance(shown(tree), str) and isinstance(sized(tree), str)
-    json.dumps(plain(tree))
+    json.dumps(spelled(plain(tree)))
     same = Observation(values={"result": {"type": "x", "json": tree}})
     assert ValueJudge(same, same, {}).gap("result") is None or not is_clean(tree)
 
@@ -181,6 +181,7 @@ TREES = st.recursive(
 
 
 @given(TREES, TREES)
+@example({"bytes": ""}, [{"bytes": "6162"}])
 @settings(max_examples=300)
 def test_any_tree(told, other):
     """Values with any tags in any places become trees, or something else that is never right."""

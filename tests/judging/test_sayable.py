@@ -170,7 +170,7 @@ def test_shapes_that_hold_anything_are_not_spelled_out():
     right = torch.zeros(2, 3)
     said = [spoken_size(torch.zeros(shape), right) for shape in ((0, 49642), (1,) * 9, (49642,))]
     assert said == ["no entries", "9 dimensions", "more than 9999 entries along one dimension"]
-    assert spoken_size(torch.zeros(1, 49642), torch.zeros(2, 49642)) == "shape 1×49642"
+    assert spoken_size(torch.zeros(1, 49642), torch.zeros(2, 49642)) == "shape (1, 49642)"
 
 
 def test_no_message_is_longer_than_it_may_be():

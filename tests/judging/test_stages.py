@@ -14,7 +14,7 @@ from tensorgrade.exchange.references import (
     save_references,
 )
 from tensorgrade.exchange.stages import Way, read_way, with_stages
-from tensorgrade.judging.stages import Parting, parting, parting_sentence
+from tensorgrade.judging.stages import Parting, instead, parting, parting_sentence
 
 RIGHT = """
 import torch
@@ -152,3 +152,10 @@ def test_a_sentence_says_no_more_than_is_known():
     assert parting_sentence(Parting(9), "line 9", "line 0") == ""
     said = parting_sentence(Parting(9, "", ("keys",), 4), "line 9", "line 4")
     assert said.endswith("keys. Line 9 is where they part.")
+
+
+def test_hidden_scores_are_no_overflow():
+    weights = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
+    scores = torch.tensor([[1.0, -torch.inf], [2.0, 3.0]])
+    assert instead(None, scores, weights) == ""
+    assert "an exponential overflowed" in instead(None, -scores, weights)

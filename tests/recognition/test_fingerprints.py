@@ -3,12 +3,22 @@
 import json
 
 import pytest
+import torch
 
 from tensorgrade.course import CourseError
+from tensorgrade.exchange.cases import record
+from tensorgrade.exchange.observation import CaughtError, Observation
+from tensorgrade.exchange.references import Seen
 from tensorgrade.recognition.fingerprints import (
     Fingerprint,
     Fingerprints,
+    digest_of,
+    imprints_of,
+    in_order_for,
     load_fingerprints,
+    nearly,
+    recognise,
+    right_imprints,
     save_fingerprints,
 )
 from tensorgrade.recognition.imprints import Imprint
@@ -33,3 +43,79 @@ def test_an_older_file_is_a_sentence_and_not_a_traceback(tmp_path):
         load_fingerprints(tmp_path / "a.json")
     with pytest.raises(CourseError, match="is missing"):
         load_fingerprints(tmp_path / "b.json")
+
+
+RIGHT = torch.tensor([1.0, 2.0, 3.0])
+SIZES = "too large (7)"
+
+
+def seen(*results: object) -> list[Seen]:
+    """Cases on which `RIGHT` is right and these results came back: tensors, or texts of errors."""
+    entries = []
+    for number, result in enumerate(results):
+        case = record("f", f"a/{number}", lambda a, d: a.call("f", x=d.normal(2)), 1)
+        told = {"tensors": {"result": result}} if isinstance(result, torch.Tensor) else {}
+        if isinstance(result, str):
+            told = {"error": CaughtError("ValueError", result, verb="call")}
+        entries.append(Seen(case, Observation(tensors={"result": RIGHT}), Observation(**told)))
+    return entries
+
+
+def known(**mistakes: list) -> Fingerprints:
+    """Fingerprints of mistakes that give these results."""
+    prints = [Fingerprint((n,), imprints_of(seen(*r), {})) for n, r in mistakes.items()]
+    return Fingerprints({"f": prints})
+
+
+DOUBLED, TURNED = 2 * RIGHT, RIGHT.flip(0)
+
+
+def test_a_mistake_is_known_by_all_cases_or_by_all_but_another_error():
+    prints = known(doubled=[DOUBLED, DOUBLED, DOUBLED, SIZES])
+    for last, named in [
+        (SIZES, ("doubled",)),  # the very same
+        ("my own assert", ("doubled",)),  # an error of another kind
+        (DOUBLED, ("doubled",)),  # a value where the other form raises
+        (RIGHT, ()),  # right where the mistake is wrong
+    ]:
+        assert recognise("f", seen(DOUBLED, DOUBLED, DOUBLED, last), prints, {}) == named
+
+
+def test_errors_alone_and_two_wrong_cases_are_not_enough():
+    prints = known(doubled=[DOUBLED, DOUBLED, SIZES, SIZES], fails=[SIZES] * 4)
+    assert recognise("f", seen(DOUBLED, DOUBLED, SIZES, "another"), prints, {}) == ()
+    assert recognise("f", seen(*["another"] * 4), prints, {}) == ()
+    assert recognise("f", seen(*["too large (8)"] * 4), prints, {}) == ()  # other sizes
+
+
+def test_where_two_mistakes_match_but_for_errors_none_is_named():
+    prints = known(one=[DOUBLED] * 3 + [SIZES], other=[DOUBLED] * 3 + ["else"])
+    assert recognise("f", seen(DOUBLED, DOUBLED, DOUBLED, "third"), prints, {}) == ()
+
+
+def test_a_right_answer_has_no_name_and_nothing_is_near_it():
+    prints = known(doubled=[DOUBLED, RIGHT, RIGHT, RIGHT])
+    assert recognise("f", seen(*[RIGHT] * 4), prints, {}) == ()
+    assert nearly("f", seen(*[RIGHT] * 4), prints, {}) == []
+
+
+def test_near_is_what_gives_the_same_on_half_of_what_is_wrong():
+    prints = known(near=[DOUBLED, DOUBLED, RIGHT, RIGHT], far=[TURNED, RIGHT, RIGHT, RIGHT])
+    (near,) = nearly("f", seen(DOUBLED, DOUBLED, TURNED, RIGHT), prints, {})
+    assert (near.mistakes, near.matched, near.wrong, near.differs) == (("near",), 2, 3, ("a/2",))
+
+
+def test_of_two_mistakes_the_one_comes_first_that_explains_the_case():
+    prints = known(doubled=[DOUBLED, RIGHT], turned=[RIGHT, TURNED]).by_exercise["f"]
+    attempt = seen(DOUBLED, TURNED)
+    imprints, right = imprints_of(attempt, {}), right_imprints(attempt, {})
+    for case, order in [("a/0", ("doubled", "turned")), ("a/1", ("turned", "doubled"))]:
+        for names in (("doubled", "turned"), ("turned", "doubled")):
+            assert in_order_for(case, names, prints, imprints, right) == order
+
+
+def test_equal_answers_share_a_group_and_no_other_course_can_tell_it():
+    one, close, other = (imprints_of(seen(r), {}) for r in (DOUBLED, DOUBLED + 1e-9, TURNED))
+    assert digest_of("f", one, 1) == digest_of("f", close, 1)
+    names = {digest_of("f", one, 1), digest_of("f", other, 1), digest_of("g", one, 1)}
+    assert len(names | {digest_of("f", one, 2)}) == 4 and "".join(names).isalpha()

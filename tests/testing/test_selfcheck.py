@@ -61,7 +61,7 @@ def test_a_wrong_answer_is_named(answers, old, new, name):
     run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
     assert run.returncode == 1
     assert name in run.stdout and "attention_weights" in run.stdout
-    assert "6×2" in run.stdout and ".226" in run.stdout  # the call's shapes, an expected value
+    assert "(6, 2)" in run.stdout and ".226" in run.stdout  # the call's shapes, an expected value
     assert "Traceback" not in run.stdout and "judging/" not in run.stdout
 
 

@@ -50,6 +50,12 @@ WRONG = {
     },
     "batches": {
         "ids_of_places": [("return ids[windows], ids[windows + 1]", "return windows, windows + 1")],
+        "ids_as_floats": [
+            (
+                "return ids[windows], ids[windows + 1]",
+                "return ids[windows].double(), ids[windows + 1].double()",
+            )
+        ],
         "seed_of_its_own": [
             (
                 STARTS,

@@ -19,7 +19,7 @@ from ...processes import Pool, side_by_side
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint
 from ..kept import Kept
-from ..recording.references import Names, Recording, Rows, pairs_of, tell_apart
+from ..recording.references import Recording, Rows, Version, pairs_of, tell_apart
 from .same import same_entries, same_prints
 
 RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
@@ -82,11 +82,11 @@ Tell = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Job:
-    """Some wrong versions of a part, to be run on the cases of these names."""
+    """Some versions of a part, to be run on the cases of these names."""
 
     part: Part
     cases: tuple[str, ...]
-    versions: tuple[Names, ...]
+    versions: tuple[Version, ...]
 
     @property
     def runs(self) -> int:
@@ -130,13 +130,13 @@ class Work:
     def __init__(self, part: Part, recording: Recording, kept: Kept, wish: Wish):
         self.part, self.recording, self.kept, self.wish = part, recording, kept, wish
         self.rows: Rows = {}
-        self.new: set[Names] = set()
+        self.new: set[Version] = set()
         self.origin_of_pairs, self.makes_pairs = "", False
         self.taken: list[Fingerprint] = []
 
     def singles(self) -> list[Job]:
-        """What is to be run for mistakes alone."""
-        return self.jobs([(name,) for name in self.recording.mistakes])
+        """What is to be run for mistakes alone, in the solution and in other forms of it."""
+        return self.jobs(self.recording.singles) + self.jobs(self.recording.in_forms)
 
     def name_singles(self, stored: Made | None) -> None:
         """Tell the mistakes apart; take the stored pairs of them, if they would be the same."""
@@ -161,26 +161,33 @@ class Work:
 
     def has_few_pairs(self) -> bool:
         """Whether pairs are so few that nobody need ask for them."""
-        return len(pairs_of(self.prints)) * len(self.recording.cases) <= FEW_RUNS_OF_PAIRS
+        return len(self.all_pairs()) * len(self.recording.cases) <= FEW_RUNS_OF_PAIRS
 
     def pairs(self) -> list[Job]:
         """What is to be run for pairs, where they are asked for."""
-        pairs = pairs_of(self.prints) if self.makes_pairs else []
+        pairs = self.all_pairs() if self.makes_pairs else []
         return self.jobs([pair for pair in pairs if self.recording.fits(pair)])
 
-    def jobs(self, versions: list[Names]) -> list[Job]:
-        """Take the rows of these versions that are kept; give the rest out in jobs."""
-        missing: dict[tuple[str, ...], list[Names]] = defaultdict(list)
-        table = {} if self.wish.anew else self.kept.rows(*self.place_of(versions[:1]))
+    def all_pairs(self) -> list[Version]:
+        """Every two mistakes that can be told from everything else."""
+        return pairs_of(self.recording, self.prints)
+
+    def jobs(self, versions: list[Version]) -> list[Job]:
+        """Take the rows of these versions, all of one kind, that are kept; give out the rest."""
+        missing: dict[tuple[str, ...], list[Version]] = defaultdict(list)
+        if not versions:
+            return []
+        place = self.place_of(versions[0].kind)
+        table = {} if self.wish.anew else self.kept.rows(*place)
         digests = self.recording.case_digests
-        for names in versions:
-            row = table.get(self.recording.version_digest(names), {})
-            self.rows[names] = {case: row[key] for case, key in digests.items() if key in row}
+        for version in versions:
+            row = table.get(self.recording.version_digest(version), {})
+            self.rows[version] = {case: row[key] for case, key in digests.items() if key in row}
             if lacking := tuple(case for case, key in digests.items() if key not in row):
-                missing[lacking].append(names)
+                missing[lacking].append(version)
         return [job for cases, some in missing.items() for job in self.cut(cases, some)]
 
-    def cut(self, cases: tuple[str, ...], versions: list[Names]) -> Iterator[Job]:
+    def cut(self, cases: tuple[str, ...], versions: list[Version]) -> Iterator[Job]:
         """Versions in jobs of about the same size."""
         size = max(1, RUNS_OF_A_JOB // len(cases))
         for at in range(0, len(versions), size):
@@ -188,27 +195,25 @@ class Work:
 
     def take(self, job: Job, rows: Rows) -> None:
         """The rows that a job gave."""
-        for names in job.versions:
-            self.rows[names] |= rows[names]
-            self.new.add(names)
+        for version in job.versions:
+            self.rows[version] |= rows[version]
+            self.new.add(version)
 
     def keep(self) -> None:
         """Keep the whole rows for the next build, where there are new ones."""
         digests = self.recording.case_digests
-        for size in {len(names) for names in self.new}:
+        for kind in {version.kind for version in self.new}:
             whole = {
-                self.recording.version_digest(names): {digests[case]: row[case] for case in digests}
-                for names, row in self.rows.items()
-                if len(names) == size and row.keys() == digests.keys()
+                self.recording.version_digest(v): {digests[case]: row[case] for case in digests}
+                for v, row in self.rows.items()
+                if v.kind == kind and row.keys() == digests.keys()
             }
-            name, made_with = self.place_of([("",) * size])
-            self.kept.keep_rows(name, made_with, whole)
+            self.kept.keep_rows(*self.place_of(kind), whole)
         self.new.clear()
 
-    def place_of(self, versions: list[Names]) -> tuple[str, str]:
-        """Where rows of such versions are kept, and what they were made with."""
-        pairs = any(len(names) == 2 for names in versions)
-        return self.part.key + ("-pairs" if pairs else ""), self.recording.made_with
+    def place_of(self, kind: str) -> tuple[str, str]:
+        """Where rows of versions of a kind are kept, and what they were made with."""
+        return self.part.key + kind, self.recording.made_with
 
     def made(self) -> Made:
         """The part as it is now."""
@@ -256,7 +261,8 @@ def results(
         try:
             yield running[future], future.result()
         except BrokenExecutor:
-            names = ", ".join(running[future].versions[0])
+            version = running[future].versions[0]
+            names = ", ".join(filter(None, [*version.mistakes, version.form]))
             yield running[future], f"{running[future].part.key}: {names} or near it ends a process"
 
 

@@ -12,6 +12,7 @@ from ...course import Chapter, CourseError
 from ...exchange.references import References, load_references, save_references
 from ...project import Project
 from ...recognition.fingerprints import Fingerprints, load_fingerprints, save_fingerprints
+from ..recording.adopted import adopted_mistakes
 from ..recording.origin import known
 from ..recording.references import Recording
 from .derived import Derived, text_file
@@ -135,6 +136,8 @@ def chapter_files(
     ways = {case: way for name in names for case, way in parts[name].references.ways.items()}
     references = References(chapter.name, hidden, entries, ways)
     messages = {m.name: m.message for name in names for m in known(project, name)}
+    for name in names:
+        messages |= {m.name: m.message for m in adopted_mistakes(project, chapter.name, name)}
     fingerprints = Fingerprints({name: parts[name].prints for name in names}, messages)
     there = stored.chapters.get((chapter.name, hidden))
     # Parts that come out of the stored files need no comparison with these.

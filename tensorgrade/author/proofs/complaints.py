@@ -7,7 +7,7 @@ fresh, stubs are still to do, nothing else lies among them, and solutions pass t
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...attempts.in_process import InProcess
@@ -51,17 +51,17 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
     return built
 
 
-def check(project: Project, pairs: bool, tell: Tell) -> Built:
-    """Make everything anew and compare; write nothing.
+def check(project: Project, wish: Wish, tell: Tell) -> Built:
+    """Make what is wished for anew and compare; write nothing.
 
-    pairs: pairs of mistakes too. Else they are taken for fresh where all is the same that they were
-    made from: cases, edits, the solution's code, and what each of the two gives alone.
+    Pairs of mistakes that are not wished for are taken for fresh where all is the same that they
+    were made from: cases, edits, the solution's code, and what each of the two gives alone.
     """
     if wrong := slips(project):
         return Built(wrong=tuple(wrong))
-    files = derive(project, Wish(anew=True, pairs=pairs), tell)
-    wrong = complaints(project, files) + proofs_of_a_release(project)
-    return Built(f"{len(files)} derived files are fresh; every exercise is proved.", tuple(wrong))
+    files = derive(project, replace(wish, anew=True), tell)
+    wrong = complaints(project, files) + proofs_of_a_release(project, wish.exercises)
+    return Built(last_line(project, wish, len(files)), tuple(wrong))
 
 
 def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
@@ -103,11 +103,12 @@ def complaints(project: Project, files: list[Derived]) -> list[str]:
     return found + strays(project, files)
 
 
-def proofs_of_a_release(project: Project) -> list[str]:
-    """What has to hold besides before learners get anything."""
+def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) -> list[str]:
+    """What has to hold besides before learners get anything. only: of these exercises, if any."""
     found = [
         f"pairs of mistakes in {exercise} are still to be made: tensorgrade build --pairs"
         for exercise in without_pairs(project)
+        if not only or exercise in only
     ]
     return found + failing_solutions(project)
 

@@ -28,8 +28,10 @@ from ...recognition.signatures import signature_of
 from ..building.derive import with_hints
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
+from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
 from ..recording.casebook import recorded_cases
 from ..recording.mistakes import EditError, Mistake, make
+from ..recording.origin import forms_of
 
 FEWEST_HINTS = 2
 SMALLEST_SEED = 1 << 64
@@ -39,10 +41,11 @@ def slips(project: Project) -> list[str]:
     """One sentence for each thing that is not as it should be."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
-        mistakes = project.mistakes
+        mistakes, forms = project.mistakes, project.form_edits
     except Exception as error:
         return slip_of(error, project.root).splitlines()
-    found = guessable_seed(project.course) + misplaced(project, mistakes)
+    found = guessable_seed(project.course) + misplaced(project, mistakes + forms)
+    found += long_sentences(project, mistakes)
     for chapter in chapters:
         script = read_script(project.solution(chapter.name))
         found += chapter_slips(project, chapter, script) + needed_but_off(project, chapter, script)
@@ -74,8 +77,18 @@ def guessable_seed(course: Course) -> list[str]:
     return ["course_config.py: the seed can be guessed; take one of 20 digits or more, at random"]
 
 
+def long_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
+    """A sentence for each mistake whose message is too long for two of them to fit into a row."""
+    return [
+        f"{place_of_mistake(project, one.name)}{one.name}: its message has {len(one.message)} "
+        f"characters; {LONGEST_OF_TWO} are the most"
+        for one in mistakes
+        if len(one.message) > LONGEST_OF_TWO
+    ]
+
+
 def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
-    """Mistakes that happen in no exercise, or in one that there is not."""
+    """Mistakes, and forms, that happen in no exercise, or in one that there is not."""
     lessons = [project.solution(chapter.name) for chapter in project.course.chapters]
     names = [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
     found = []
@@ -89,11 +102,11 @@ def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
 
 
 def place_of_mistake(project: Project, name: str) -> str:
-    """`file:line: ` where a mistake of that name is written; empty where that is not found."""
+    """`file:line: ` where a mistake or a form of that name stands; empty where none is found."""
     for path in sorted(project.graders.rglob("*.py")):
         calls = (node for node in ast.walk(syntax_of(path)) if isinstance(node, ast.Call))
         for node in calls:
-            if is_call_with(node, "mistake", name):
+            if any(is_call_with(node, what, name) for what in ("mistake", "form")):
                 return f"{path}:{node.lineno}: "
     return ""
 
@@ -164,6 +177,7 @@ class ExerciseFile:
                 self.wrong_tests,
                 self.missing_groups,
                 self.wrong_mistakes,
+                self.names_taken,
             ]
             return [said for look in looks for said in look()]
         except Exception as error:
@@ -252,18 +266,29 @@ class ExerciseFile:
         return asked.groups
 
     def wrong_mistakes(self) -> Iterator[str]:
-        """Edits that do not fit; names that are there twice, or are no mistake's."""
+        """Edits that do not fit, and names that are no mistake's."""
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
-        names = Counter(one.name for one in mistakes)
-        for one in mistakes:
+        names = {one.name for one in [*mistakes, *self.adopted]}
+        for one in mistakes + forms_of(self.project, self.exercise.name):
             for said in self.wrong_with(one, names, source):
                 yield place_of_mistake(self.project, one.name) + said
 
-    def wrong_with(self, one: Mistake, names: Counter[str], source: str) -> Iterator[str]:
-        """What is wrong with one mistake. names: how often each is there."""
-        if names[one.name] > 1:
-            yield f"{one.name} is there {names[one.name]} times in {self.exercise.name}"
+    def names_taken(self) -> Iterator[str]:
+        """Adopted mistakes that are called as another one is, which may be newer than they are."""
+        names = Counter(one.name for one in [*self.project.mistakes, *self.adopted])
+        path = adopted_file(self.project, self.chapter, self.exercise.name)
+        for name in dict.fromkeys(one.name for one in self.adopted):
+            if names[name] > 1:
+                yield f"{path}: another mistake is named {name}, too"
+
+    @cached_property
+    def adopted(self) -> list[Adopted]:
+        """The exercise's adopted mistakes."""
+        return adopted_mistakes(self.project, self.chapter, self.exercise.name)
+
+    def wrong_with(self, one: Mistake, names: set[str], source: str) -> Iterator[str]:
+        """What is wrong with one mistake. names: of all mistakes of the exercise."""
         if one.same_as and one.same_as not in names:
             yield f"{one.name} is the same as {one.same_as}, which is no mistake there"
         try:

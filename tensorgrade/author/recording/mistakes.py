@@ -52,6 +52,15 @@ def mistake(name: str, message: str, *places: dict | tuple[str, str], same_as: s
     return Mistake(name, message, edits, same_as)
 
 
+def form(name: str, *places: dict) -> Mistake:
+    """Another right way to write solutions, as edits of them: in it a mistake may look otherwise.
+
+    A step in place raises where another one broadcasts; so the fingerprints of mistakes are taken
+    from each form as well.
+    """
+    return mistake(name, "", *places)
+
+
 def make(source: str, exercise: str, mistakes: list[Mistake]) -> str:
     """The chapter's source with these mistakes in one exercise. Raises EditError if one fits not.
 

@@ -21,6 +21,7 @@ from ...judging.course_checks import FILE
 from ...project import Project
 from ...runner.messages import pack
 from ..reaching import DEFINITIONS, reached, reached_in_files
+from .adopted import Adopted
 from .mistakes import Mistake
 
 # Where the code lies that records and stores, and by what it is entered.
@@ -78,14 +79,28 @@ def digest_of_engine(texts: tuple[tuple[str, str], ...]) -> str:
     return digest(version, *(f"{n} {ast.unparse(ast.Module(found[n], []))}" for n in sorted(found)))
 
 
-def mistakes_digest(exercise: str, mistakes: list[Mistake]) -> str:
-    """Changes when a mistake has another name, or is another one; not with its message."""
-    return digest(*(repr((m.name, m.edits[exercise], m.same_as)) for m in mistakes))
+def mistakes_digest(
+    exercise: str, mistakes: list[Mistake], forms: list[Mistake], adopted: list[Adopted]
+) -> str:
+    """Changes when a mistake has another name, or is another one; not with its message.
+
+    So it does with other right forms of the solution, and with adopted mistakes.
+    """
+    return digest(
+        *(repr((m.name, m.edits[exercise], m.same_as)) for m in mistakes),
+        *(repr(form.edits[exercise]) for form in forms),
+        *(repr((one.name, one.source)) for one in adopted),
+    )
 
 
 def known(project: Project, exercise: str) -> list[Mistake]:
     """The mistakes that can happen in an exercise."""
     return [mistake for mistake in project.mistakes if exercise in mistake.edits]
+
+
+def forms_of(project: Project, exercise: str) -> list[Mistake]:
+    """The other right ways to write an exercise's solution."""
+    return [form for form in project.form_edits if exercise in form.edits]
 
 
 def code_of(path: Path, *names: str) -> str:

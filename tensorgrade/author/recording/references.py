@@ -3,11 +3,12 @@
 import ast
 import json
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -23,6 +24,7 @@ from ...project import Project
 from ...recognition.fingerprints import Fingerprint, as_stored
 from ...recognition.imprints import Imprint
 from ...recognition.signatures import UNSEEN, imprint
+from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
 from .mistakes import EditError, make
 from .origin import (
@@ -30,13 +32,29 @@ from .origin import (
     code_digest,
     digest,
     engine_digest,
+    forms_of,
     known,
     mistakes_digest,
     ways_digest,
 )
 
 Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
-Rows = dict[Names, dict[str, Imprint]]  # what each wrong version gives, by the case's name
+PAIRS = "-pairs"
+
+
+class Version(NamedTuple):
+    """A version of an exercise: with these mistakes, of the solution or of another form of it."""
+
+    mistakes: Names
+    form: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What rows of such versions are called where they are kept; those of single ones not."""
+        return "-forms" if self.form else PAIRS if len(self.mistakes) == 2 else ""
+
+
+Rows = dict[Version, dict[str, Imprint]]  # what each version gives, by the case's name
 
 MOST_CASES = 4  # of an exercise, whose stages are kept
 LARGEST = 1024  # numbers of a value that is kept
@@ -51,14 +69,17 @@ def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> l
 
 
 def build_exercise(
-    root: str, chapter: str, exercise: str, hidden: bool
+    root: str, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
 ) -> tuple[References, list[Fingerprint]]:
-    """References and fingerprints of an exercise, all of it made anew, on one thread."""
+    """References and fingerprints of an exercise, all of it made anew, on one thread.
+
+    isolation: `auto` or `none`; how adopted mistakes, which are learners' code, are locked in.
+    """
     torch.set_num_threads(1)
-    recording = Recording(Project(Path(root)), chapter, exercise, hidden)
-    rows = recording.rows([(name,) for name in recording.mistakes])
-    pairs = [pair for pair in pairs_of(tell_apart(recording, rows)) if recording.fits(pair)]
-    return recording.references, tell_apart(recording, rows | recording.rows(pairs))
+    recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
+    rows = recording.rows(recording.singles + recording.in_forms)
+    pairs = filter(recording.fits, pairs_of(recording, tell_apart(recording, rows)))
+    return recording.references, tell_apart(recording, rows | recording.rows([*pairs]))
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:
@@ -158,14 +179,19 @@ def says_something(case: Case, seen: Observation) -> bool:
 class Recording:
     """An exercise's cases, to be run on the solution and on one wrong version after another.
 
-    hidden: with the numbers that graders have, or with those that learners have.
+    hidden: with the numbers that graders have, or with those that learners have. isolation: how
+    adopted mistakes, which are learners' code, are locked in.
     """
 
-    def __init__(self, project: Project, chapter: str, exercise: str, hidden: bool):
+    def __init__(
+        self, project: Project, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
+    ):
         self.project, self.chapter = project, chapter
-        self.exercise, self.hidden = exercise, hidden
+        self.exercise, self.hidden, self.isolation = exercise, hidden, isolation
         self.source = project.solution(chapter).read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
+        self.forms = {form.name: form for form in forms_of(project, exercise)}
+        self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
         self.cases = recorded_cases(project, chapter, exercise, hidden)
 
     @cached_property
@@ -184,44 +210,78 @@ class Recording:
         entries = self.references.entries
         return {c.name: as_stored(imprint(c, seen, seen, self.own)) for c, seen in entries}
 
-    def rows(self, versions: Iterable[Names], cases: Iterable[str] = ()) -> Rows:
-        """What wrong versions give on the cases of these names, or on all."""
-        return {names: self.imprints(names, set(cases)) for names in versions}
+    @property
+    def singles(self) -> list[Version]:
+        """The versions with one mistake: each of the author's, then each adopted one."""
+        return [Version((name,)) for name in (*self.mistakes, *self.adopted)]
 
-    def fits(self, names: Names) -> bool:
-        """Whether these mistakes can be made together: they do not edit the same text."""
+    @cached_property
+    def in_forms(self) -> list[Version]:
+        """Each other form of the solution, and each mistake in it that can be made there."""
+        found = []
+        for form in self.forms:
+            versions = [Version((name,), form) for name in self.mistakes]
+            found += [Version((), form), *filter(self.fits, versions)]
+        return found
+
+    def rows(self, versions: Iterable[Version], cases: Iterable[str] = ()) -> Rows:
+        """What versions give on the cases of these names, or on all.
+
+        Raises EditError where edits fit not, CourseError where an adopted text cannot be loaded.
+        """
+        wanted = set(cases)
+        entries = [e for e in self.references.entries if not wanted or e[0].name in wanted]
+        run = [case for case, _ in entries if case.signature not in UNSEEN]
+        rows = {}
+        for version, observed in self.observed(list(versions), run):
+            seen = {case.name: one for case, one in zip(run, observed, strict=True)}
+            rows[version] = {
+                case.name: as_stored(imprint(case, right, seen.get(case.name, right), self.own))
+                for case, right in entries
+            }
+        return rows
+
+    def observed(
+        self, versions: list[Version], cases: list[Case]
+    ) -> Iterator[tuple[Version, list[Observation]]]:
+        """What each version gives on some of the cases; adopted ones, learners' code, locked in."""
+        learned = [self.adopted[v.mistakes[0]] for v in versions if self.is_adopted(v)]
+        found = observe_adopted(self.project, self.chapter, learned, cases, self.isolation)
+        yield from ((Version((one.name,)), seen) for one, seen in found)
+        for version in versions:
+            if not self.is_adopted(version):
+                source = self.source_of(version)
+                yield version, observe(self.project, self.chapter, source, cases)
+
+    def is_adopted(self, version: Version) -> bool:
+        """Whether a version is a text that a learner wrote."""
+        return not version.form and version.mistakes[0] in self.adopted
+
+    def fits(self, version: Version) -> bool:
+        """Whether its edits can be made together: they do not edit the same text."""
         try:
-            return bool(self.wrong_version(names))
+            return bool(self.source_of(version))
         except EditError:
             return False
 
-    def wrong_version(self, names: Names) -> str:
-        """The solution with these mistakes in it. Raises EditError where an edit fits not."""
-        return make(self.source, self.exercise, [self.mistakes[name] for name in names])
-
-    def imprints(self, names: Names, wanted: set[str]) -> dict[str, Imprint]:
-        """What one wrong version gives on each case. Raises EditError where edits fit not."""
-        wrong = self.wrong_version(names)
-        entries = [e for e in self.references.entries if not wanted or e[0].name in wanted]
-        run = [case for case, _ in entries if case.signature not in UNSEEN]
-        seen = {c.name: s for c, s in zip(run, self.observe(wrong, run), strict=True)}
-        return {
-            case.name: as_stored(imprint(case, right, seen.get(case.name, right), self.own))
-            for case, right in entries
-        }
-
-    def observe(self, source: str, cases: list[Case]) -> list[Observation]:
-        """What a source gives on some of the cases."""
-        return observe(self.project, self.chapter, source, cases)
+    def source_of(self, version: Version) -> str:
+        """The solution with a version's edits. Raises EditError where one fits not."""
+        forms = [self.forms[version.form]] if version.form else []
+        mistakes = [self.mistakes[name] for name in version.mistakes]
+        return make(self.source, self.exercise, mistakes + forms)
 
     @cached_property
     def case_digests(self) -> dict[str, str]:
         """What each case asks, as a digest, by its name."""
         return {case.name: case_digest(case) for case in self.cases}
 
-    def version_digest(self, names: Names) -> str:
-        """What makes a wrong version, as a digest; not what its mistakes are called."""
-        return digest(*(repr(self.mistakes[name].edits[self.exercise]) for name in names))
+    def version_digest(self, version: Version) -> str:
+        """What makes a version, as a digest; not what its mistakes are called."""
+        if self.is_adopted(version):
+            return digest(self.adopted[version.mistakes[0]].source)
+        forms = [self.forms[version.form]] if version.form else []
+        edits = [self.mistakes[name] for name in version.mistakes] + forms
+        return digest(*(repr(one.edits[self.exercise]) for one in edits))
 
     @cached_property
     def code(self) -> str:
@@ -235,8 +295,9 @@ class Recording:
 
     @property
     def asks(self) -> str:
-        """Changes when another case is asked, or when there is another mistake."""
-        mistakes = mistakes_digest(self.exercise, list(self.mistakes.values()))
+        """Changes when another case is asked, or when there is another mistake, or form."""
+        others = list(self.forms.values()), list(self.adopted.values())
+        mistakes = mistakes_digest(self.exercise, list(self.mistakes.values()), *others)
         return digest(*(json.dumps(case_to_json(case)) for case in self.cases), mistakes)
 
     @cached_property
@@ -251,38 +312,65 @@ class Recording:
         return digest(self.code, self.asks)
 
 
-def pairs_of(found: list[Fingerprint]) -> list[Names]:
-    """Every two of the mistakes that have a fingerprint of their own."""
-    singles = [one.mistakes[0] for one in found if len(one.mistakes) == 1]
-    return list(combinations(singles, 2))
+def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
+    """Every two of the author's mistakes that have a fingerprint of their own."""
+    alone = {one.mistakes for one in found}
+    names = [name for name in recording.mistakes if (name,) in alone]
+    return [Version(pair) for pair in combinations(names, 2)]
 
 
 def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
-    """Fingerprints of one exercise: of single mistakes, then of pairs that nothing looks like.
+    """Fingerprints of one exercise: of single mistakes, of the same in other forms, then of pairs
+    that nothing looks like.
 
-    Raises CourseError where a mistake looks like the solution, or two look alike unmarked.
+    Raises CourseError where a mistake looks like the solution, or two look alike unmarked, or a
+    form is not right.
     """
-    found, wrong = Lookalikes(), []
+    found = Lookalikes()
     found.add(Fingerprint((), recording.right))
-    for name, one in recording.mistakes.items():
-        twin = found.of(rows[name,])
-        if twin is None:
-            found.add(Fingerprint((name,), rows[name,]))
-        elif not one.same_as or one.same_as not in twin:
-            alike = " and ".join(twin) or "a right answer"
-            wrong.append(f"{recording.exercise}: {name} looks like {alike}")
+    wrong = [*twins(recording, rows, found), *wrong_forms(recording, rows)]
     if wrong:
         raise CourseError("\n".join(wrong))
+    for version in recording.in_forms:
+        if version.mistakes and found.of(rows[version]) is None:
+            one = recording.mistakes[version.mistakes[0]]
+            found.add(Fingerprint((one.same_as or one.name,), rows[version]))
     ambiguous = set()
-    for pair in pairs_of(found.all):
+    for pair in pairs_of(recording, found.all):
         if pair not in rows:
             continue
         twin = found.of(rows[pair])
         if twin is None:
-            found.add(Fingerprint(pair, rows[pair]))
+            found.add(Fingerprint(pair.mistakes, rows[pair]))
         elif len(twin) == 2:
             ambiguous.add(twin)  # two pairs look alike: naming either would be a guess
     return [fingerprint for fingerprint in found.all[1:] if fingerprint.mistakes not in ambiguous]
+
+
+SIDE = {True: "hidden", False: "learners'"}
+
+
+def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str]:
+    """A sentence for each mistake that looks like something else; what does not is added."""
+    for version in recording.singles:
+        (name,) = version.mistakes
+        twin, own = found.of(rows[version]), recording.mistakes.get(name)
+        if twin is None:
+            found.add(Fingerprint((name,), rows[version]))
+        elif own is None:
+            alike = " and ".join(twin) or f"a right answer on {SIDE[recording.hidden]} cases"
+            yield f"{recording.exercise}: {name}, adopted, looks like {alike}"
+        elif not own.same_as or own.same_as not in twin:
+            alike = " and ".join(twin) or "a right answer"
+            yield f"{recording.exercise}: {name} looks like {alike}"
+
+
+def wrong_forms(recording: Recording, rows: Rows) -> Iterator[str]:
+    """A sentence for each form that does not give what the solution gives."""
+    for form in recording.forms:
+        row = rows[Version((), form)]
+        if wrong := [case for case, one in recording.right.items() if not one.matches(row[case])]:
+            yield f"{recording.exercise}: the form {form} is not right on {wrong[0]}"
 
 
 class Lookalikes:

@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -14,6 +14,7 @@ from ...attempts.verdict import TROUBLE, Status
 from ...course import Chapter, Course, CourseError
 from ...sources.handins import NOT_HANDED_IN
 from ...views.words import plural
+from ..groups import Group, groups_of, without_names
 from ..history import read_history
 from ..ledger import read_lines
 
@@ -64,7 +65,8 @@ def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
     """
     rows = rows_of(out, course)
     identical, history = read_lines(out / "identical.jsonl"), read_history(out)
-    page = render(class_view(course, rows, identical, hide_names, history), hide_names)
+    view = class_view(course, rows, identical, hide_names, history)
+    page = render(view | {"groups": unnamed_groups(rows, out, hide_names)}, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
     path, temporary = out / name, out / "report.tmp"
     # A name that is no UTF-8 on disk is shown with a mark in its place.
@@ -80,6 +82,15 @@ def rows_of(out: Path, course: Course) -> list[dict]:
     return [row for row in read_lines(out / "results.jsonl") if known(row, course)]
 
 
+def unnamed_groups(rows: list[dict], out: Path, hide_names: bool) -> list[Group]:
+    """The largest groups of wrong answers without a name; where names are hidden, without any."""
+    groups = groups_of(rows, out)[:MOST_GROUPS]
+    if not hide_names:
+        return groups
+    students = sorted({row["student"] for row in rows})
+    return [replace(group, code=without_names(group.code, students)) for group in groups]
+
+
 def known(row: dict, course: Course) -> bool:
     """Whether the course (still) has the chapter that a row is about."""
     return row["chapter"] in {chapter.name for chapter in course.chapters}
@@ -92,6 +103,7 @@ def render(view: dict, hide_names: bool = False) -> str:
 
 BINS = 10
 MOST_MISTAKES = 15
+MOST_GROUPS = 15
 NEEDS_HELP = 0.5  # a learner below this share of the points is listed
 ENOUGH_HELP = 40  # so many are listed
 
@@ -166,6 +178,7 @@ def class_view(
         "bins": bins(shares),
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
         "mistakes": mistake_counts(rows),
+        "groups": [],
         "helped": needing_help(people),
         "trouble": troubles(rows, people),
         "troubled": len(

@@ -1,0 +1,72 @@
+"""Wrong answers that have no name, in groups of those that give the same on all cases."""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course import CourseError
+from .ledger import read_lines
+
+LONGEST_CODE = 6000
+
+
+@dataclass(frozen=True)
+class Group:
+    """Wrong answers to an exercise that give the same. students: who; code: one of them's."""
+
+    name: str
+    exercise: str
+    students: tuple[str, ...]
+    message: str
+    code: str
+
+
+def groups_of(rows: list[dict], out: Path) -> list[Group]:
+    """The groups of a class, the largest first. out: the folder with the rows and the code."""
+    members: dict[str, list[dict]] = defaultdict(list)
+    for row in rows:
+        if row.get("group"):
+            members[row["group"]].append(row)
+    codes = {record["group"]: record for record in read_lines(out / "unnamed.jsonl")}
+    found = [
+        Group(
+            name,
+            same[0]["exercise"],
+            tuple(row["student"] for row in same),
+            same[0]["message"],
+            definition_in(codes.get(name, {}).get("code", ""), same[0]["exercise"]),
+        )
+        for name, same in members.items()
+    ]
+    return sorted(found, key=lambda group: (-len(group.students), group.exercise, group.name))
+
+
+def definition_in(text: str, name: str) -> str:
+    """The last definition of a name in a text, as far as its lines are indented.
+
+    The text is a learner's: it is cut by its lines, never parsed.
+    """
+    lines = text.split("\n")
+    starts = [n for n, line in enumerate(lines) if re.match(rf"(def|class) {name}\b", line)]
+    if not starts:
+        return ""
+    first, last = starts[-1], starts[-1] + 1
+    while last < len(lines) and (not lines[last].strip() or lines[last][0] in " \t)]}#"):
+        last += 1
+    return "\n".join(lines[first:last]).strip()[:LONGEST_CODE]
+
+
+def without_names(code: str, students: list[str]) -> str:
+    """Code without its comments, and with a … for each learner's name in it."""
+    for student in sorted(filter(None, students), key=len, reverse=True):
+        code = re.sub(re.escape(student), "…", code, flags=re.IGNORECASE)
+    return re.sub(r"[ \t]*#[^\n]*", "", code)
+
+
+def representative(out: Path, group: str) -> dict:
+    """The record of one wrong answer of a group. Raises CourseError where there is none."""
+    for record in read_lines(out / "unnamed.jsonl"):
+        if record["group"] == group:
+            return record
+    raise CourseError(f"{out} holds no group {group!r}; the report lists the groups")

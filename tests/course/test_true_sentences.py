@@ -1,0 +1,341 @@
+"""Wrong programs, and what must be said of them: where, or what; and nothing that is not so."""
+
+from dataclasses import replace
+
+import pytest
+
+from tensorgrade.attempts.verdict import first_failure
+from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.author.proofs.slips import long_sentences
+from tensorgrade.exchange.observation import CaughtError, Outcome
+from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
+from tensorgrade.sources.handins import Handin
+from tensorgrade.testing.interrupting import Interrupter
+from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.views.note import Note
+from tensorgrade.views.summary import in_short
+
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+IMPORTS = "import torch\nfrom torch import nn\n"
+V1 = """
+class SelfAttention_v1(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        queries, keys, values = x @ self.W_query, x @ self.W_key, x @ self.W_value
+        attn_scores = queries @ keys.T
+        return torch.softmax(attn_scores / keys.shape[-1] ** 0.5, dim=-1) @ values
+"""
+CAUSAL = """
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(1).bool())
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+        attn_scores = queries @ keys.transpose(1, 2)
+        attn_scores = attn_scores.masked_fill(self.mask[:n, :n], -torch.inf)
+        w = torch.softmax(attn_scores / keys.shape[-1] ** 0.5, dim=-1)
+        w = self.dropout(w)
+        return w @ values
+"""
+MULTI = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        assert d_out % num_heads == 0, "d_out must be divisible by num_heads"
+        self.num_heads, self.head_dim = num_heads, d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(1).bool())
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+        queries = queries.view(b, n, self.num_heads, self.head_dim).transpose(1, 2)
+        keys = keys.view(b, n, self.num_heads, self.head_dim).transpose(1, 2)
+        values = values.view(b, n, self.num_heads, self.head_dim).transpose(1, 2)
+        attn_scores = queries @ keys.transpose(2, 3)
+        attn_scores = attn_scores.masked_fill(self.mask[:n, :n], -torch.inf)
+        w = torch.softmax(attn_scores / keys.shape[-1] ** 0.5, dim=-1)
+        w = self.dropout(w)
+        return self.out_proj((w @ values).transpose(1, 2).reshape(b, n, -1))
+"""
+RIGHT = {"SelfAttention_v1": V1, "CausalAttention": CAUSAL, "MultiHeadAttention": MULTI}
+CHAPTER = {"SelfAttention_v1": CH2, "CausalAttention": CH3, "MultiHeadAttention": CH4}
+GLOBAL = "W_query = torch.rand(3, 2)\n"
+
+
+@pytest.fixture(scope="module")
+def told(grader, project):
+    """A function: what is said of an exercise's code, on hidden cases and in the self-check."""
+    made, session = MadeAttempts(project, project.exercises), WarmSession(project.exercises)
+
+    def told(chapter: str, exercise: str, code: str) -> tuple[str, str]:
+        text = IMPORTS + code
+        verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
+        (hidden,) = (verdict for verdict in verdicts if verdict.exercise == exercise)
+        first = first_failure(session.results(made.attempt(chapter, text), exercise))
+        return hidden.message, "Right." if first is None else first.finding.message
+
+    yield told
+    session.close()
+
+
+@pytest.mark.parametrize("exercise", RIGHT)
+def test_the_modules_that_are_edited_below_are_right(told, exercise):
+    assert told(CHAPTER[exercise], exercise, RIGHT[exercise]) == ("Right.", "Right.")
+
+
+EDITED = [
+    # (exercise, text, replacement, what must be said, what must not)
+    (
+        "CausalAttention",
+        "self.mask[:n, :n]",
+        "self.mask[:context_length, :context_length]",
+        "it is an argument of `__init__` alone: keep it there as `self.context_length`",
+        "meant?",
+    ),
+    (
+        "MultiHeadAttention",
+        "queries.view(b, n, self.num_heads",
+        "queries.view(b, n, num_heads",
+        "there is `self.num_heads`: is `self.` missing?",
+        "meant?",
+    ),
+    (
+        "CausalAttention",
+        "self.dropout(w)",
+        "dropout(w)",
+        "there is `self.dropout`: is `self.` missing?",
+        "meant?",
+    ),
+    (
+        "SelfAttention_v1",
+        "(nn.Module)",
+        "",
+        "`SelfAttention_v1` is no module: write `class SelfAttention_v1(nn.Module):`",
+        "line",
+    ),
+    (
+        "CausalAttention",
+        "(nn.Module)",
+        "",
+        "`CausalAttention` is no module: write `class CausalAttention(nn.Module):`",
+        "misspelt",
+    ),
+    (
+        "SelfAttention_v1",
+        "x @ self.W_query",
+        "x @ W_query",
+        "it reads `W_query`, which is made outside of `SelfAttention_v1`: is `self.` missing?",
+        "public checks",
+    ),
+    (
+        "SelfAttention_v1",
+        "        self.W_query =",
+        "        W_query =",
+        "`__init__` makes it as a local name: is `self.` missing there?",
+        "outside",
+    ),
+    (
+        "CausalAttention",
+        "b, n, _ = x.shape",
+        "n = x.shape[0]",
+        "`n` is 2",
+        "outside",
+    ),
+    ("CausalAttention", "triu(1)", "triu(3)", "they see the future", "right shape"),
+    (
+        "CausalAttention",
+        "keys.shape[-1] ** 0.5",
+        "(keys.shape[-1] ** 0.5 if n > 6 else 9)",
+        "right shape but not the right values",
+        "`plain`",
+    ),
+]
+
+
+@pytest.mark.parametrize("exercise, old, new, said, unsaid", EDITED)
+def test_what_is_said_of_an_edited_module(told, exercise, old, new, said, unsaid):
+    assert old in RIGHT[exercise]
+    outside = GLOBAL if "W_query" in new else ""
+    for message in told(CHAPTER[exercise], exercise, outside + RIGHT[exercise].replace(old, new)):
+        assert said in message and unsaid not in message
+
+
+NAMED = [
+    ("CausalAttention", "self.dropout(w)", "self.dropout(w) / (1 - self.dropout.p)"),
+    ("MultiHeadAttention", "self.dropout(w)", "self.dropout(w) / (1 - self.dropout.p)"),
+    ("CausalAttention", "keys.transpose(1, 2)", "keys.transpose(0, 1)"),
+    ("MultiHeadAttention", "keys.transpose(2, 3)", "keys.transpose(1, 2)"),
+    ("CausalAttention", "** 0.5", "** 2"),
+    ("MultiHeadAttention", "** 0.5", "** 0.05"),
+]
+SENTENCES = {
+    "self.dropout(w)": "scaled up once more beside nn.Dropout, and in evaluation too",
+    "keys.transpose(1, 2)": "the batch and another dimension change places",
+    "keys.transpose(2, 3)": "heads and tokens change places",
+    "** 2": "divided by the square of d_k",
+    "** 0.05": "The exponent of d_k is 0.05",
+}
+
+
+@pytest.mark.parametrize("exercise, old, new", NAMED)
+def test_a_mistake_seen_in_real_code_has_a_name(told, exercise, old, new):
+    assert old in RIGHT[exercise]
+    said = SENTENCES.get(old) or SENTENCES[new]
+    for message in told(CHAPTER[exercise], exercise, RIGHT[exercise].replace(old, new)):
+        assert said in message
+
+
+def test_a_size_taken_from_the_batch_is_not_called_a_wrong_head_dim(told):
+    code = MULTI.replace("b, n, _ = x.shape", "b, n = x.shape[0], x.shape[0]")
+    for message in told(CH4, "MultiHeadAttention", code):
+        assert "head_dim is taken" not in message and "`n` is 2" in message
+
+
+FUNCTIONS = [
+    (
+        CH2,
+        "project_qkv",
+        "def project_qkv(x, W_query, W_key, W_value):\n"
+        "    return torch.stack((x @ W_query, x @ W_key, x @ W_value))\n",
+        "a tuple of three tensors is asked for",
+    ),
+    (
+        CH2,
+        "project_qkv",
+        "def project_qkv(x, W_query, W_key, W_value):\n"
+        "    return x @ W_query, x @ W_value, x @ W_key\n",
+        "Keys and values have changed places",
+    ),
+    (
+        CH1,
+        "softmax",
+        "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, True)).exp_()\n"
+        "    e /= e.sum(dim, True)\n    return e\n",
+        "writes over what the gradient is computed from",
+    ),
+    (
+        CH1,
+        "softmax",
+        "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim))\n"
+        "    return e / e.sum(dim, True)\n",
+        "maximum loses its dimension",
+    ),
+    (
+        CH2,
+        "copy_v2_into_v1",
+        "def copy_v2_into_v1(v2, v1):\n    v1.W_query.copy_(v2.W_query.weight.T)\n",
+        "write into a parameter inside `with torch.no_grad():`",
+    ),
+    (
+        CH1,
+        "attention_scores",
+        "def attention_scores(query, inputs):\n    return (inputs @ query).half()\n",
+        "it is torch.float16, which keeps three digits",
+    ),
+    (
+        CH2,
+        "scaled_dot_product_attention",
+        "def attention_weights(queries, keys):\n    return torch.softmax(queries @ keys, -1)\n\n"
+        "def scaled_dot_product_attention(queries, keys, values):\n"
+        "    return attention_weights(queries, keys) @ values\n",
+        "In `attention_weights`, which it uses: RuntimeError: mat1 and mat2",
+    ),
+    (
+        CH2,
+        "scaled_dot_product_attention",
+        "def attention_weights(queries, keys):\n    raise NotImplementedError\n\n"
+        "def scaled_dot_product_attention(queries, keys, values):\n"
+        "    return attention_weights(queries, keys) @ values\n",
+        "It calls `attention_weights`, which is not written yet",
+    ),
+]
+
+
+@pytest.mark.parametrize("chapter, exercise, code, said", FUNCTIONS)
+def test_what_is_said_of_a_function(told, chapter, exercise, code, said):
+    for message in told(chapter, exercise, code):
+        assert said in message
+
+
+def test_where_an_answer_is_right_is_told_where_that_has_a_pattern(told):
+    """Twice too large wherever there are biases: no sentence of the catalogue knows that."""
+    code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
+    code = code.replace("BIAS", "self.W_key.bias is None")
+    message, _ = told(CH3, "CausalAttention", code)
+    assert "in all cases in which `qkv_bias` is" in message and "and in no others" in message
+
+
+def test_a_value_from_outside_that_is_a_constant_is_no_fault(told):
+    code = "ROOT = 0.5\nheads = nn.Identity\n" + V1.replace("** 0.5", "** ROOT")
+    assert told(CH2, "SelfAttention_v1", code) == ("Right.", "Right.")
+    wrong = code.replace("dim=-1", "dim=0")
+    assert all("outside" not in message for message in told(CH2, "SelfAttention_v1", wrong))
+
+
+def test_no_sentence_of_two_mistakes_loses_its_end(project):
+    assert long_sentences(project, project.mistakes) == []
+    long = project.mistakes[0].__class__("much_to_say", "All of it. " * 20, {"softmax": ()})
+    (complaint,) = long_sentences(project, [long])
+    assert "much_to_say" in complaint and "220 characters" in complaint
+
+
+@pytest.fixture
+def public(project):
+    """A function: the part of a self-check's attempt that is about one exercise."""
+    made = MadeAttempts(project, project.exercises)
+
+    def public(chapter: str, exercise: str, code: str):
+        return made.attempt(chapter, IMPORTS + code).exercises[exercise]
+
+    return public
+
+
+def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
+    part = public(
+        CH3, "CausalAttention", CAUSAL.replace("b, n, _ = x.shape", "n = 2; print('seen', n)")
+    )
+    part.attempt.run(["CausalAttention"])
+    with pytest.raises(Wrong) as wrong:
+        part.agrees("values")
+    assert "seen 2" in capsys.readouterr().out  # where pytest captures it, apart
+    note = str(Note(part.finding("", wrong.value.diagnosis)))
+    assert capsys.readouterr().out == "" and "the shapes on your way" in note
+    assert "n            = 2" in note
+
+
+def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
+    code = "def attention_scores(query, inputs):\n    while True:\n        query = query\n"
+    part = public(CH1, "attention_scores", code)
+    timer = Interrupter(0.2)
+    try:
+        part.attempt.run(["attention_scores"])
+    finally:
+        timer.cancel()
+    first = next(seen.case for seen in part.seen if seen.observed.status == Outcome.TIMEOUT)
+    with pytest.raises(Wrong, match=r"in 0.2 seconds \(line [45]: `(while True:|query = query)`\)"):
+        part.agrees(first.group)
+
+
+def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
+    error = CaughtError("SyntaxError", "'(' was never closed", 4, "return (inputs @ query")
+    told = Diagnosis(Kind.ERROR, "`attention_scores` could not be loaded: SyntaxError …")
+    assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
+    assert in_short(told) == told.problem
