@@ -15,12 +15,13 @@ from exercises.commands.parts.seen_terminal import print_seen
 from exercises.commands.parts.texts import ids_of, read_text
 from exercises.commands.parts.weights_file import load_weights
 from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_command
 from tensorgrade.grader_files import import_from
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.serve import install_given
 from tensorgrade.sources.submission import read_given
 
-from ..commands import ROOT, run
+from ..commands import ROOT
 
 CHAPTER = "ch4_multi_head_attention"
 CAT = "the cat sat on the mat, and the cat ran"
@@ -202,19 +203,16 @@ def test_colours_are_half_blocks_and_shades_do_without(ours, every):
         assert text.count("head ") >= heads and "Layer 2, head 4" in text
 
 
-def test_the_command(project, tmp_path):
-    def see(*arguments):
-        return run("tensorgrade.cli", "see", *arguments, cwd=ROOT, COLUMNS="80")
-
-    out = tmp_path / "heads.html"
-    seen = see(CAT, "--folder", "solutions", "--page", out, "--no-show")
-    assert seen.returncode == 0, seen.stderr
-    assert "Layer 1, head 1 looks at the character before" in seen.stdout
-    assert max(map(len, seen.stdout.splitlines())) <= 80
-    assert "\nt  █" in seen.stdout and out.read_text("utf-8").count("<svg") == 8
-    stub = see(CAT)
-    assert stub.returncode == 2 and stub.stderr.count("\n") == 1
-    assert "your MultiHeadAttention is still to do" in stub.stderr
+def test_the_command(project, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    see, out = load_command(project.exercises / "commands" / "see.py"), tmp_path / "heads.html"
+    see(CAT, False, out, False, project.root / "solutions")
+    shown = capsys.readouterr().out
+    assert "Layer 1, head 1 looks at the character before" in shown
+    assert "\nt  █" in shown and max(map(len, shown.splitlines()[:-1])) <= 80
+    assert shown.endswith(f"{out}\n") and out.read_text("utf-8").count("<svg") == 8
+    with pytest.raises(CourseError, match="your MultiHeadAttention is still to do; `pytest"):
+        see(CAT, False, None, False, project.exercises)
 
 
 def test_the_cell_below_chapter_4(ours, project, capsys, monkeypatch):
