@@ -449,11 +449,12 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> str:
     yours, asked = value < HIDDEN, right < HIDDEN
     if torch.equal(yours, asked):
         return ""
-    return (
-        "it hides nothing"
-        if not yours.any()
-        else f"it hides others: {where_they_differ(yours ^ asked)}"
-    )
+    if yours.any():
+        return f"it hides others: {where_they_differ(yours ^ asked)}"
+    filled = value[asked].unique()
+    if len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
+        return f"what it hides is set to {float(filled[0]):.4g}, which is not low enough"
+    return "it hides nothing"
 
 
 def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
