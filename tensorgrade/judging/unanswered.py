@@ -137,7 +137,7 @@ def often(error: CaughtError) -> str:
 def lacks_self(text: str) -> bool:
     """Whether a method got one argument more than it has names for, as without `self`.
 
-    >>> lacks_self("Head.forward() takes 1 positional argument but 2 were given")
+    >>> lacks_self("Net.forward() takes 1 positional argument but 2 were given")
     True
     """
     said = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", text)
