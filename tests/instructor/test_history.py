@@ -52,7 +52,8 @@ def test_another_file_other_graders_and_other_dates_are_told_apart(term, monkeyp
         ("bao", "other dates"),
     }
     monkeypatch.setattr(running, "digest_of", lambda *_: "other")
-    record, *_ = term()
+    monkeypatch.setattr(ByContent, "found", {"ada": 0.5, "bao": 0.8})
+    record, *_ = term(Lateness({CH1: "2020-01-01 00:00 UTC"}, share_a_day=0.5, most=0.5))
     assert {(m["student"], m["why"]) for m in record["moved"]} == {
         ("ada", "other graders"),
         ("bao", "other graders"),
@@ -68,14 +69,14 @@ def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, m
     monkeypatch.setattr(Silent, "moved", lambda self, moves: told.append(moves), raising=False)
     with monkeypatch.context() as patch:
         patch.setattr(running, "digest_of", lambda *_: "other")
-        patch.setattr(ByContent, "found", {"bao": 1.0}, raising=False)
+        patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
         record, *_ = term(rule)
     causes = {(m["student"], m["why"]) for m in record["moved"]}
     assert causes == {("ada", "other dates"), ("bao", "other graders")}
     assert told[-1] == record["moved"], "the terminal has what the history has"
     with monkeypatch.context() as patch:
         patch.setattr(running, "digest_of", lambda *_: "other")
-        patch.setattr(ByContent, "found", {"bao": 1.0}, raising=False)
+        patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
         record, *_ = term()
     assert {m["why"] for m in told[-1]} == {"other dates"}, "a deadline alone is told too"
 
