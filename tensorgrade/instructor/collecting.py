@@ -118,13 +118,13 @@ def only_chapter(kept: list[tuple[Arrived, str, str]]) -> str:
 def why_not(arrived: Arrived, too_large: bool) -> str:
     """Why a file counts as nothing."""
     why = "is larger than any answer" if too_large else "means no chapter"
-    return f"{arrived.piece.path} {why}"
+    return f"{shown(arrived.piece.path)} {why}"
 
 
 def kept_aside(place: Place, chapter: str) -> str:
     """Where a file is kept of whose learner nothing counts, and what to do about it."""
     why = why_not(place.arrived, place.too_large)
-    where = f"{why}; it is kept as {place.path(Path())} and earns nothing"
+    where = f"{why}; it is kept as {shown(str(place.path(Path())))} and earns nothing"
     if place.too_large:
         return where
     if chapter:

@@ -97,7 +97,7 @@ def docstrings_in(stub: Path) -> list[str]:
 def without(docstrings: list[str], code: str) -> str:
     """Code without the lines of these docstrings.
 
-    >>> without(['\'Half of it.\''], "def half(x):\\n    'Half of it.'\\n    return x / 2")
+    >>> without(["'Half of it.'"], "def half(x):\\n    'Half of it.'\\n    return x / 2")
     'def half(x):\\n    return x / 2'
     """
     for docstring in docstrings:
@@ -147,7 +147,9 @@ def ran(explanation: Explanation) -> bool:
 
 
 def says_no_more(explanation: Explanation) -> bool:
-    """Whether all checks failed for what the verdict's message says already."""
+    """Whether no case gave anything, and all checks failed for what the verdict says already."""
+    if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
+        return False
     findings = [check.finding for check in explanation.checks]
     problems = {found.diagnosis.problem if found else "" for found in findings}
     said = sentence(problems.pop()) if len(problems) == 1 else ""

@@ -20,8 +20,10 @@ from .roster import Roster, as_csv, harmless, in_csv
 
 @dataclass(frozen=True)
 class Export:
-    """What is exported. chapter: None for all. roster: may be empty. notes: sentences for whom it
-    is written for."""
+    """What is exported. chapter: None for all. roster: may be empty.
+
+    notes: sentences on what is written, for whoever asked for it.
+    """
 
     out: Path
     course: Course

@@ -284,9 +284,14 @@ def test_the_command_shows_who_is_who_first_and_a_preview_writes_nothing(tmp_pat
 def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
         archive.writestr(f"[red]\x1b[31mada_7_30_{CH1}.py", "0.1")
+        archive.writestr("[red]\x1b[31mada_7_31_notes\x1b.txt", "0.1")
+        archive.writestr("bao_8_32_my\x1b.py", "0.1")
     from rich.console import Console
 
     console = Console(record=True, width=200)
-    console.print(table(plan("canvas", tmp_path / "c.zip", COURSE, Roster())))
+    found = plan("canvas", tmp_path / "c.zip", COURSE, Roster())
+    assert len(found.notes) == len(found.left_out) == 1
+    assert "\x1b" not in "".join(found.notes + found.left_out)
+    console.print(table(found))
     text = console.export_text()
     assert "[red]" in text and "\x1b" not in text
