@@ -155,7 +155,13 @@ def new_chapter(name: Annotated[str, typer.Argument(help="Such as ch2_trees.")])
     from .project import find_project
 
     project = find_project()
-    say_written(make(project, name), project.root)
+    written = make(project, name)
+    say_written(written, project.root)
+    sample = next(path.stem for path in written if path.parent == project.graders / name)
+    typer.echo(
+        f"{sample} is a sample: replace it by an exercise of yours, under a name of its own "
+        f"(in solutions/{name}.py, and graders/{name}/{sample}.py)."
+    )
 
 
 @new.command("exercise")
@@ -318,7 +324,7 @@ def collect(
     found = plan(layout, source, course, read_roster(roster), chapter, zone)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found))
-    notes = found.notes + [f"{path} means no chapter; it is left out" for path in found.left_out]
+    notes = found.notes + found.left_out
     notes += [] if preview else write(found, submitted)
     for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
@@ -329,7 +335,7 @@ def collect(
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
-    to: Annotated[str, typer.Option(help="csv, html or jsonl.")] = "csv",
+    to: Annotated[str, typer.Option(help="csv, html or jsonl; csv where nothing is said.")] = "",
     form: Annotated[
         str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
     ] = "",
@@ -341,13 +347,15 @@ def export(
     from .instructor.roster import read_roster
     from .project import find_project
 
-    to = "jsonl" if form == "jsonl-annotations" else to
+    to = to or ("jsonl" if form == "jsonl-annotations" else "csv")
     form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
-    files = write_export(out, course, to, form, read_roster(roster), chapter)
+    files, notes = write_export(out, course, to, form, read_roster(roster), chapter)
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
+    for note in notes:
+        typer.echo(f"note: {note}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
