@@ -106,7 +106,7 @@ def cases(pick):
         ),
         case(
             "dropout in heads/p 0.4",
-            *dropped(4, 12, 0.4, pick(public=3, hidden=6)),
+            *dropped(4, *pick(public=(12, 0.4, 3), hidden=(8, 0.4, 6))),
             signature="dropped weights",
             rate="dropout",
             parts="num_heads",

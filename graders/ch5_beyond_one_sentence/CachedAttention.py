@@ -184,8 +184,9 @@ def test_CachedAttention_chunks(attempt):
 
 @exercise("CachedAttention", points=1)
 def test_CachedAttention_leaves_the_cache(attempt):
-    """Two texts can go on from the same cache."""
+    """Two texts can go on from the same cache; what is passed in stays as it was."""
     attempt.CachedAttention.agrees("twice")
+    attempt.CachedAttention.keeps_inputs("twice")
 
 
 @exercise("CachedAttention", points=1)

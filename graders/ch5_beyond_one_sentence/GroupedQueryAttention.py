@@ -80,7 +80,7 @@ def cases(pick):
             )
             for group, p, b, n, heads, kv_heads in (
                 ("dropout", pick(public=0.3, hidden=0.25), 8, 20, 1, 1),
-                ("dropout in heads", 0.35, 1, 20, 4, 2),
+                ("dropout in heads", 0.35, 1, 12, 4, 2),
             )
         ),
         case("same/copies", *copied(twins, load(layers(3, 8, 4, True)), normal(2, 5, 3))),

@@ -96,12 +96,6 @@ WRONG = {
                 "attn_weights = torch.cat((self.dropout(attn_weights[:, :4]), attn_weights[:, 4:]), 1)",
             )
         ],
-        "ten_heads_at_most": [
-            (
-                APPLY,
-                f"{APPLY}\n        context_heads = torch.cat([context_heads[:, :10], 0 * context_heads[:, 10:]], 1)",
-            )
-        ],
         "five_heads_at_most": [
             (
                 APPLY,

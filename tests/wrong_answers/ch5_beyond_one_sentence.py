@@ -251,6 +251,12 @@ WRONG = {
                 "        if cache is not None:",
             )
         ],
+        "its_input_is_gone": [
+            (
+                "return output, (keys, values)",
+                "x.detach().zero_()\n        return output, (keys, values)",
+            )
+        ],
         "an_empty_cache_comes_back": [
             (
                 "if cache is not None:",
