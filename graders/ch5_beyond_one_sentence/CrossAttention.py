@@ -111,7 +111,7 @@ def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
 
 def masked(b, n, m, shape, heads=2, gradient=None, **settings):
     """Called with a mask for each pair of tokens, for each text, or for all texts alike."""
-    sizes = {"each pair": (b, n, m), "each text": (b, 1, m)}
+    sizes: dict = {"each pair": (b, n, m), "each text": (b, 1, m)}
     sizes |= {"all texts": (n, m), "one row": (1, 1, m)}
     mask = computed(some_hidden, normal(*sizes[shape]))
     texts = {"x": normal(b, n, 4), "context": normal(b, m, 3)}

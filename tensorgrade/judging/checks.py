@@ -596,7 +596,8 @@ def of_which_call(name: str, case: Case) -> str:
         return ""
     at = list(calls).index(name)
     which = COUNTED_OFF[at] if at < len(COUNTED_OFF) else f"{at + 1}th"
-    return f" of the {which} call{calls[name]},"
+    mode = calls[name]
+    return f" of the {which} call{mode}" + "," * bool(mode)
 
 
 COUNTED_OFF = ("first", "second", "third", "fourth", "fifth")
