@@ -154,12 +154,17 @@ def on_another_device(n, d_in, d_out, **arguments):
     return construct(**sizes, dtype="float32", **arguments), moved(x=normal(2, n, d_in))
 
 
-def dropped_weights(b, n, p, extra: dict, heads: int = 1, **arguments):
-    """Values [I I] through each head: the output *is* the attention weights, twice side by side."""
-    d_out = 2 * n * heads
+def dropped_weights(b, n, p, extra: dict, heads: int = 1, kv_heads: int = 0, **arguments):
+    """Values [I I] through each head: the output *is* the attention weights, twice side by side.
+
+    kv_heads: of keys and values, where there are fewer of them.
+    """
+    kv_heads = kv_heads or heads
+    d_out, kv_width = 2 * n * heads, 2 * n * kv_heads
     eye = torch.eye(n, dtype=torch.float64)
-    values: dict = {f"{part}.weight": 0.2 * weights(d_out, n) for part in ("W_query", "W_key")}
-    values["W_value.weight"] = torch.cat([eye, eye] * heads)
+    values: dict = {"W_query.weight": 0.2 * weights(d_out, n)}
+    values["W_key.weight"] = 0.2 * weights(kv_width, n)
+    values["W_value.weight"] = torch.cat([eye, eye] * kv_heads)
     x = eye.expand(b, n, n).clone()
     return (
         construct(d_in=n, d_out=d_out, context_length=n, dropout=p, dtype="float64", **arguments),

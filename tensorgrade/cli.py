@@ -4,14 +4,16 @@ Each command imports what it needs when it runs, so that a learner's `hint` does
 instructor's libraries.
 """
 
+import functools
 import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from types import FunctionType
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +21,7 @@ from .course import CourseError
 
 ROSTER = "The class as CSV, as the course system gives it out."
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
+THIS_COURSE = "This course"
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split("\n")[0])
 
 
@@ -96,6 +99,7 @@ def build(
     from .project import find_project
 
     project = find_project()
+    complain(commands_in_the_way(project.root))
     said, has_pairs = proved_before(project.root)
     if said and not (check or names) and has_pairs >= pairs:  # nothing has changed since
         typer.echo(said)
@@ -151,7 +155,13 @@ def new_chapter(name: Annotated[str, typer.Argument(help="Such as ch2_trees.")])
     from .project import find_project
 
     project = find_project()
-    say_written(make(project, name), project.root)
+    written = make(project, name)
+    say_written(written, project.root)
+    sample = next(path.stem for path in written if path.parent == project.graders / name)
+    typer.echo(
+        f"{sample} is a sample: replace it by an exercise of yours, under a name of its own "
+        f"(in solutions/{name}.py, and graders/{name}/{sample}.py)."
+    )
 
 
 @new.command("exercise")
@@ -169,6 +179,18 @@ def new_exercise(
 
     project, kind = find_project(), "class" if as_class else "values" if values else "function"
     say_written(make(project, chapter, name, kind), project.root)
+
+
+def commands_in_the_way(root: Path) -> list[str]:
+    """A sentence for each of the course's own commands that has an engine's command's name."""
+    from .course_sources import own_commands
+
+    ours = taken_names()
+    return [
+        f"{path.relative_to(root)}: {name} is a command of the engine; give yours another name"
+        for name, path in own_commands(root).items()
+        if name in ours
+    ]
 
 
 def say_written(paths: list[Path], root: Path) -> None:
@@ -302,7 +324,7 @@ def collect(
     found = plan(layout, source, course, read_roster(roster), chapter, zone)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found))
-    notes = found.notes + [f"{path} means no chapter; it is left out" for path in found.left_out]
+    notes = found.notes + found.left_out
     notes += [] if preview else write(found, submitted)
     for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
@@ -313,7 +335,7 @@ def collect(
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
-    to: Annotated[str, typer.Option(help="csv, html or jsonl.")] = "csv",
+    to: Annotated[str, typer.Option(help="csv, html or jsonl; csv where nothing is said.")] = "",
     form: Annotated[
         str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
     ] = "",
@@ -325,13 +347,15 @@ def export(
     from .instructor.roster import read_roster
     from .project import find_project
 
-    to = "jsonl" if form == "jsonl-annotations" else to
+    to = to or ("jsonl" if form == "jsonl-annotations" else "csv")
     form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
-    files = write_export(out, course, to, form, read_roster(roster), chapter)
+    files, notes = write_export(out, course, to, form, read_roster(roster), chapter)
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
+    for note in notes:
+        typer.echo(f"note: {note}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -515,12 +539,59 @@ def hide_what_is_not_here() -> None:
     if not (Path(__file__).parent / "instructor").is_dir():
         for command in app.registered_commands:
             command.hidden = command.rich_help_panel != LEARNERS
+        for group in app.registered_groups:
+            group.hidden = True
+
+
+def taken_names() -> set[str]:
+    """The names of the engine's own commands."""
+    named = [(one.name, one.callback) for one in app.registered_commands]
+    names = {name or function.__name__.replace("_", "-") for name, function in named if function}
+    return names | {group.name for group in app.registered_groups if group.name}
+
+
+def add_commands_of_the_course(called: str) -> None:
+    """Add what the course in this folder brings along. Raises CourseError for a broken one.
+
+    called: the command that is to run, and the only one that is imported; of the others the
+    help shows what their files say. A name that is taken keeps its meaning.
+    """
+    ours = taken_names()
+    if called in ours:
+        return
+    from .course_sources import described_command, load_command, own_commands
+
+    for name, path in own_commands(Path.cwd()).items():
+        if name in ours:
+            continue
+        if name == called:
+            app.command(name, rich_help_panel=THIS_COURSE)(with_a_sentence(load_command(path)))
+        else:
+            about = described_command(path)
+            app.command(name, rich_help_panel=THIS_COURSE, help=about)(lambda: None)
+
+
+def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
+    """The same command of a course; an error that nobody thought of is a CourseError."""
+    from .course_sources import told_at
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> Any:
+        try:
+            return command(*arguments, **options)
+        except (CourseError, OSError, typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception as error:
+            raise CourseError(told_at(Path(command.__code__.co_filename), error)) from error
+
+    return run
 
 
 def main() -> None:
     """Run a command; an error in the course's own files is one sentence, not a traceback."""
     hide_what_is_not_here()
     try:
+        add_commands_of_the_course(sys.argv[1] if len(sys.argv) > 1 else "")
         app()
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("tensorgrade"):

@@ -1,14 +1,16 @@
 """A course as its own files tell it: names, seed and limits from `course_config.py`, titles and
-exercises from the lessons, points from the tests."""
+exercises from the lessons, points from the tests; and the commands that only this course has."""
 
+import ast
 import re
 import runpy
 from math import isfinite
 from pathlib import Path
 from traceback import extract_tb
+from types import FunctionType
 
 from .course import Chapter, Course, CourseError, Exercise, Settings, each
-from .grader_files import grader_path, points_in
+from .grader_files import grader_path, import_from, points_in, syntax_of
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 EXERCISE = re.compile(r"^# %%.*\bexercise=\"(\w+)\"", re.MULTILINE)
@@ -99,3 +101,50 @@ def plain(points: float) -> float:
     """Points without a needless `.0`, and without more digits than a verdict keeps."""
     points = round(points, 6)
     return int(points) if points == int(points) else points
+
+
+def own_commands(start: Path) -> dict[str, Path]:
+    """The course's own commands by name: `exercises/commands/NAME.py`, at a folder or above it.
+
+    Nothing of them is run. A file whose name begins with an underscore is none.
+    """
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / "exercises" / "course.json").is_file():
+            found = (folder / "exercises" / "commands").glob("[!_]*.py")
+            return {path.stem.replace("_", "-"): path for path in sorted(found)}
+    return {}
+
+
+def described_command(path: Path) -> str:
+    """The first line of what a command says of itself, read without running it."""
+    try:
+        functions = [node for node in syntax_of(path).body if isinstance(node, ast.FunctionDef)]
+    except (CourseError, ValueError, OSError) as error:
+        return f"Broken: {str(error).replace(f'{path.parent}/', '')}"
+    said = [ast.get_docstring(node) or "" for node in functions if node.name == path.stem]
+    return said[0].partition("\n")[0] if said else f"Broken: it defines no function {path.stem}."
+
+
+def load_command(path: Path) -> FunctionType:
+    """The function of a command, named like its file; the file may import its neighbours.
+
+    Raises CourseError with one sentence, whatever is wrong with it.
+    """
+    try:
+        function = getattr(import_from(path.parent, path.stem), path.stem, None)
+    except Exception as error:
+        raise CourseError(told_at(path, error)) from error
+    if not isinstance(function, FunctionType):
+        raise CourseError(f"{path} defines no function {path.stem}")
+    return function
+
+
+def told_at(path: Path, error: Exception) -> str:
+    """One sentence on an error: the last line of `exercises/` on the way to it, and what it is."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}: {error.msg}"
+    lines = extract_tb(error.__traceback__)
+    ours = [line for line in lines if path.parents[1] in Path(line.filename).parents]
+    place = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else str(path)
+    return f"{place}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"

@@ -33,6 +33,22 @@ def points(exercise: str) -> "Points":
     return Points(checked.points, checked.exercise.points)
 
 
+ELSEWHERE = "`tensorgrade {}` belongs to the course's folder, and this notebook does not lie in it."
+
+
+def command(name: str, *arguments: object) -> None:
+    """What one of the course's own commands has for notebooks: its function `in_notebook`."""
+    from pathlib import Path
+
+    from .course_sources import load_command, own_commands
+
+    path = own_commands(Path.cwd()).get(name)
+    if path is None:
+        print(ELSEWHERE.format(name))
+    else:
+        load_command(path).__globals__["in_notebook"](*arguments)
+
+
 TO_DO = "{} is still to do: write it in its own cell and run that; then run this one again."
 
 
@@ -63,4 +79,4 @@ def told_or_shown(
 make_chapters_importable()
 say_what_is_to_do()
 
-__all__ = ["bars", "check", "heatmap", "heatmaps", "lines", "points"]
+__all__ = ["bars", "check", "command", "heatmap", "heatmaps", "lines", "points"]

@@ -75,11 +75,11 @@ def cases(pick):
         *(
             case(
                 f"dropout/p {p}",
-                *dropped_weights(8, 20, p, {}),
+                *dropped_weights(b, n, p, {}),
                 signature="dropped weights",
                 rate="dropout",
             )
-            for p in pick(public=[0.3], hidden=[0.5, 0.2])
+            for b, n, p in pick(public=[(8, 20, 0.3)], hidden=[(8, 20, 0.5), (1, 40, 0.15)])
         ),
         *(
             case(

@@ -7,12 +7,12 @@ from tensorgrade.author import call, case, computed, normal, shown
 
 from ..relations import scattered
 from ..shared import SENTENCE
-from ..sizes import TOKENS, WIDTH, Sizes
+from ..sizes import LONG, TOKENS, Sizes
 
 
 def cases(pick):
     """Scores of n tokens, and a width of the keys."""
-    n, d_k = Sizes(pick, "causal_attention_weights")(TOKENS, WIDTH)
+    n, d_k = Sizes(pick, "causal_attention_weights")(TOKENS, LONG)
     sizes = pick(public=[(6, 3), (4, 9)], hidden=[(2, 5), (3, 8), (5, 2), (8, 16), (n, d_k)])
     zeros = computed(some_zero, normal(5, 5), normal(5, 5))
     return [

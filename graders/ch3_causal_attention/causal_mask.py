@@ -3,12 +3,12 @@
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
 
-from ..sizes import TOKENS, Sizes
+from ..sizes import LONG, Sizes
 
 
 def cases(pick):
     """Masks of several lengths."""
-    (many,) = Sizes(pick, "causal_mask")(TOKENS)
+    (many,) = Sizes(pick, "causal_mask")(LONG)
     lengths = pick(public=[6, 3], hidden=[1, 2, 4, 7, 33, many])
     return [
         shown("sentence/6 tokens", call(context_length=6)),

@@ -97,16 +97,16 @@ def cases(pick):
         *(
             case(
                 f"dropout/p {p}",
-                *dropped(8, 20, p, 1),
+                *dropped(b, n, p, 1),
                 signature="dropped weights",
                 rate="dropout",
                 parts="num_heads",
             )
-            for p in pick(public=[0.3], hidden=[0.5, 0.2])
+            for b, n, p in pick(public=[(8, 20, 0.3)], hidden=[(8, 20, 0.5), (1, 40, 0.15)])
         ),
         case(
             "dropout in heads/p 0.4",
-            *dropped(4, 12, 0.4, 3),
+            *dropped(4, *pick(public=(12, 0.4, 3), hidden=(8, 0.4, 6))),
             signature="dropped weights",
             rate="dropout",
             parts="num_heads",

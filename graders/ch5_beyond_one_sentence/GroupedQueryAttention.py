@@ -19,6 +19,7 @@ from ..attention_modules import (
     called,
     changed_future,
     dropped_weights,
+    large_scores,
     short_then_long,
     zero_scores,
 )
@@ -63,15 +64,24 @@ def cases(pick):
             *short_then_long(layers(3, 8, 4), 3, 8, **heads),
         ),
         case("bias/4 heads", *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True)),
-        case("large/1e4", *module(2, 4, 3, 2, 4, 2, 4, factor=100)),
-        case("gradients/4 heads", *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True, gradient=True)),
-        case("future/cut 3", *changed_future(layers(3, 8, 4), 6, 3, 3, 8, **heads)),
+        case("large/1e6", *large_scores(layers(3, 8, 4), 4, 4, 3, 8, **heads)),
         case(
-            "dropout/p 0.3",
-            *dropped(8, 20, 0.3),
-            signature="dropped weights",
-            rate="dropout",
-            parts="num_heads",
+            "gradients/in training",
+            *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True, gradient=True, training=True),
+        ),
+        case("future/cut 3", *changed_future(layers(3, 8, 4), 6, 3, 3, 8, **heads)),
+        *(
+            case(
+                f"{group}/p {p}",
+                *dropped(b, n, p, heads, kv_heads),
+                signature="dropped weights",
+                rate="dropout",
+                parts="num_heads",
+            )
+            for group, p, b, n, heads, kv_heads in (
+                ("dropout", pick(public=0.3, hidden=0.25), 8, 20, 1, 1),
+                ("dropout in heads", 0.35, 1, 12, 4, 2),
+            )
         ),
         case("same/copies", *copied(twins, load(layers(3, 8, 4, True)), normal(2, 5, 3))),
         *(
@@ -119,13 +129,15 @@ def module(b, n, d_in, width, heads, kv_heads, context, *, factor=1, **settings)
     return called(values, b, n, d_in, d_out, context, **settings)
 
 
-def dropped(b, n, p):
+def dropped(b, n, p, heads, kv_heads):
     """With an output projection that changes nothing, the attention weights come out."""
+    d_out = 2 * n * heads
     identity = {
-        "out_proj.weight": torch.eye(2 * n, dtype=torch.float64),
-        "out_proj.bias": torch.zeros(2 * n, dtype=torch.float64),
+        "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
+        "out_proj.bias": torch.zeros(d_out, dtype=torch.float64),
     }
-    return dropped_weights(b, n, p, identity, num_heads=1, num_kv_heads=1)
+    made = {"num_heads": heads, "num_kv_heads": kv_heads}
+    return dropped_weights(b, n, p, identity, heads, kv_heads, **made)
 
 
 def anything(chance):
@@ -179,7 +191,7 @@ def test_GroupedQueryAttention_bias(attempt):
 
 @exercise("GroupedQueryAttention", points=0.5)
 def test_GroupedQueryAttention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
+    """Scores of a million do not overflow."""
     attempt.GroupedQueryAttention.agrees("large")
 
 
@@ -194,6 +206,7 @@ def test_GroupedQueryAttention_dropout(attempt):
     """In training single attention weights are dropped, in evaluation none."""
     attempt.GroupedQueryAttention.agrees("dropout", only="plain")
     attempt.GroupedQueryAttention.drops_both_halves("dropout")
+    attempt.GroupedQueryAttention.drops_entries("dropout in heads", twice=True)
 
 
 @exercise("GroupedQueryAttention", points=2.5)
@@ -232,6 +245,7 @@ UNEVEN_GROUPS = f"a num_heads that num_kv_heads does not divide is accepted{REFU
 
 KEYS = "keys = keys.repeat_interleave(group, dim=1)"
 VALUES = "values = values.repeat_interleave(group, dim=1)"
+APPLY = "attn_weights = self.dropout(attn_weights)"
 
 MISTAKES = [
     mistake(
@@ -283,6 +297,14 @@ MISTAKES = [
             "self.num_heads, self.num_kv_heads = num_heads, num_heads // num_kv_heads",
         ),
         ("kv_width = num_kv_heads * self.head_dim", "kv_width = self.num_kv_heads * self.head_dim"),
+    ),
+    mistake(
+        "dropout_pattern_shared_by_query_heads",
+        "All query heads drop the same entries. Each weight of each head is dropped on its own.",
+        (
+            APPLY,
+            "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",
+        ),
     ),
     mistake(
         "groups_unchecked",

@@ -5,13 +5,13 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
 
-from ..sizes import BATCH, TOKENS, Sizes
+from ..sizes import BATCH, LONG, Sizes
 
 
 def cases(pick):
     """Lengths of several texts, the shortest of one token, some as long as the batch."""
     draw = Sizes(pick, "padding_mask")
-    b, many = draw(BATCH, TOKENS)
+    b, many = draw(BATCH, LONG)
     drawn = [draw.chance.randint(1, many) for _ in range(b - 2)]
     lengths = pick(
         public=[((2, 3), 3), ((4, 1, 6), 6)],

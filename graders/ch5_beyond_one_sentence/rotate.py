@@ -10,16 +10,19 @@ from ..sizes import TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """Rows of heads at places from 0 on, at others, in any order. Angles are right to float32."""
+    """Rows of heads at places from 0 on, at others, in any order. Angles are right to float32.
+
+    Far on, only the pair of rate 1 and one that hardly turns: there float32 is right to 1e-4 too.
+    """
     draw = Sizes(pick, "rotate")
     n, half = draw(TOKENS, WIDTH)
-    start, step = draw.chance.randint(20, 60), draw.chance.randint(2, 4)
+    start, step = draw.chance.randint(3001, 3999), draw.chance.randint(2, 4)
     sizes = pick(public=[(4, 6), (2, 3, 4)], hidden=[(5, 2), (2, 3, 4, 8), (n, 4), (6, 2 * half)])
     bases = pick(public=[100.0], hidden=[500.0, 3.0])
     return [
         shown("sentence/4 places", call(x=torch.ones(4, 4), positions=torch.arange(4))),
         *(case(f"values/{size}", turned(*size), dtype=torch.float32) for size in sizes),
-        case("places/from far on", turned(3, 4, 6, start=start), dtype=torch.float32),
+        case("places/from far on", turned(3, 4, 4, start=start), dtype=torch.float32),
         case("places/with gaps", turned(5, 8, start=7, step=step), dtype=torch.float32),
         case("places/backwards", turned(5, 4, start=9, step=-2), dtype=torch.float32),
         *(case(f"base/{b:g}", turned(4, 6, base=b), dtype=torch.float32) for b in bases),
@@ -27,7 +30,6 @@ def cases(pick):
         case(
             "same/scattered",
             *scattered(x=normal(2, 3, 4), positions=torch.arange(3)),
-            dtype=torch.float32,
         ),
     ]
 
@@ -84,9 +86,10 @@ def test_rotate_gradients(attempt):
 
 @exercise("rotate", points=0.5)
 def test_rotate_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """What is passed in stays as it was, of any dtype, and may lie in memory in any order."""
     attempt.rotate.keeps_inputs("values", "places", "base")
     attempt.rotate.gives_the_same("same")
+    attempt.rotate.keeps_dtype("same")
 
 
 RATES = "base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)"

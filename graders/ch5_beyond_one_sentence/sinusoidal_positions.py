@@ -3,12 +3,12 @@
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
 
-from ..sizes import TOKENS, WIDTH, Sizes
+from ..sizes import LONG, WIDTH, Sizes
 
 
 def cases(pick):
     """Numbers of places and of columns, more of one than of the other and the other way round."""
-    many, half = Sizes(pick, "sinusoidal_positions")(TOKENS, WIDTH)
+    many, half = Sizes(pick, "sinusoidal_positions")(LONG, WIDTH)
     sizes = pick(
         public=[(6, 4), (3, 10)], hidden=[(5, 8), (2, 6), (9, 2), (many, 6), (7, 2 * half)]
     )

@@ -3,12 +3,12 @@
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
 
-from ..sizes import SMALL, TOKENS, Sizes
+from ..sizes import LONG, SMALL, Sizes
 
 
 def cases(pick):
     """Windows smaller than the text, of one token, and at least as long as the text."""
-    many, window = Sizes(pick, "sliding_window_mask")(TOKENS, SMALL)
+    many, window = Sizes(pick, "sliding_window_mask")(LONG, SMALL)
     sizes = pick(public=[(6, 3), (5, 2)], hidden=[(7, 4), (4, 2), (5, 1), (many, window)])
     full = pick(public=[(4, 4)], hidden=[(5, 5), (4, 9), (1, 1), (1, 3)])
     return [

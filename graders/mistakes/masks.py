@@ -94,6 +94,10 @@ MISTAKES = [
         "ones "
         "win. Only minus infinity is lower than all of them.",
         filled("-100.0"),
+        on(
+            "CrossAttention",
+            ("masked_fill(hidden, -torch.inf)", "masked_fill(hidden, -100.0)"),
+        ),
     ),
     mistake(
         "mask_filled_with_plus_inf",

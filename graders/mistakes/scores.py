@@ -95,8 +95,8 @@ MISTAKES = [
     ),
     mistake(
         "keys_not_transposed",
-        "Queries and keys are multiplied as they are. For dot products the keys' last two dimensions "
-        "change places first.",
+        "Queries and keys are multiplied as they are. For dot products the last two dimensions of "
+        "the keys change places first.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys")),
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys")),
         on("simplified_self_attention", ("inputs @ inputs.T", "inputs @ inputs")),

@@ -4,13 +4,13 @@ LONGEST_TEXT = 500
 LONGEST_MESSAGE = 380
 
 
-def printable(text: str) -> str:
-    """Text without control characters, and not endless.
+def printable(text: str, most: int = LONGEST_TEXT) -> str:
+    """Text without control characters, and of at most so many of the others.
 
     >>> printable("red \\x1b[31malert")
     'red ?[31malert'
     """
-    cut = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
+    cut = text if len(text) <= most else text[:most] + "…"
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in cut)
 
 

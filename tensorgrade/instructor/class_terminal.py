@@ -14,9 +14,11 @@ from ..course import Course
 from ..sources.handins import Handin
 from ..views.words import plural
 from .grader import ENDED_ITS_WORKER, NOT_JUDGED
+from .history import OTHER_DATES, OTHER_GRADERS
 
 SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
+CHANGED = {OTHER_GRADERS: "The graders", OTHER_DATES: "Dates"}
 
 
 class ClassProgress:
@@ -72,14 +74,17 @@ class ClassProgress:
         minutes, seconds = divmod(round((self.total - self.count) / rate), 60)
         return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with trouble"
 
-    def moved(self, changes: list[tuple[dict, float]]) -> None:
-        """Say whose points changed although the file did not: the graders did."""
-        if changes:
-            self.say(f"The graders changed; points moved in {plural(len(changes), 'row')}:")
-        for row, before in changes[:MOST_LISTED]:
-            self.say(f"  {row['student']}/{row['exercise']}: {before:g} → {row['points']:g}")
-        if len(changes) > MOST_LISTED:
-            self.say(f"  … and {len(changes) - MOST_LISTED} more")
+    def moved(self, moves: list[dict]) -> None:
+        """Say whose points changed although the file did not, and what did change."""
+        for why, what in CHANGED.items():
+            own = [one for one in moves if one["why"] == why]
+            if own:
+                self.say(f"{what} changed; points moved in {plural(len(own), 'row')}:")
+            for one in own[:MOST_LISTED]:
+                before, now = one["points"]
+                self.say(f"  {one['student']}/{one['exercise']}: {before:g} → {now:g}")
+            if len(own) > MOST_LISTED:
+                self.say(f"  … and {len(own) - MOST_LISTED} more")
 
     def say(self, line: str) -> None:
         self.console.print(line, markup=False, soft_wrap=True)

@@ -17,6 +17,7 @@ from ..sources.near_misses import chapter_of
 from .layouts import LAYOUTS, Arrived, Download, pieces_in
 from .roster import Roster
 
+Meant = tuple[Arrived, tuple[str, str] | None]  # a file; the chapter and the kind that it means
 OLDER = ".older"  # where versions stay that count no more; grading looks into nothing hidden
 ZIP = "zip"
 
@@ -25,30 +26,35 @@ ZIP = "zip"
 class Place:
     """A file that is to be written: whose, for which chapter, and of which kind it is.
 
-    chapter: empty for a zip, which grading looks into. instead_of: other versions that do not
-    count, by their names.
+    chapter: empty for a zip, which grading looks into. kind: empty for what counts as nothing, and
+    is kept under its own name. instead_of: other versions that do not count, by their names.
+    too_large: its name means a chapter, and no answer has so many bytes.
     """
 
     arrived: Arrived
     chapter: str
     kind: str
     instead_of: tuple[str, ...] = ()
+    too_large: bool = False
 
     def path(self, submitted: Path) -> Path:
         """Where it is written."""
-        folder = submitted / safe(self.arrived.student)
-        if not self.chapter:
+        folder = submitted / safe(self.arrived.student) / self.chapter
+        if self.kind in ("", ZIP):
             return folder / safe(self.arrived.name)
-        return folder / self.chapter / f"{self.chapter}.{self.kind}"
+        return folder / f"{self.chapter}.{self.kind}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """places: what is to be written. left_out: paths of what means no chapter. notes: sentences."""
+    """places: what is to be written. left_out: sentences on what is not. notes: others. aside: what
+    is kept for learners of whom nothing counts.
+    """
 
     places: list[Place]
     left_out: list[str]
     notes: list[str]
+    aside: list[Place]
 
 
 def plan(
@@ -72,10 +78,58 @@ def plan(
     meant = [(one, meaning(one, chapters)) for one in arrived]
     if chapter:
         meant = with_chapter(meant, course.chapter(chapter).name)
+    return placed(layout, meant, course, roster, chapter)
+
+
+def placed(layout: str, meant: list[Meant], course: Course, roster: Roster, chapter: str) -> Plan:
+    """What is written of files of which it is known what they mean, and what is to be told."""
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
-    kept = [(one, *m) for one, m in meant if m and one.piece.size <= most.get(m[1], 16 << 20)]
-    left = [one.piece.path for one, m in meant if (one, *(m or ())) not in kept]
-    return Plan(newest_of(kept), left, notes_on(kept, roster))
+    kept = [(one, *m) for one, m in meant if m and one.piece.size <= most.get(m[1], LARGEST)]
+    rest = [(one, m) for one, m in meant if (one, *(m or ())) not in kept]
+    # A repository holds files that nobody handed in.
+    own = [one for one, m in rest if layout != "git" or m or kind_of(one) in SCRIPTS]
+    counted = {one.student for one, *_ in kept}
+    aside = [
+        Place(one, m[0] if m else chapter or only_chapter(kept), "", too_large=m is not None)
+        for one, m in rest
+        if one in own and one.student not in counted and one.piece.size <= LARGEST
+    ]
+    here = [place.arrived for place in aside]
+    left = [f"{why_not(one, bool(m))}; it is left out" for one, m in rest if one not in here]
+    notes = notes_on([one for one, *_ in kept] + own, roster)
+    return Plan(newest_of(kept), left, notes + [kept_aside(p, chapter) for p in aside], aside)
+
+
+SCRIPTS = ("py", "ipynb")
+LARGEST = 16 << 20  # bytes of a file of which nobody knows what it is
+
+
+def kind_of(arrived: Arrived) -> str:
+    """What a file's name ends in."""
+    return arrived.name.rpartition(".")[2].lower()
+
+
+def only_chapter(kept: list[tuple[Arrived, str, str]]) -> str:
+    """The chapter that all files mean whose names say one; empty where they are of several."""
+    chapters = {chapter for _, chapter, _ in kept if chapter}
+    return chapters.pop() if len(chapters) == 1 else ""
+
+
+def why_not(arrived: Arrived, too_large: bool) -> str:
+    """Why a file counts as nothing."""
+    why = "is larger than any answer" if too_large else "means no chapter"
+    return f"{shown(arrived.piece.path)} {why}"
+
+
+def kept_aside(place: Place, chapter: str) -> str:
+    """Where a file is kept of whose learner nothing counts, and what to do about it."""
+    why = why_not(place.arrived, place.too_large)
+    where = f"{why}; it is kept as {shown(str(place.path(Path())))} and earns nothing"
+    if place.too_large:
+        return where
+    if chapter:
+        return f"{where}: `--chapter` takes a learner's only script or notebook; rename it"
+    return f"{where}: `--chapter {place.chapter or 'CHAPTER'}` says what it means"
 
 
 def meaning(arrived: Arrived, chapters: set[str]) -> tuple[str, str] | None:
@@ -85,23 +139,22 @@ def meaning(arrived: Arrived, chapters: set[str]) -> tuple[str, str] | None:
     return chapter_of(arrived.name, chapters)
 
 
-Meant = tuple[Arrived, tuple[str, str] | None]
-
-
 def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
-    """The same, where a learner's only script or notebook means the chapter whatever its name."""
+    """The same, where a learner's only script or notebook means the chapter whatever its name.
+
+    Not beside a file whose name does mean it: whoever named one so meant that one.
+    """
     unknown: dict[tuple[str, str], list[Arrived]] = defaultdict(list)
     for one, m in meant:
-        kind = one.name.rpartition(".")[2].lower()
-        if m is None and kind in ("py", "ipynb"):
-            unknown[one.student, kind].append(one)
-    known = {(one.student, m[1]) for one, m in meant if m and m[0] == chapter}
+        if m is None and kind_of(one) in SCRIPTS:
+            unknown[one.student, kind_of(one)].append(one)
+    known = {one.student for one, m in meant if m and m[0] == chapter}
     only = {
-        of_kind[0].piece.path: (chapter, kind)
+        (student, of_kind[0].piece.path): (chapter, kind)
         for (student, kind), of_kind in unknown.items()
-        if len(of_kind) == 1 and (student, kind) not in known
+        if len(of_kind) == 1 and student not in known
     }
-    return [(one, m or only.get(one.piece.path)) for one, m in meant]
+    return [(one, m or only.get((one.student, one.piece.path))) for one, m in meant]
 
 
 def newest_of(kept: list[tuple[Arrived, str, str]]) -> list[Place]:
@@ -122,10 +175,10 @@ def moment(submitted: str) -> float:
     return read_time(submitted).timestamp() if submitted else 0.0
 
 
-def notes_on(kept: list[tuple[Arrived, str, str]], roster: Roster) -> list[str]:
+def notes_on(arrived: list[Arrived], roster: Roster) -> list[str]:
     """Who is not on the roster, who handed in nothing, and names that two people share."""
     people: dict[str, set[str]] = defaultdict(set)
-    for one, *_ in kept:
+    for one in arrived:
         people[safe(one.student)].add(one.known_as)
     shared = [
         f"{name} is several people: {named(sorted(k))}"
@@ -155,15 +208,22 @@ def table(found: Plan) -> Table:
     shown_as = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for title in ("learner", "known as", "file", "counts as", "handed in", ""):
         shown_as.add_column(title, overflow="fold")
-    for place in found.places:
+    for place in found.places + found.aside:
         one = place.arrived
         older = f"older: {', '.join(place.instead_of)}" if place.instead_of else ""
-        target = f"{place.chapter}.{place.kind}" if place.chapter else "a zip"
+        target = counts_as(place)
         when = one.submitted or "unknown"
         remark = "; ".join(filter(None, (one.remark, older)))
         cells = (safe(one.student), one.known_as, one.name, target, when, remark)
         shown_as.add_row(*(shown(cell).replace("[", "\\[") for cell in cells))
     return shown_as
+
+
+def counts_as(place: Place) -> str:
+    """What grading takes a file for."""
+    if place.kind in ("", ZIP):
+        return "a zip" if place.kind else "nothing"
+    return f"{place.chapter}.{place.kind}"
 
 
 def write(found: Plan, submitted: Path) -> list[str]:
@@ -173,7 +233,7 @@ def write(found: Plan, submitted: Path) -> list[str]:
     """
     notes = []
     try:
-        for place in found.places:
+        for place in found.places + found.aside:
             notes += write_one(place, place.path(submitted))
     except OSError as error:
         raise CourseError(f"{submitted} cannot be written: {error.strerror}") from None

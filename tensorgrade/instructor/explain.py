@@ -1,6 +1,8 @@
 """Everything behind one verdict, gathered for an instructor: checks, cases, values, near misses."""
 
+import ast
 import json
+import re
 from dataclasses import dataclass
 from difflib import ndiff
 from pathlib import Path
@@ -17,9 +19,9 @@ from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..exchange.text import printable
 from ..judging.agreement import disagreement
-from ..judging.diagnosis import Kind, PublicDiagnosis
+from ..judging.diagnosis import Kind, PublicDiagnosis, sentence
 from ..judging.remarks import remarks
-from ..judging.unanswered import raised
+from ..judging.unanswered import close_name, raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..judging.where_right import right_and_wrong, where_right
 from ..recognition.fingerprints import Near, nearly
@@ -30,6 +32,7 @@ from ..views.comparison import comparison
 from .grader import Grader
 
 SHOWN = 3  # cases that differ, with their values
+LONGEST_CODE = 20_000  # characters of a definition; an answer has some hundred
 AROUND = 2  # lines of code shown before and after the one that is meant
 JUDGED_OTHERWISE = "judged by its "
 COMPARED = ("values", "structure")  # signatures whose results have one right value
@@ -40,7 +43,8 @@ AS_EXPECTED = "as expected"
 class Explanation:
     """recorded: the row in `results.jsonl`, if there is one. verdict: what grading says today.
 
-    code: the learner's own, of this exercise; empty where there is none.
+    code: the learner's own, of this exercise, or of what has nearly its name; empty where there is
+    none.
     """
 
     recorded: dict | None
@@ -65,12 +69,40 @@ def explain(
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
-    """The learner's text that defines an exercise; its reader takes it apart, nobody here does."""
+    """The learner's text that defines an exercise, or what is nearly called so, without the stub's
+    docstrings; its reader takes it apart, nobody here does.
+    """
     try:
         parts = grader.maker.reader().parts(attempt.backend.source.text)
     except Unreadable:
         return ""
-    return "\n\n".join(printable(text) for names, text in parts if exercise in names)
+    own = [text for names, text in parts if exercise in names]
+    close = close_name(attempt, exercise)
+    own = own or [text for names, text in parts if close in names]
+    stub = grader.maker.tests.parent / "exercises" / f"{attempt.chapter.name}.py"
+    return without(docstrings_in(stub), printable("\n\n".join(own), LONGEST_CODE))
+
+
+def docstrings_in(stub: Path) -> list[str]:
+    """The docstrings of a stub, as they are written there; none where there is no stub."""
+    if not stub.is_file():
+        return []
+    text = stub.read_text(encoding="utf-8")
+    defined = (ast.FunctionDef, ast.ClassDef)
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, defined)]
+    written = [ast.get_source_segment(text, n.body[0]) for n in found if ast.get_docstring(n)]
+    return list(filter(None, written))
+
+
+def without(docstrings: list[str], code: str) -> str:
+    """Code without the lines of these docstrings.
+
+    >>> without(["'Half of it.'"], "def half(x):\\n    'Half of it.'\\n    return x / 2")
+    'def half(x):\\n    return x / 2'
+    """
+    for docstring in docstrings:
+        code = re.sub(rf"\n[ \t]*{re.escape(docstring)}[ \t]*(?=\n|$)", "", code)
+    return code
 
 
 def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Handin:
@@ -92,16 +124,36 @@ def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
 
 
 def print_explanation(console: Console, explanation: Explanation) -> None:
-    """The verdict, the code, the checks, every case, and the mistakes that come nearest."""
+    """The verdict, the code, the checks, every case, and the mistakes that come nearest.
+
+    Where every check says what the verdict says, it is said once, and no case says it again.
+    """
     print_verdict(console, explanation)
     print_code(console, explanation)
     print_checks(console, explanation)
     print_stages(console, explanation)
     print_repair(console, explanation)
-    print_cases(console, explanation)
-    loaded = explanation.part.attempt.loaded.status == Outcome.LOADED
-    if loaded and explanation.verdict.status != Status.PASSED:
+    if not says_no_more(explanation):
+        print_cases(console, explanation)
+    if ran(explanation) and explanation.verdict.status != Status.PASSED:
         print_nearest(console, explanation)
+
+
+def ran(explanation: Explanation) -> bool:
+    """Whether there was anything to run: a file that was read, and in it an answer."""
+    loaded, part = explanation.part.attempt.loaded, explanation.part
+    there = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
+    return there and explanation.verdict.status != Status.NOT_ATTEMPTED
+
+
+def says_no_more(explanation: Explanation) -> bool:
+    """Whether no case gave anything, and all checks failed for what the verdict says already."""
+    if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
+        return False
+    findings = [check.finding for check in explanation.checks]
+    problems = {found.diagnosis.problem if found else "" for found in findings}
+    said = sentence(problems.pop()) if len(problems) == 1 else ""
+    return bool(said) and said.rstrip(".") in explanation.verdict.message
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:
@@ -143,11 +195,13 @@ def for_learner(explanation: Explanation) -> str:
 
 def print_checks(console: Console, explanation: Explanation) -> None:
     """Each hidden test, its points, and why it failed."""
-    console.print(Text("\nChecks", "bold"))
+    said_above = says_no_more(explanation)
+    title = "Checks, which all found what is said above" if said_above else "Checks"
+    console.print(Text(f"\n{title}", "bold"))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
-        if check.finding is not None:
+        if check.finding is not None and not said_above:
             diagnosis = check.finding.diagnosis
             why = "; ".join(filter(None, (diagnosis.problem, diagnosis.where)))
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
@@ -165,7 +219,8 @@ def worth(check: CheckResult) -> str:
 def print_stages(console: Console, explanation: Explanation) -> None:
     """Where the values part from right answers', and the code there."""
     part, verdict = explanation.part, explanation.verdict
-    found = None if verdict.status == Status.PASSED else part.parting
+    looked = ran(explanation) and verdict.status != Status.PASSED
+    found = part.parting if looked else None
     if found is None or not found.line:
         return
     console.print(Text("\nStages", "bold"))
@@ -184,7 +239,7 @@ def print_repair(console: Console, explanation: Explanation) -> None:
     console.print(Text("\nOne edit from right (it holds on all hidden cases)", "bold"))
     for line in changed_lines(explanation.part.attempt.handed_in.text, edit.text):
         style = {"-": "red", "+": "green"}.get(line[0], "dim")
-        console.print(Text(f"  {line}", style))
+        console.print(Text(f"  {printable(line)}", style))
 
 
 def changed_lines(text: str, mended: str) -> list[str]:
@@ -202,7 +257,7 @@ def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
     lines = part.attempt.handed_in.lines
     for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
         mark, style = ("→", "bold") if number == line else (" ", "dim")
-        console.print(Text(f"  {mark} {number:>4}  {lines[number - 1]}", style))
+        console.print(Text(f"  {mark} {number:>4}  {printable(lines[number - 1])}", style))
 
 
 def print_cases(console: Console, explanation: Explanation) -> None:

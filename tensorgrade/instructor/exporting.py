@@ -5,8 +5,9 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
+from math import inf
 from pathlib import Path
 
 from ..attempts.verdict import Status
@@ -14,18 +15,22 @@ from ..course import Chapter, Course, CourseError
 from ..sources.handins import escaped
 from .collecting import safe
 from .report.page import PAGES, STATES, Person, people_of, rows_of
-from .roster import Roster, in_csv
+from .roster import Roster, as_csv, harmless, in_csv
 
 
 @dataclass(frozen=True)
 class Export:
-    """What is exported. chapter: None for all. roster: may be empty."""
+    """What is exported. chapter: None for all. roster: may be empty.
+
+    notes: sentences on what is written, for whoever asked for it.
+    """
 
     out: Path
     course: Course
     rows: list[dict]
     roster: Roster
     chapter: Chapter | None = None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
@@ -42,8 +47,8 @@ class Export:
 
 def export(
     out: Path, course: Course, to: str, form: str, roster: Roster, chapter: str = ""
-) -> list[Path]:
-    """Write an export; returns the files. Raises CourseError."""
+) -> tuple[list[Path], list[str]]:
+    """Write an export; returns the files, and notes on what is in them. Raises CourseError."""
     if (to, form) not in WRITERS:
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
         raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
@@ -53,7 +58,7 @@ def export(
         raise CourseError(f"{out} holds no rows of {chapter or 'this course'}")
     what = Export(out, course, rows, roster, only)
     what.folder.mkdir(parents=True, exist_ok=True)
-    return WRITERS[to, form](what)
+    return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 
 
 def write(path: Path, text: str) -> list[Path]:
@@ -93,22 +98,52 @@ CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 def canvas_csv(what: Export) -> list[Path]:
     """What Canvas' gradebook imports: its own columns and rows, a column for each chapter.
 
-    The roster is the gradebook's own export: Canvas finds people by its ids.
+    The roster is the gradebook's own export: Canvas finds people by its ids. A column that it has
+    already keeps the points that are possible there, and what is in it is out of these.
     """
     if not {"student", "id"} <= {name.casefold() for name in what.roster.header}:
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
     chapters = [c for c in what.course.chapters if any(r["chapter"] == c.name for r in what.rows)]
-    header = CANVAS + [canvas_column(what.roster, chapter) for chapter in chapters]
-    possible: list[object] = ["    Points Possible", "", "", "", "", *(c.points for c in chapters)]
+    columns = {chapter.name: canvas_column(what.roster, chapter) for chapter in chapters}
+    there = {c.name: what.roster.possible.get(columns[c.name].casefold(), "") for c in chapters}
+    scales = {c.name: scale(what, c, there[c.name] or f"{c.points:g}") for c in chapters}
+    most = [there[c.name] or c.points for c in chapters]
+    possible: list[object] = ["    Points Possible", "", "", "", "", *most]
     points = points_by_learner(what.rows)
     lines: list[list[object]] = [
         [
             *(row.get(column.casefold(), "") for column in CANVAS),
-            *(points.get((escaped(safe(name)), c.name), "") for c in chapters),
+            *(scaled(points.get((escaped(safe(name)), c), ""), by) for c, by in scales.items()),
         ]
         for name, row in what.roster.by_name().items()
     ]
-    return write(what.folder / "canvas.csv", in_csv(header, [possible, *lines]))
+    header = CANVAS + list(columns.values())
+    return write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
+
+
+def scale(what: Export, chapter: Chapter, most: str) -> float:
+    """What points are to be multiplied by where a course system counts up to another number.
+
+    Course systems take a number as it stands: of 35 points, 35 would be 35 of their 100, and Moodle
+    passes over what is more than its most. Where `most` says no number, points stay as they are.
+    """
+    try:
+        number = float(most.replace(",", "."))
+    except ValueError:
+        number = 0.0
+    if not 0 < number < inf:
+        about = f"points of {chapter.name} are out of {chapter.points:g}"
+        what.notes.append(f"{about}; the roster does not say what the course system counts up to")
+        return 1.0
+    if number != chapter.points:
+        scaled = f"{chapter.points:g} points of {chapter.name} are written as {number:g}"
+        what.notes.append(f"{scaled}, the most that the course system counts up to there")
+    return number / chapter.points
+
+
+def scaled(points: float | str, by: float) -> float | str:
+    """Points by a course system's measure; an empty cell stays empty."""
+    return round(points * by, 6) if isinstance(points, float) else points
 
 
 def canvas_column(roster: Roster, chapter: Chapter) -> str:
@@ -129,7 +164,8 @@ def points_by_learner(rows: list[dict]) -> dict[tuple[str, str], float]:
 def moodle_csv(what: Export) -> list[Path]:
     """A grading worksheet for one assignment: the roster's own columns, filled in.
 
-    Without a worksheet as roster: learners by what names them, with grade and feedback.
+    Grades are out of each row's Maximum grade. Without a worksheet as roster: learners by what
+    names them, with points and feedback.
     """
     chapter, people = what.only(), people_in(what)
     path = what.folder / f"moodle-{chapter.name}.csv"
@@ -139,14 +175,28 @@ def moodle_csv(what: Export) -> list[Path]:
             [moodle_key(what, name), person.points, feedback(person)]
             for name, person in people.items()
         ]
+        most = f"{chapter.points:g}"
+        what.notes.append(
+            f"grades are points out of {most}: Moodle takes them as they stand, so the "
+            f"assignment's maximum grade must be {most}; a worksheet as --roster says it"
+        )
         return write(path, in_csv([key, "Grade", "Feedback comments"], filled))
     header = what.roster.header
     lines = []
     for name, row in what.roster.by_name().items():
         person = people.get(escaped(safe(name)))
-        own = {"grade": person.points, "feedback comments": feedback(person)} if person else {}
+        own = filled_in(what, chapter, person, row) if person else {}
         lines.append([own.get(n.casefold(), row.get(n.casefold(), "")) for n in header])
-    return write(path, in_csv(header, lines))
+    return write(path, as_csv(header, lines))
+
+
+def filled_in(
+    what: Export, chapter: Chapter, person: Person, row: dict[str, str]
+) -> dict[str, object]:
+    """What is written into one learner's row of a worksheet, by column."""
+    by = scale(what, chapter, row.get("maximum grade", ""))
+    grade = scaled(person.points, by)
+    return {"grade": grade, "feedback comments": harmless(feedback(person))}
 
 
 def people_in(what: Export) -> dict[str, Person]:

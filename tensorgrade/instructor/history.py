@@ -27,7 +27,7 @@ def record(
     old = {of_row(row): row for _, own in before.values() for row in own}
     now = {of_row(row): row for row in rows}
     moved = [
-        move(old[key], row, why(before[key[:2]][0], stamps.get(key[:2], "")))
+        move(old[key], row, why(old[key], row, (before[key[:2]][0], stamps.get(key[:2], ""))))
         for key, row in now.items()
         if key in old and stands(old[key]) != stands(row)
     ]
@@ -68,11 +68,22 @@ def move(old: dict, row: dict, because: str) -> dict:
     }
 
 
-def why(stamp: str, now: str) -> str:
-    """Why a row moved, from the stamps of the hand-in: `<content>-<graders>`."""
-    if stamp.rpartition("-")[0] != now.rpartition("-")[0]:
-        return OTHER_FILE
-    return OTHER_DATES if stamp == now else OTHER_GRADERS
+def why(old: dict, row: dict, stamps: tuple[str, str]) -> str:
+    """Why a row moved. stamps: of the hand-in then and today, `<content>-<graders>`.
+
+    What was earned before any penalty moves with the file or the graders, and with no date; but
+    who hands in another file at another time has moved the date, and nobody else.
+    """
+    other_file = len({stamp.rpartition("-")[0] for stamp in stamps}) > 1
+    if judged(old) != judged(row):
+        return OTHER_FILE if other_file else OTHER_GRADERS
+    came_later = other_file and old.get("submitted") != row.get("submitted")
+    return OTHER_FILE if came_later else OTHER_DATES
+
+
+def judged(row: dict) -> tuple[float, str]:
+    """What the graders found, whenever it was handed in."""
+    return round(row["points"] + row.get("penalty", 0.0), 5), row["status"]
 
 
 def graders_of(stamps: dict[Key, str]) -> dict[str, list[str]]:

@@ -18,7 +18,7 @@ from ..attempts.verdict import Verdict
 from ..course import CourseError
 from ..lateness import Lateness
 from ..sources.handins import NOTHING, Handin
-from .history import HISTORY, record
+from .history import HISTORY, OTHER_FILE, record
 
 
 class Ledger:
@@ -37,7 +37,7 @@ class Ledger:
         self.digests, self.lateness = digests, lateness or Lateness()
         self.stamps = {(e["student"], e["chapter"]): e["stamp"] for e in read_lines(self.graded)}
         self.stale: set[tuple] = set()
-        self.before: dict[tuple, float] = {}
+        self.moves: list[dict] = []
 
     def stamp(self, handin: Handin) -> str:
         """Names a hand-in together with the graders it was graded with."""
@@ -65,7 +65,6 @@ class Ledger:
         self.stale = {about(handin) for handin in todo} & set(self.stamps)
         kept = {a for a in self.stamps if a in asked or a in others}
         rows = [row for row in self.rows() if key(row)[:2] in kept]
-        self.before = self.points_of(todo, rows)
         self.settle(rows, [self.note(a, self.stamps[a]) for a in sorted(kept)])
         if forget:  # their code too
             left = [r for r in read_lines(self.unnamed) if r["student"] not in forget]
@@ -104,15 +103,10 @@ class Ledger:
         digests = {(e["student"], e["chapter"]): e["stamp"].split("-")[0] for e in entries}
         return {a: digest for a, digest in digests.items() if not digest.startswith(NOTHING)}
 
-    def points_of(self, todo: list[Handin], rows: list[dict]) -> dict[tuple, float]:
-        """Points of unchanged files that are to be graded anew, since the graders changed."""
-        same = {about(h) for h in todo if self.stamps.get(about(h), "").startswith(f"{h.digest}-")}
-        return {key(row): row["points"] for row in rows if key(row)[:2] in same}
-
-    def moved(self, rows: list[dict]) -> list[tuple[dict, float]]:
-        """Rows of unchanged files whose points other graders moved, with the points before."""
-        with_before = [(row, self.before.get(key(row), row["points"])) for row in rows]
-        return [(row, points) for row, points in with_before if points != row["points"]]
+    def moved(self) -> list[dict]:
+        """What the history says of rows whose points moved although no learner moved them."""
+        mine = (one for one in self.moves if one["why"] != OTHER_FILE)
+        return [one for one in mine if one["points"][0] != one["points"][1]]
 
     def note(self, about: tuple, stamp: str, **more: bool) -> dict:
         """A line of `graded.jsonl`. anew: whether the rows are in `anew.jsonl`."""
@@ -168,6 +162,7 @@ class Ledger:
         self.settle(rows, [self.note(a, stamp) for a, stamp in stamps.items()])
         if (changes := record(before, stamps, rows)) is not None:
             append_lines(self.results.with_name(HISTORY), [changes])
+            self.moves = changes["moved"]
         self.earlier.unlink(missing_ok=True)
         return rows
 

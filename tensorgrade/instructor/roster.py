@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..course import CourseError
@@ -22,19 +22,22 @@ NAMED_BY = (
     "identifier",
     "student",
 )
-NOT_A_LEARNER = ("points possible", "student, test")
+POSSIBLE = "points possible"
+NOT_A_LEARNER = (POSSIBLE, "student, test")
 
 
 @dataclass(frozen=True)
 class Roster:
     """column: what names a learner. rows: everybody's cells by the column's name, in small letters.
 
-    header: the names of the columns as they are written. An empty roster has none of these.
+    header: the names of the columns as they are written. possible: Canvas' row on what can be had,
+    as the rows. An empty roster has none of these.
     """
 
     column: str = ""
     rows: tuple[dict[str, str], ...] = ()
     header: tuple[str, ...] = ()
+    possible: dict[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -61,7 +64,9 @@ def read_roster(path: Path | None) -> Roster:
         raise CourseError(f"the roster {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise CourseError(f"the roster {path} is not UTF-8 text") from None
-    people = [row for row in read_csv(text) if is_learner(row)]
+    lines = read_csv(text)
+    people = [row for row in lines if is_learner(row)]
+    possible = next((row for row in lines if POSSIBLE in map(str.casefold, row.values())), {})
     columns = [name for name in NAMED_BY if people and name in people[0]]
     if not columns:
         raise CourseError(f"the roster {path} has none of the columns {', '.join(NAMED_BY)}")
@@ -73,7 +78,7 @@ def read_roster(path: Path | None) -> Roster:
         raise CourseError(f"the roster {path} names {', '.join(twice[:5])} twice, in {column!r}")
     if not learners:
         raise CourseError(f"the roster {path} names nobody in its column {column!r}")
-    return Roster(column, learners, header_of(text))
+    return Roster(column, learners, header_of(text), possible)
 
 
 def is_learner(row: dict[str, str]) -> bool:
@@ -105,19 +110,24 @@ def padded(line: list[str], width: int) -> list[str]:
 
 
 def in_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A CSV that no spreadsheet takes for formulas."""
+    """A CSV of our own cells, of which no spreadsheet takes one for a formula."""
+    return as_csv(header, ([harmless(cell) for cell in row] for row in rows))
+
+
+def as_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A CSV of cells as they are: what a course system gave out goes back unchanged."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([harmless(cell) for cell in row] for row in rows)
+    writer.writerows(rows)
     return text.getvalue()
 
 
 def harmless(cell: object) -> object:
-    """A cell that a spreadsheet shows, and does not work out.
+    """A cell that a spreadsheet shows, and does not work out. A dash alone is no formula.
 
-    >>> harmless("=1+1"), harmless("ada"), harmless(-1.5)
-    ("'=1+1", 'ada', -1.5)
+    >>> harmless("=1+1"), harmless("ada"), harmless(-1.5), harmless("-")
+    ("'=1+1", 'ada', -1.5, '-')
     """
     begins = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{cell}" if begins else cell
+    return f"'{cell}" if begins and cell != "-" else cell

@@ -47,8 +47,8 @@ class Progress(Protocol):
     def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
         """One more is graded."""
 
-    def moved(self, changes: list[tuple[dict, float]]) -> None:
-        """Rows whose points other graders moved, with the points before."""
+    def moved(self, moves: list[dict]) -> None:
+        """Rows whose points other graders or other dates moved, as the history has them."""
 
 
 def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
@@ -79,7 +79,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     order = [e.name for chapter in course.chapters for e in chapter.exercises]
     rows = ledger.finish(order, handins)
     write_lines(out / "identical.jsonl", identical(ledger.contents(), untouched(rows)))
-    progress.moved(ledger.moved(rows))
+    progress.moved(ledger.moved())
     return rows
 
 

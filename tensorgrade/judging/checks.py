@@ -201,16 +201,12 @@ class Checks:
                 partner = ".".join(["result", *name.split(".")[1:]])
                 first = self.result(case, partner, expected, observed)
                 if gap := disagreement(other, first, self.attempt.tolerances):
-                    what = spoken_result(name, case)
-                    said = f"{what} is not what it was before, nothing else changed"
-                    self.wrong(gap.kind, said, case=case, actual=other)
+                    self.wrong(gap.kind, not_the_same(name, case), case=case, actual=other)
             judge = ValueJudge(observed, observed, self.attempt.tolerances)
             for name in expected.values:
                 pair = observed.value("result"), observed.value(name)
                 if judge.between(*pair, pair):
-                    what = spoken_result(name, case)
-                    said = f"{what} is not what it was before, nothing else changed"
-                    self.wrong("values", said, case=case)
+                    self.wrong("values", not_the_same(name, case), case=case)
 
     def starts_alive(self, group: str, module: str = "module") -> None:
         """New weights are numbers that differ from one another. Biases may start at zero."""
@@ -564,6 +560,20 @@ def spoken_result(name: str, case: Case) -> str:
 OF_PARAMETERS = {"describe": "the parameter", "gradients": "the gradient of the parameter"}
 
 
+def not_the_same(name: str, case: Case) -> str:
+    """That a result should have been another one's equal, and what alone was different."""
+    twins = {step["as"] for step in case.steps if step["verb"] == "duplicate"}
+    calls = {step["as"]: step for step in case.steps if step["verb"] == "call"}
+    call = calls.get(name.partition(".")[0], {})
+    if call.get("on") in twins:
+        return (
+            "a deep copy, and a module that the copy's state is loaded into, give different results"
+        )
+    what = "how its inputs lie in memory" if call.get("scattered") else "what changed"
+    said = f"{spoken_result(name, case)} is not what it was before"
+    return f"{said}; {what} should make no difference"
+
+
 def part_of(path: str, whole: str) -> str:
     """`part 2 of part 1 of …` for the path `0.1` in a result."""
     places = [int(place) for place in path.split(".") if place.isdigit()]
@@ -582,7 +592,8 @@ def of_which_call(name: str, case: Case) -> str:
         return ""
     at = list(calls).index(name)
     which = COUNTED_OFF[at] if at < len(COUNTED_OFF) else f"{at + 1}th"
-    return f" of the {which} call{calls[name]},"
+    mode = calls[name]
+    return f" of the {which} call{mode}" + "," * bool(mode)
 
 
 COUNTED_OFF = ("first", "second", "third", "fourth", "fifth")

@@ -262,7 +262,7 @@ class Comparison:
         return tells(stage.value) or self.is_flattened(stage, stage.value)
 
     def is_flattened(self, stage: Stage, value: torch.Tensor) -> bool:
-        """Whether all numbers became the same on the way, as in a softmax over a single row."""
+        """Whether all numbers became the same on the way."""
         made = [known for at in stage.inputs if (known := self.way.stages[at].value) is not None]
         fills = stage.operation.removeprefix("new_").removesuffix("_like") in FILLS
         return (

@@ -137,7 +137,7 @@ def often(error: CaughtError) -> str:
 def lacks_self(text: str) -> bool:
     """Whether a method got one argument more than it has names for, as without `self`.
 
-    >>> lacks_self("Head.forward() takes 1 positional argument but 2 were given")
+    >>> lacks_self("Net.forward() takes 1 positional argument but 2 were given")
     True
     """
     said = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", text)
@@ -206,11 +206,17 @@ def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
         problem = f"`{name}` could not be loaded: {told}"
         return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
     names = attempt.loaded.names
-    exercises = {e.name for e in attempt.chapter.exercises}
-    close = get_close_matches(name, [n for n in names if n not in exercises], 1, 0.8)
-    there = f"it defines `{close[0]}`, which looks close" if close else listed(names)
+    close = close_name(attempt, name)
+    there = f"it defines `{close}`, which looks close" if close else listed(names)
     problem = f"there is no `{name}` in the file; {there}"
     return Diagnosis(Kind.MISSING, problem, called, case=case.name)
+
+
+def close_name(attempt: JudgedAttempt, name: str) -> str:
+    """What the file defines under a name that is nearly this one; empty where it does not."""
+    exercises = {e.name for e in attempt.chapter.exercises}
+    own = [n for n in attempt.loaded.names if n not in exercises]
+    return next(iter(get_close_matches(name, own, 1, 0.8)), "")
 
 
 def listed(names: tuple[str, ...]) -> str:

@@ -110,7 +110,7 @@ def take(learner: Learner, folder: Path, versions: list[Version], course: Course
     handin, sentence = rescued(learner.name, versions, course.limits)
     at = handed_in_at(folder / chapter, [version.path for version in versions])
     learner.handins[chapter] = replace(handin, submitted=at)
-    learner.told.append(sentence)
+    learner.told += [sentence] if sentence else []
     used = {shown(version.where.split("/")[0]) for version in versions}
     learner.stray = [name for name in learner.stray if name not in used]
 

@@ -160,9 +160,14 @@ def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
 
 def what_is_there(folder: Path) -> str:
     """A sentence on what stands where the chapter's file should."""
-    names = sorted(shown(path.name) for path in folder.iterdir())[:5]
+    names = sorted(shown(path.name) for path in folder.iterdir() if path.name != STAMP)[:5]
     there = f"there is {', '.join(names)}" if names else "the folder is empty"
-    return f"There is no file {folder.name}.py or {folder.name}.ipynb; {there}."
+    return f"{no_file(folder.name)}; {there}."
+
+
+def no_file(chapter: str) -> str:
+    """How the reason begins where a chapter's folder holds other things than the chapter's file."""
+    return f"There is no file {chapter}.py or {chapter}.ipynb"
 
 
 def shown(name: str) -> str:

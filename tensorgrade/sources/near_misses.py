@@ -129,7 +129,8 @@ def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
 
 
 def rescued(student: str, versions: list[Version], limits: Limits) -> tuple[Handin, str]:
-    """The hand-in in the versions of one chapter, and a sentence on what counts and what does not.
+    """The hand-in in the versions of one chapter, and a sentence on what counts and what does not;
+    empty where there is nothing to tell.
 
     Of a kind the newest counts; of those of one moment, the one with the right name.
     """
@@ -139,9 +140,14 @@ def rescued(student: str, versions: list[Version], limits: Limits) -> tuple[Hand
     chapter = versions[0].chapter
     taken = [v for v in chosen.values() if not v.exact]
     left = [v for v in versions if v not in chosen.values()]
-    told = [f"{shown(v.where)} counts as {chapter}.{v.kind}" for v in taken]
+    told = [
+        f"{shown(v.where)} counts as {chapter}.{v.kind}"
+        for v in taken
+        if v.where != f"{chapter}.{v.kind}"  # in the learner's folder: nobody mistakes that
+    ]
     told += [f"{shown(v.where)} is older and does not count" for v in left]
-    return handin or Handin(student, chapter), f"{student}: {'; '.join(told)}"
+    sentence = f"{student}: {'; '.join(told)}" if told else ""
+    return handin or Handin(student, chapter), sentence
 
 
 def of_kind(versions: list[Version], kind: str) -> list[Version]:

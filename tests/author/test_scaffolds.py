@@ -56,6 +56,14 @@ def test_it_is_proved_graded_and_bundled(course, tmp_path):
     assert not any(b"BEGIN SOLUTION" in t and b"x * factor" in t for t in texts)
 
 
+def test_a_new_chapter_says_that_its_exercise_is_a_sample(tmp_path):
+    scaffolds.new_course(tmp_path / "made", "")
+    done = run("tensorgrade.cli", "new", "chapter", "ch2_more", cwd=tmp_path / "made")
+    assert done.returncode == 0, done.stderr
+    assert "scaled_2 is a sample: replace it" in done.stdout
+    assert "graders/ch2_more/scaled_2.py)" in done.stdout
+
+
 def test_what_is_there_is_not_written_over(course):
     project = Project(course)
     before = (course / "course_config.py").read_bytes()

@@ -19,15 +19,17 @@ FLOORS = [
     {"views"},
     {"testing"},
     {"learner", "instructor", "author"},
-    {"notebook", "nbgrader_plugin"},
+    {"notebook", "command", "nbgrader_plugin"},
     {"cli", "tensorgrade"},
 ]
 HEIGHT = {part: height for height, floor in enumerate(FLOORS) for part in floor}
 COURSE_FOLDERS = {"graders", "exercises", "solutions", "course_config"}
-# Started by a command, pytest, nbgrader or a notebook; or as a program, away from this process.
+# Started by a command, a course's own one, pytest, nbgrader or a notebook; or as a program, away
+# from this process.
 ENTRY_POINTS = {
     "tensorgrade",
     "tensorgrade.cli",
+    "tensorgrade.command",
     "tensorgrade.notebook",
     "tensorgrade.instructor.channel_run",
     "tensorgrade.testing.plugin",

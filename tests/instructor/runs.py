@@ -11,6 +11,7 @@ import time
 from concurrent.futures import Future
 from contextlib import nullcontext
 from pathlib import Path
+from typing import ClassVar
 
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Status, Verdict
@@ -69,6 +70,7 @@ class ByContent:
     """Gives the share of the points that a file's first word says: `0.5` is half of each."""
 
     lost, ahead = (), 1
+    found: ClassVar[dict[str, float]] = {}  # what other graders find, by learner
 
     def __init__(self, course):
         self.course = course
@@ -79,6 +81,7 @@ class ByContent:
     def submit(self, handin) -> Future:
         done: Future = Future()
         share = float((handin.content.split() or [b"0"])[0]) if not handin.reason else 0.0
+        share = self.found.get(handin.student, share)
         status = {0.0: Status.FAILED, 1.0: Status.PASSED}.get(share, Status.PARTIAL)
         status = Status.NOT_ATTEMPTED if handin.missing else status
         exercises = self.course.chapter(handin.chapter).exercises

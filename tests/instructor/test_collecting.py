@@ -10,13 +10,14 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import layouts
 from tensorgrade.instructor.collecting import plan, table, write
 from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.sources.finding import find_handins
 
 from ..commands import ROOT, run
 from . import downloads
 from .runs import grade_by_content
 
 COURSE = load_course(ROOT / "graders")
-CH1 = COURSE.chapters[0].name
+CH1, CH2 = COURSE.chapters[0].name, COURSE.chapters[1].name
 LOGINS = ["ada", "bao", "chi", "dan", "eve"]
 FILES = {
     "ada": {f"{CH1}.py": b"1.0 "},
@@ -69,6 +70,73 @@ def test_files_beside_each_other_are_moodles_too(tmp_path):
         archive.writestr(f"Ada Lovelace_12_assignsubmission_file_{CH1}.py", "x = 1")
     (place,) = plan("moodle", tmp_path / "m.zip", COURSE, Roster()).places
     assert place.path(Path("in")) == Path(f"in/Ada Lovelace_12/{CH1}/{CH1}.py")
+
+
+def moodle_with_bob(folder: Path, files: dict[str, bytes]) -> tuple[Path, Roster]:
+    """Two whose files count, and Bob, who handed in these."""
+    own = {"ada": FILES["ada"], "bao": FILES["bao"], "bob": files}
+    return folder / "m.zip", read_roster(downloads.moodle(folder / "m.zip", own, {}))
+
+
+def test_who_handed_in_a_file_that_says_no_chapter_has_not_handed_in_nothing(monkeypatch, tmp_path):
+    source, roster = moodle_with_bob(tmp_path, {"solution.py": b"1.0"})
+    found = plan("moodle", source, COURSE, roster)
+    (note,) = found.notes
+    assert "solution.py means no chapter; it is kept as bob@uni.edu" in note
+    assert f"`--chapter {CH1}` says what it means" in note
+    assert len(found.places) == 2 and found.left_out == [
+        "Bao O'Neil_12346_assignsubmission_file_/notes.txt means no chapter; it is left out"
+    ]
+    write(found, tmp_path / "in")
+    rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    assert not any("nothing was handed in" in note for note in notes)
+    handins, _ = find_handins(tmp_path / "in", COURSE)
+    (bob,) = (handin for handin in handins if handin.student == "bob@uni.edu")
+    assert not bob.missing and bob.reason.endswith(f"{CH1}.ipynb; there is solution.py.")
+    write(plan("moodle", source, COURSE, roster, chapter=CH1), tmp_path / "in")
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    assert {row["status"] for row in rows if row["student"] == "bob@uni.edu"} == {"passed"}
+
+
+def test_where_nobody_knows_which_chapter_is_meant_it_lies_beside_them(tmp_path):
+    source = tmp_path / "m.zip"
+    both = {f"{CH1}.py": b"1", f"{CH2}.py": b"2"}
+    roster = read_roster(downloads.moodle(source, {"ada": both, "bob": {"a.py": b"1"}}, {}))
+    found = plan("moodle", source, COURSE, roster)
+    assert [place.path(Path("in")) for place in found.aside] == [Path("in/bob@uni.edu/a.py")]
+    assert "`--chapter CHAPTER` says what it means" in found.notes[-1]
+
+
+def test_of_two_scripts_none_is_guessed_and_both_are_kept(tmp_path):
+    source, roster = moodle_with_bob(tmp_path, {"a.py": b"1", "b.py": b"2", "text.pdf": b"3"})
+    found = plan("moodle", source, COURSE, roster, chapter=CH1)
+    kept = [place.path(Path("in")) for place in found.aside]
+    assert kept == [Path(f"in/bob@uni.edu/{CH1}/{name}") for name in ("a.py", "b.py", "text.pdf")]
+    assert all("only script or notebook; rename it" in note for note in found.notes)
+
+
+def test_beside_a_file_that_says_its_chapter_nothing_else_means_it(tmp_path):
+    source, roster = moodle_with_bob(tmp_path, {f"{CH1}.py": b"1", "plots.ipynb": b"{}"})
+    found = plan("moodle", source, COURSE, roster, chapter=CH1)
+    assert {place.kind for place in found.places} == {"py"} and not found.aside
+    assert any("plots.ipynb means no chapter" in sentence for sentence in found.left_out)
+
+
+def test_a_file_that_is_too_large_is_called_so_and_grading_says_it_too(tmp_path):
+    most = COURSE.limits.source_bytes
+    source, roster = moodle_with_bob(tmp_path, {f"{CH1}.py": b"#" * (most + 1)})
+    found = plan("moodle", source, COURSE, roster)
+    (note,) = found.notes
+    assert "is larger than any answer; it is kept as bob@uni.edu" in note and "--ch" not in note
+    write(found, tmp_path / "in")
+    handins, _ = find_handins(tmp_path / "in", COURSE)
+    assert any(f"has more than {most} bytes" in handin.reason for handin in handins)
+
+
+def test_what_lies_about_in_a_repository_is_no_hand_in(tmp_path):
+    source = downloads.git(tmp_path / "r", {"ada": FILES["ada"], "bob": {"notes.txt": b"x"}})
+    found = plan("git", source, COURSE, Roster("id", ({"id": "ada"}, {"id": "bob"})))
+    assert not found.aside and found.notes == ["handed in nothing: bob"]
 
 
 def test_an_unpacked_folder_is_as_good_as_the_zip(tmp_path):
@@ -216,9 +284,14 @@ def test_the_command_shows_who_is_who_first_and_a_preview_writes_nothing(tmp_pat
 def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):
     with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
         archive.writestr(f"[red]\x1b[31mada_7_30_{CH1}.py", "0.1")
+        archive.writestr("[red]\x1b[31mada_7_31_notes\x1b.txt", "0.1")
+        archive.writestr("bao_8_32_my\x1b.py", "0.1")
     from rich.console import Console
 
     console = Console(record=True, width=200)
-    console.print(table(plan("canvas", tmp_path / "c.zip", COURSE, Roster())))
+    found = plan("canvas", tmp_path / "c.zip", COURSE, Roster())
+    assert len(found.notes) == len(found.left_out) == 1
+    assert "\x1b" not in "".join(found.notes + found.left_out)
+    console.print(table(found))
     text = console.export_text()
     assert "[red]" in text and "\x1b" not in text

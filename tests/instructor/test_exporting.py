@@ -47,7 +47,7 @@ def test_a_plain_csv_has_the_points_that_count_and_why(monkeypatch, tmp_path):
     put(tmp_path / "in", "=1+1", CH1, 0.5)
     rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
-    (path,) = export(tmp_path / "out", COURSE, "csv", "plain", Roster())
+    (path,), _ = export(tmp_path / "out", COURSE, "csv", "plain", Roster())
     header, formula, ada = table(path)
     assert dict(zip(header, ada, strict=True)) == {
         "student": "ada",
@@ -65,20 +65,59 @@ def test_a_plain_csv_has_the_points_that_count_and_why(monkeypatch, tmp_path):
 
 def test_moodles_own_worksheet_comes_back_filled_in(moodle):
     out, roster = moodle
-    (path,) = export(out, COURSE, "csv", "moodle", roster)
+    (path,), notes = export(out, COURSE, "csv", "moodle", roster)
     header, *lines = table(path)
     assert ",".join(header) == downloads.MOODLE_WORKSHEET
     by_name = {line[0]: dict(zip(header, line, strict=True)) for line in lines}
-    assert by_name["Participant 12345"]["Grade"] == "35.0"
-    assert by_name["Participant 12346"]["Grade"] == "17.5"
+    assert by_name["Participant 12345"]["Grade"] == "100.0", "of the worksheet's 100"
+    assert by_name["Participant 12346"]["Grade"] == "50.0"
+    assert notes == [
+        f"35 points of {CH1} are written as 100, the most that the course system counts up to there"
+    ]
     assert by_name["Participant 12346"]["Feedback comments"].count("\n") == 4
     assert by_name["Participant 99"]["Grade"] == "", "nothing is invented"
+    given = csv.DictReader(io.StringIO((out.parent / "worksheet.csv").read_text("utf-8-sig")))
+    for old in given:
+        back, ours = by_name[old["Identifier"]], {"Grade", "Feedback comments"}
+        assert all(back[column] == old[column] for column in old.keys() - ours), "as it was"
+    assert by_name["Participant 99"]["Last modified (submission)"] == "-"
+
+
+@pytest.mark.parametrize(
+    "most, grades, told",
+    [
+        ("35.00", ["35.0", "17.5"], ""),
+        ('"70,5"', ["70.5", "35.25"], "written as 70.5"),
+        ("-", ["35.0", "17.5"], "does not say what the course system counts up to"),
+    ],
+)
+def test_grades_are_out_of_what_the_worksheet_says(moodle, most, grades, told):
+    out, _ = moodle
+    worksheet = out.parent / "worksheet.csv"
+    worksheet.write_text(worksheet.read_text("utf-8-sig").replace("100.00", most))
+    (path,), notes = export(out, COURSE, "csv", "moodle", read_roster(worksheet))
+    assert [line[4] for line in table(path)[1:3]] == grades
+    assert len(notes) == bool(told) and told in " ".join(notes)
+
+
+def test_formulas_of_learners_are_none_and_cells_of_others_stay_theirs(moodle):
+    out, _ = moodle
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    hostile = [row | {"exercise": "=1+1"} for row in rows if row["student"] == "ada@uni.edu"]
+    others = [row for row in rows if row["student"] != "ada@uni.edu"]
+    write_lines(out / "results.jsonl", hostile + others)
+    worksheet = out.parent / "worksheet.csv"
+    worksheet.write_text(worksheet.read_text("utf-8-sig").replace("Zoe Zero", "-Zoe Zero"))
+    (path,), _ = export(out, COURSE, "csv", "moodle", read_roster(worksheet))
+    _, ada, *_, zoe = table(path)
+    assert ada[-1].startswith("'=1+1: ") and zoe[1] == "-Zoe Zero"
 
 
 def test_without_a_worksheet_moodle_finds_people_by_number(monkeypatch, tmp_path):
     put(tmp_path / "in", "Ada Lovelace_12345", CH1, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
-    (path,) = export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
+    (path,), notes = export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
+    assert len(notes) == 1 and "maximum grade must be 35" in notes[0]
     assert [line[:2] for line in table(path)] == [
         ["Identifier", "Grade"],
         ["Participant 12345", "35.0"],
@@ -87,7 +126,7 @@ def test_without_a_worksheet_moodle_finds_people_by_number(monkeypatch, tmp_path
 
 def test_feedback_files_lie_in_moodles_folders_each_with_one_learner(moodle):
     out, roster = moodle
-    (path,) = export(out, COURSE, "html", "moodle", roster)
+    (path,), _ = export(out, COURSE, "html", "moodle", roster)
     with zipfile.ZipFile(path) as archive:
         pages = {name: archive.read(name).decode() for name in archive.namelist()}
     first = f"Ada O'Neil_12345_assignsubmission_file_/{CH1}.html"
@@ -103,7 +142,7 @@ def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
     roster = read_roster(gradebook)
     write(plan("canvas", tmp_path / "c.zip", COURSE, roster), tmp_path / "in")
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
-    (path,) = export(tmp_path / "out", COURSE, "csv", "canvas", roster)
+    (path,), _ = export(tmp_path / "out", COURSE, "csv", "canvas", roster)
     assert table(path) == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{CH1} (7001)"],
         ["    Points Possible", "", "", "", "", "35"],
@@ -111,6 +150,11 @@ def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
         ["O'Neil, Bao", "102", "u102", "bao@uni.edu", "Section 1", "17.5"],
         ["O'Neil, Chi", "103", "u103", "chi@uni.edu", "Section 1", "8.75"],
     ]
+    gradebook.write_text(gradebook.read_text().replace("Possible,,,,,35", "Possible,,,,,70"))
+    (path,), notes = export(tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook))
+    _, possible, *lines = table(path)
+    assert possible[-1] == "70" and [line[-1] for line in lines] == ["70.0", "35.0", "17.5"]
+    assert [note for note in notes if "35 points" in note and "written as 70" in note] == notes
     with pytest.raises(CourseError, match="give Canvas' own list with --roster"):
         export(tmp_path / "out", COURSE, "csv", "canvas", Roster())
 
@@ -123,7 +167,7 @@ def test_a_learners_page_is_about_them_alone_and_obeys_nothing(tmp_path):
         words = text.encode("utf-8", "replace").decode()
         rows.append(row(f"{number} {words}"[:40], message=words, mistakes=[words]))
     write_lines(out / "results.jsonl", rows)
-    paths = export(out, COURSE, "html", "plain", Roster())
+    paths, _ = export(out, COURSE, "html", "plain", Roster())
     assert len(paths) == 2 + len(HOSTILE) and all(p.parent.name == "pages" for p in paths)
     calm = Page((out / "export" / "pages" / "ada.html").read_text())
     assert "connor" not in calm.text and "Fine." in calm.text
@@ -133,7 +177,7 @@ def test_a_learners_page_is_about_them_alone_and_obeys_nothing(tmp_path):
         assert page.names <= calm.names and not page.links
     for gone in ("results.jsonl",):
         write_lines(out / gone, hand_in("ada"))
-    assert len(export(out, COURSE, "html", "plain", Roster())) == 1
+    assert len(export(out, COURSE, "html", "plain", Roster())[0]) == 1
     assert [p.name for p in (out / "export" / "pages").iterdir()] == ["ada.html"]
 
 
@@ -145,7 +189,7 @@ def test_annotations_have_a_row_where_a_line_is_known(tmp_path):
         row("ada", 2),
     ]
     write_lines(tmp_path / "out" / "results.jsonl", rows)
-    (path,) = export(tmp_path / "out", COURSE, "jsonl", "jsonl-annotations", Roster())
+    (path,), _ = export(tmp_path / "out", COURSE, "jsonl", "jsonl-annotations", Roster())
     first, second = (json.loads(line) for line in path.read_text().splitlines())
     assert (first["command"], first["row"], first["column"], first["text"], first["type"]) == (
         "annotate-code",
@@ -169,6 +213,8 @@ def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
         export(tmp_path / "out", COURSE, "html", "moodle", Roster(), CH1)
     with pytest.raises(CourseError, match="there is no export --to xlsx --format plain, but --to"):
         export(tmp_path / "out", COURSE, "xlsx", "plain", Roster())
+    with pytest.raises(CourseError, match="there is no export --to html --format jsonl-anno"):
+        export(tmp_path / "out", COURSE, "html", "jsonl-annotations", Roster())
     with pytest.raises(CourseError, match="there is no chapter named ch9"):
         export(tmp_path / "out", COURSE, "csv", "plain", Roster(), "ch9")
 
@@ -180,3 +226,10 @@ def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
     assert done.stdout.strip() == str(tmp_path / "out" / "export" / "grades.csv"), done.stderr
     done = run("tensorgrade.cli", "export", tmp_path / "out", "--format", "jsonl-annotations")
     assert done.stdout.strip().endswith("annotations.jsonl"), done.stderr
+    done = run(
+        "tensorgrade.cli", "export", tmp_path / "out", "--to", "html", "--format",
+        "jsonl-annotations",
+    )  # fmt: skip
+    assert done.returncode == 2 and "no export --to html --format jsonl-annotations" in done.stderr
+    done = run("tensorgrade.cli", "export", tmp_path / "out", "--format", "moodle")
+    assert "note: grades are points out of 35" in done.stdout, done.stderr

@@ -111,7 +111,7 @@ def test_a_row_for_every_exercise_with_the_agreed_fields(graded):
     rows, _, said = graded
     assert len(rows) == 5 * len(CLASS)
     fields = "student chapter exercise points max_points status mistakes message isolation".split()
-    fields += ["line", "stage", "sure", "submitted", "late_seconds", "penalty"]
+    fields += ["line", "stage", "sure", "group", "submitted", "late_seconds", "penalty"]
     for row in rows.values():
         assert (
             list(row) == fields

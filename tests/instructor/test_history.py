@@ -9,7 +9,7 @@ from tensorgrade.instructor import run as running
 from tensorgrade.instructor.history import HISTORY, read_history
 from tensorgrade.lateness import Lateness
 
-from .runs import grade_by_content, put
+from .runs import ByContent, Silent, grade_by_content, put
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 
@@ -52,13 +52,41 @@ def test_another_file_other_graders_and_other_dates_are_told_apart(term, monkeyp
         ("bao", "other dates"),
     }
     monkeypatch.setattr(running, "digest_of", lambda *_: "other")
-    record, *_ = term()
+    monkeypatch.setattr(ByContent, "found", {"ada": 0.5, "bao": 0.8})
+    record, *_ = term(Lateness({CH1: "2020-01-01 00:00 UTC"}, share_a_day=0.5, most=0.5))
     assert {(m["student"], m["why"]) for m in record["moved"]} == {
         ("ada", "other graders"),
         ("bao", "other graders"),
     }
     assert record["graders"] == {CH1: ["other"]}
     assert len(read_history(term.folder / "out")) == 4
+
+
+def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, monkeypatch):
+    """New graders that find the same have moved nothing; what is less is less by the deadline."""
+    rule = Lateness({CH1: "2020-01-01 00:00 UTC"}, share_a_day=0.5, most=0.5)
+    told = []
+    monkeypatch.setattr(Silent, "moved", lambda self, moves: told.append(moves), raising=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "digest_of", lambda *_: "other")
+        patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
+        record, *_ = term(rule)
+    causes = {(m["student"], m["why"]) for m in record["moved"]}
+    assert causes == {("ada", "other dates"), ("bao", "other graders")}
+    assert told[-1] == record["moved"], "the terminal has what the history has"
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "digest_of", lambda *_: "other")
+        patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
+        record, *_ = term()
+    assert {m["why"] for m in told[-1]} == {"other dates"}, "a deadline alone is told too"
+
+
+def test_who_hands_in_later_has_moved_the_date_and_no_deadline(term):
+    rule = Lateness({CH1: "2027-01-16 00:00 UTC"}, share_a_day=0.5, most=0.5)
+    assert term(rule)[0]["moved"] == []
+    put(term.folder / "in", "ada", CH1, 1.0, 1_900_000_000, "the same, and a word")
+    record, *_ = term(rule)
+    assert {(m["student"], m["why"]) for m in record["moved"]} == {("ada", "another file")}
 
 
 def test_who_comes_and_who_is_forgotten(term):

@@ -81,6 +81,30 @@ def test_the_digest_of_graders_has_no_dates_in_it(tmp_path):
     assert digest("case_seconds=5", "case_seconds=6") != before
 
 
+def test_what_another_chapters_exercises_are_worth_grades_nobody_again(tmp_path):
+    for chapter in COURSE.chapters[:2]:
+        place = tmp_path / "graders" / chapter.name
+        shutil.copytree(ROOT / "graders" / chapter.name, place)
+    text = (ROOT / "course_config.py").read_text(encoding="utf-8")
+    own, other = (chapter.exercises[0].name for chapter in COURSE.chapters[:2])
+
+    def digests(settings: str) -> list[str]:
+        new = text.replace("points={},", settings)
+        assert new != text
+        (tmp_path / "course_config.py").write_text(new, encoding="utf-8")
+        chapters = [chapter.name for chapter in COURSE.chapters[:2]]
+        return [digest_of(tmp_path / "graders", chapter) for chapter in chapters]
+
+    before = digests("points={ },")
+    for settings in (f'points={{"{own}": 12}},', f'points={{}}, off=("{own}",),'):
+        first, second = digests(settings)
+        same = digests(settings.replace(own, "nobody"))
+        assert first != same[0] and second == same[1], settings
+    first, second = digests(f'points={{"{other}": 12}},')
+    assert first == before[0] and second != before[1]
+    assert digests("points=worked_out(),") != digests("points=worked_out(2),"), "nobody knows whose"
+
+
 def test_the_gradebook_has_the_same_points_and_says_how_late(graded, tmp_path):
     api = pytest.importorskip("nbgrader.api")
     rows = graded()

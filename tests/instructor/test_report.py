@@ -303,6 +303,25 @@ def test_nothing_handed_in_is_no_attempt_and_is_called_so():
     assert {(c["passed"], c["tried"], c["never"]) for c in counts} == {(1, 0, 1)}
 
 
+def test_who_has_no_file_for_the_chapter_has_not_handed_one_in():
+    told = f"There is no file {CHAPTER.name}.py or {CHAPTER.name}.ipynb; there is solution.py."
+    without = hand_in("bob", status="error", share=0.0, message=told, submitted=None)
+    raises = hand_in("chi", status="error", share=0.0, message="It raises.", submitted=None)
+    view = class_view(COURSE, hand_in("ada") + without + raises, [])
+    assert (view["handins"], view["missing"], view["without_file"]) == (2, 0, 1)
+    page = Page(render(view))
+    assert "from 2 files handed in; 1 without the chapter's file." in page.text
+
+
+def test_what_stands_between_backticks_is_code_on_every_page():
+    told = "`head_dim` is meant; <script> and ` are not."
+    wrong = row("ada", 0, "failed", 0.0, mistakes=["no_scale"], message=told)
+    broken = row("bao", 1, "error", 0.0, message=told)
+    for page in (page_of([wrong, broken]), page_of([wrong, broken], hide_names=True)):
+        assert page.count("<code>head_dim</code> is meant; &lt;script&gt; and ` are not.") == 4
+        assert "`head_dim`" not in page and "script" not in Page(page).tags
+
+
 def test_late_work_is_called_late():
     late = {"submitted": "2027-01-15 12:00:00 UTC", "late_seconds": 7200.0, "penalty": 1.0}
     page = Page(page_of(hand_in("ada", **late) + hand_in("bao")))

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.class_terminal import ClassProgress
+from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
 from tensorgrade.sources.handins import Handin
 
 
@@ -61,13 +62,25 @@ def test_the_time_that_workers_take_to_start_does_not_count():
 
 def test_moved_points_are_listed_and_not_endless():
     shown, out = progress(Clock())
-    row = {"student": "ada", "exercise": "first", "points": 2.5}
+    one = {"student": "ada", "exercise": "first", "points": [1.0, 2.5]}
     shown.moved([])
     assert out.getvalue() == ""
-    shown.moved([(row, 1.0)] * 15)
+    shown.moved([one | {"why": OTHER_GRADERS}] * 15)
     lines = out.getvalue().splitlines()
     assert (
         "15 rows" in lines[0]
         and lines[1] == "  ada/first: 1 → 2.5"
         and lines[-1] == "  … and 3 more"
     )
+
+
+def test_what_dates_moved_is_listed_by_itself():
+    shown, out = progress(Clock())
+    one = {"student": "ada", "exercise": "first", "points": [2.0, 1.0]}
+    shown.moved([one | {"why": OTHER_DATES}, one | {"why": OTHER_GRADERS, "points": [2.0, 2.5]}])
+    assert out.getvalue().splitlines() == [
+        "The graders changed; points moved in 1 row:",
+        "  ada/first: 2 → 2.5",
+        "Dates changed; points moved in 1 row:",
+        "  ada/first: 2 → 1",
+    ]

@@ -57,5 +57,5 @@ def test_what_is_written_is_read_again_and_is_no_formula():
     assert [list(row.values()) for row in back] == [
         ["ada", 'a, "b"\n;'],
         ["'=1+1", "'@x"],
-        ["'-", "-1"],
+        ["-", "-1"],
     ]

@@ -114,6 +114,21 @@ OF_ANY = {
         "old = self.__dict__.setdefault('old', chance)\n            "
         "keep = torch.where(torch.rand_like(chance) < 0.5, chance, old) >= rate"
     ),
+    "a_batch_of_one_is_whole": [(DROP, f"{DROP} if b > 1 else attn_weights")],
+    "values_of_a_batch_of_one_dropped": [
+        (D_K, f"values = self.dropout(values) if b == 1 else values\n        {D_K}")
+    ],
+    "rate_in_tenths": [("nn.Dropout(dropout)", "nn.Dropout(round(dropout, 1))")],
+    "not_rescaled_below_a_fifth": [
+        (DROP, f"{DROP} * (1 - self.dropout.p if self.training and self.dropout.p < 0.2 else 1)")
+    ],
+    "renormalized_where_long": [
+        (
+            DROP,
+            f"{DROP}\n        if num_tokens > 32:\n"
+            "            attn_weights = attn_weights / attn_weights.sum(-1, keepdim=True).clamp(1e-9)",
+        )
+    ],
     "a_buffer_that_grows": [
         (MADE, f"{MADE}\n        self.register_buffer('sign', torch.ones(0))"),
         (
@@ -135,6 +150,12 @@ WRONG = {
             (
                 "torch.triu(ones, diagonal=1)",
                 "torch.triu(ones, diagonal=1 if context_length < 40 else 2)",
+            )
+        ],
+        "nothing_beyond_100": [
+            (
+                "torch.triu(ones, diagonal=1)",
+                "(torch.triu(ones, diagonal=1) * (context_length <= 100))",
             )
         ],
     },
@@ -168,6 +189,10 @@ WRONG = {
         ],
         "wants_its_memory_in_order": [
             (FILL, "attn_scores.view(-1).view(attn_scores.shape).masked_fill(future, -torch.inf)")
+        ],
+        "scale_up_to_128": [(SOFTMAX, SOFTMAX.replace("d_k", "min(d_k, 128)"))],
+        "whole_scale_of_wide_keys": [
+            (SOFTMAX, SOFTMAX.replace("d_k**0.5", "(int(d_k**0.5) if d_k > 100 else d_k**0.5)"))
         ],
     },
     "inverted_dropout": {

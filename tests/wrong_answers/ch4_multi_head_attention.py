@@ -90,6 +90,12 @@ WRONG = {
     },
     "MultiHeadAttention": OF_ANY
     | {
+        "dropout_in_the_first_four_heads": [
+            (
+                DROP,
+                "attn_weights = torch.cat((self.dropout(attn_weights[:, :4]), attn_weights[:, 4:]), 1)",
+            )
+        ],
         "five_heads_at_most": [
             (
                 APPLY,

@@ -1,5 +1,10 @@
 """Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
 
+CROSS_FILL = "masked_fill(hidden, -torch.inf)"
+EXPAND = "hidden = mask.expand(b, n, m).unsqueeze(1)"
+PLACES = "positions[:, None]"
+DROP = "attn_weights = self.dropout(attn_weights)"
+
 WRONG = {
     "padding_mask": {
         "batches_of_four": [
@@ -18,6 +23,12 @@ WRONG = {
             (
                 "return positions >= lengths[:, None, None]",
                 "return positions >= lengths[:, None, None] - int(num_tokens == 1)",
+            )
+        ],
+        "positions_of_a_byte": [
+            (
+                "torch.arange(num_tokens, device=lengths.device)",
+                "torch.arange(num_tokens, device=lengths.device).to(torch.int8)",
             )
         ],
     },
@@ -59,11 +70,61 @@ WRONG = {
                 "keys = self.W_key(context + torch.linspace(0, 0.01, m)[:, None])",
             )
         ],
+        "filled_with_minus_50": [(CROSS_FILL, CROSS_FILL.replace("-torch.inf", "-50.0"))],
+        "filled_with_minus_10000": [(CROSS_FILL, CROSS_FILL.replace("-torch.inf", "-1e4"))],
+        "no_gradient_where_masked": [(CROSS_FILL, f"attn_scores.detach().{CROSS_FILL}")],
+        "mask_of_two_dimensions": [(EXPAND, f"assert mask.dim() > 1\n            {EXPAND}")],
+        "mask_for_each_text_or_for_all": [
+            (
+                EXPAND,
+                f"mask = mask if mask.dim() < 3 else mask.view(b, -1, m)\n            {EXPAND}",
+            )
+        ],
+        "mask_kept_for_the_next_call": [
+            (
+                "if mask is not None:",
+                "last = getattr(self, 'last', None)\n"
+                "        if mask is None and last is not None and last.shape == (b, n, m):\n"
+                "            mask = last\n        self.last = mask\n        if mask is not None:",
+            )
+        ],
+        "context_kept_for_the_next_call": [
+            (
+                "queries = self.W_query(x)",
+                "if mask is None and getattr(self, 'seen', x[:0]).shape == context.shape:\n"
+                "            context = self.seen\n        self.seen = context\n"
+                "        queries = self.W_query(x)",
+            )
+        ],
+        "masked_after_the_softmax": [
+            (f"attn_scores = attn_scores.{CROSS_FILL}", "pass"),
+            (
+                "context_heads =",
+                "if mask is not None:\n            attn_weights = attn_weights.masked_fill(hidden, 0.0)\n"
+                "            attn_weights = attn_weights / attn_weights.sum(-1, keepdim=True)\n"
+                "        context_heads =",
+            ),
+        ],
+        "dropout_that_nobody_asked_for": [
+            (
+                "attn_weights @ values",
+                "nn.functional.dropout(attn_weights, 0.1, self.training) @ values",
+            )
+        ],
     },
     "sinusoidal_positions": {
         "thirty_two_places": [("angles = positions * rates", "angles = positions % 32 * rates")],
         "sixteen_columns": [("rates = 10000.0 **", "rates = 10000.0 ** (min(d, 16) / d) **")],
         "rates_of_24_columns_at_most": [("/ d)", "/ min(d, 24))")],
+        "a_hundred_places": [
+            (
+                "torch.arange(num_tokens)[:, None]",
+                "torch.arange(num_tokens).clamp(max=100)[:, None]",
+            )
+        ],
+        "places_in_half_precision": [
+            ("angles = positions * rates", "angles = positions.bfloat16().float() * rates")
+        ],
     },
     "rotate": {
         "places_from_the_first": [
@@ -89,6 +150,10 @@ WRONG = {
         "norm_lost": [
             ("first * cos - second * sin, second", "first * cos - second * sin * 0.99, second")
         ],
+        "a_table_of_128": [(PLACES, "positions.clamp(max=127)[:, None]")],
+        "places_modulo_100": [(PLACES, "(positions % 100)[:, None]")],
+        "places_in_half_precision": [(PLACES, "positions[:, None].bfloat16().float()")],
+        "always_float32": [("first * sin), dim=-1)", "first * sin), dim=-1).float()")],
     },
     "GroupedQueryAttention": {
         "two_groups_at_most": [
@@ -111,6 +176,35 @@ WRONG = {
                 "attn_weights = self.dropout(attn_weights)",
                 "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:1]))",
             )
+        ],
+        "dropout_of_all_heads_alike": [
+            (
+                DROP,
+                "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",
+            )
+        ],
+        "dropout_of_groups_alike": [
+            (
+                DROP,
+                "keep = self.dropout(torch.ones_like(attn_weights[:, ::group]))\n"
+                "        attn_weights = attn_weights * keep.repeat_interleave(group, dim=1)",
+            )
+        ],
+        "dropout_in_the_first_head": [
+            (
+                DROP,
+                "attn_weights = torch.cat((self.dropout(attn_weights[:, :1]), attn_weights[:, 1:]), 1)",
+            )
+        ],
+        "rate_of_the_example": [("nn.Dropout(dropout)", "nn.Dropout(0.3)")],
+        "scaled_in_training_without_dropout": [
+            (
+                "attn_weights @ values",
+                "attn_weights @ values * (1.5 if self.training and self.dropout.p == 0 else 1)",
+            )
+        ],
+        "filled_with_minus_100000": [
+            ("masked_fill(future, -torch.inf)", "masked_fill(future, -1e5)")
         ],
     },
     "CachedAttention": {
@@ -145,6 +239,40 @@ WRONG = {
         "detached_cache": [
             ("return output, (keys, values)", "return output, (keys.detach(), values.detach())")
         ],
+        "forgets_after_32": [
+            ("torch.cat((cache[0], keys)", "torch.cat((cache[0][:, :, -32:], keys)"),
+            ("torch.cat((cache[1], values)", "torch.cat((cache[1][:, :, -32:], values)"),
+        ],
+        "starts_anew_at_the_fourth_call": [
+            (
+                "if cache is not None:",
+                "self.calls = getattr(self, 'calls', 0) + 1 if cache is not None else 0\n"
+                "        if self.calls > 3:\n            self.calls, cache = 0, None\n"
+                "        if cache is not None:",
+            )
+        ],
+        "its_input_is_gone": [
+            (
+                "return output, (keys, values)",
+                "x.detach().zero_()\n        return output, (keys, values)",
+            )
+        ],
+        "an_empty_cache_comes_back": [
+            (
+                "if cache is not None:",
+                "if cache is not None and cache[0].shape[2] == 0:\n            return x, cache\n"
+                "        if cache is not None:",
+            )
+        ],
+        "filled_with_minus_100000": [
+            ("masked_fill(future, -torch.inf)", "masked_fill(future, -1e5)")
+        ],
+        "dropout_that_nobody_asked_for": [
+            (
+                "attn_weights @ values",
+                "nn.functional.dropout(attn_weights, 0.1, self.training) @ values",
+            )
+        ],
     },
     "sliding_window_mask": {
         "window_of_four_at_most": [("(distance >= window)", "(distance >= min(window, 3))")],
@@ -155,6 +283,12 @@ WRONG = {
             )
         ],
         "full_window_only": [("(distance >= window)", "(distance >= window) & (window > 1)")],
+        "distances_of_a_byte": [
+            (
+                "distance = positions[:, None] - positions",
+                "distance = (positions[:, None] - positions).to(torch.int8)",
+            )
+        ],
     },
     "append_to_window": {
         "two_leading_dimensions_at_most": [
@@ -171,6 +305,13 @@ WRONG = {
                 "all_keys = torch.cat((keys, new_keys), dim=-2)",
                 "all_keys = torch.cat((keys, new_keys[..., :4, :]), dim=-2)",
             ),
+        ],
+        "uncut_without_a_new_one": [
+            (
+                "all_keys = torch.cat((keys, new_keys), dim=-2)",
+                "if new_keys.shape[-2] == 0:\n        return keys, values\n"
+                "    all_keys = torch.cat((keys, new_keys), dim=-2)",
+            )
         ],
     },
     "online_softmax_attention": {
@@ -198,6 +339,7 @@ WRONG = {
                 "for start in range(0, len(keys) - (len(keys) % block_size == 1 < block_size), block_size):",
             )
         ],
+        "maximum_starts_at_minus_30000": [("(n, 1), -torch.inf)", "(n, 1), -3e4)")],
     },
     "LatentAttention": {
         "latent_of_four_at_most": [
@@ -214,6 +356,15 @@ WRONG = {
         ],
         "no_gradient_to_the_latent": [
             ("keys = self.W_key_up(latent)", "keys = self.W_key_up(latent.detach())")
+        ],
+        "dropout_that_nobody_asked_for": [
+            (
+                "attn_weights @ values",
+                "nn.functional.dropout(attn_weights, 0.1, self.training) @ values",
+            )
+        ],
+        "filled_with_minus_100000": [
+            ("masked_fill(future, -torch.inf)", "masked_fill(future, -1e5)")
         ],
     },
 }

@@ -2,17 +2,19 @@
 
 import hashlib
 import os
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from ...attempts.verdict import TROUBLE, Status
 from ...course import Chapter, Course, CourseError
-from ...sources.handins import NOT_HANDED_IN
+from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural
 from ..groups import Group, groups_of, without_names
 from ..history import read_history
@@ -52,9 +54,19 @@ def late(seconds: float) -> str:
     return plural(count, unit)
 
 
+def with_code(text: str) -> Markup:
+    """A sentence for a page: what stands between backticks as code, and nothing obeyed.
+
+    >>> with_code("`a<b` is 1 ` more")
+    Markup('<code>a&lt;b</code> is 1 ` more')
+    """
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 PAGES.filters["points"] = "{:g}".format
 PAGES.filters["percent"] = "{:.0%}".format
 PAGES.filters["late"] = late
+PAGES.filters["with_code"] = with_code
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
@@ -151,6 +163,16 @@ def is_missing(row: dict) -> bool:
     return row["status"] == Status.NOT_ATTEMPTED and row["message"].startswith(NOT_HANDED_IN)
 
 
+def is_without_file(row: dict) -> bool:
+    """Whether something was handed in, but not the chapter's file."""
+    return row["status"] == Status.ERROR and row["message"].startswith(no_file(row["chapter"]))
+
+
+def handins_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:
+    """How many hand-ins have a row of which this holds."""
+    return len({(row["student"], row["chapter"]) for row in rows if holds(row)})
+
+
 def class_view(
     course: Course,
     rows: list[dict],
@@ -169,9 +191,10 @@ def class_view(
         "course": course,
         "people": sorted(people.values(), key=lambda person: person.number if hide_names else 0),
         "most": sum(chapter.points for chapter in handed_in),
-        "handins": len({(r["student"], r["chapter"]) for r in rows if not is_missing(r)}),
-        "missing": len({(r["student"], r["chapter"]) for r in rows if is_missing(r)}),
-        "late": len({(r["student"], r["chapter"]) for r in rows if r.get("late_seconds")}),
+        "handins": handins_where(rows, lambda r: not is_missing(r) and not is_without_file(r)),
+        "missing": handins_where(rows, is_missing),
+        "without_file": handins_where(rows, is_without_file),
+        "late": handins_where(rows, lambda row: bool(row.get("late_seconds"))),
         "changes": changes(history, people),
         "runs": runs(history),
         "median": median(shares) if shares else 0.0,

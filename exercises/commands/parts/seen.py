@@ -1,0 +1,120 @@
+"""A text and where each head looks in it: what the terminal, the page and the notebook show."""
+
+import unicodedata
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+
+import torch
+
+from tensorgrade.course import CourseError
+
+from .heads import Attention, after_the_same, all_heads, share_after_the_same, share_before
+from .texts import ids_of
+from .weights_file import load_weights
+
+WEIGHTS = Path(__file__).resolve().parents[2] / "weights" / "looking.safetensors"
+# By layer and head, from 0. Measured on text and on random characters that the model has never
+# seen (tests/course/test_see.py holds the shares); nothing is claimed of the other heads.
+BEFORE, AFTER = (0, 0), (1, 3)
+DOES = {
+    BEFORE: "looks at the character before",
+    AFTER: "finds where the same thing stood earlier, and looks at what came after it",
+}
+
+CLEAR = 0.6  # a weight from which on a look is told in words
+
+
+@dataclass(frozen=True)
+class Seen:
+    """characters: the text, one by one. weights: (num_layers, num_heads, n, n).
+
+    notes: sentences on what of the text is not shown as it was typed.
+    """
+
+    characters: str
+    ids: torch.Tensor
+    weights: torch.Tensor
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def heads(self) -> list[tuple[int, int]]:
+        """(layer, head) of all heads, from 0; those with a name first."""
+        every = [(at, h) for at in range(len(self.weights)) for h in range(self.weights.shape[1])]
+        return sorted(every, key=lambda one: one not in DOES)
+
+    @cached_property
+    def shares(self) -> dict[tuple[int, int], float]:
+        """The share of its weight that each named head gives to what its name says; nan: no case."""
+        before = share_before(self.weights)
+        after = share_after_the_same(self.weights, self.ids)
+        return {BEFORE: before[BEFORE].item(), AFTER: after[AFTER].item()}
+
+    def title(self, head: tuple[int, int]) -> str:
+        """Which head it is, counted from 1."""
+        return f"Layer {head[0] + 1}, head {head[1] + 1}"
+
+    def caption(self, head: tuple[int, int]) -> str:
+        """What a head does, and how much of it there is in this text; empty without a name."""
+        if head not in DOES:
+            return ""
+        share = self.shares[head]
+        if share != share:
+            return f"{DOES[head]}; here nothing stands twice with something in between"
+        return f"{DOES[head]}: {share:.0%} of its weight, in this text"
+
+    def example(self, head: tuple[int, int]) -> str:
+        """A clear look at what came after the same thing, the longest one, in words; or nothing."""
+        matrix = self.weights[head] * after_the_same(self.ids)
+        places = (matrix > CLEAR).nonzero().tolist()
+        if head != AFTER or not places:
+            return ""
+        i, j = max(places, key=lambda place: self.in_common(*place))
+        here, there = self.words_to(i), self.words_to(j - 1)
+        found = visible(self.characters[j])
+        return (
+            f"At the end of “{here}” it gives {matrix[i, j]:.0%} to the “{found}” after “{there}”"
+        )
+
+    def in_common(self, i: int, j: int) -> int:
+        """How many characters up to i are the same as those right before j."""
+        pairs = zip(self.characters[i::-1], self.characters[j - 1 :: -1], strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def words_to(self, place: int) -> str:
+        """Some characters up to a place, that one included."""
+        return "".join(map(visible, self.characters[max(0, place - 7) : place + 1]))
+
+
+def visible(character: str) -> str:
+    """A character as one sign that can be seen."""
+    if character == "\n":
+        return "↵"
+    return "␣" if character == " " else character if character.isprintable() else "�"
+
+
+def look(attention: Attention, text: str) -> Seen:
+    """Where each head of an attention class looks in a text. Raises CourseError."""
+    state, settings = load_weights(WEIGHTS)
+    shown, notes = text[: settings.context_length], []
+    if len(shown) < 2:
+        raise CourseError("give it a text of two characters at least")
+    if len(shown) < len(text):
+        notes.append(f"Only the first {len(shown)} characters: the model's context is no longer.")
+    known = [plain(character, settings.vocabulary) for character in shown]
+    if strange := "".join(sorted({c for c, k in zip(shown, known, strict=True) if not k})):
+        notes.append(f"The model has never seen {strange}; for it, these are all one and the same.")
+    other = len(settings.vocabulary) - 1
+    ids = ids_of([k or settings.vocabulary[other] for k in known], settings.vocabulary, other)
+    return Seen(shown, ids, all_heads(attention, state, settings, ids), notes)
+
+
+def plain(character: str, vocabulary: str) -> str:
+    """The character itself, or its letter without the accent; empty where neither is known."""
+    return next((c for c in (character, letter(character)) if c in vocabulary), "")
+
+
+def letter(character: str) -> str:
+    """A character without its accents."""
+    return unicodedata.normalize("NFKD", character)[0]

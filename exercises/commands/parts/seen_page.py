@@ -1,0 +1,49 @@
+"""Where each head looks, as a page for a browser and as a notebook's picture: no script, no net."""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader
+
+from .seen import DOES, Seen, visible
+
+PAGES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+FAINTEST = 0.02  # a weight below it is not drawn
+
+
+def page(seen: Seen) -> str:
+    """A page that stands alone."""
+    return PAGES.get_template("seen.html").render(whole=True, **parts(seen))
+
+
+def figures(seen: Seen) -> str:
+    """The pictures alone, with their own background, for a notebook in whatever colours."""
+    return PAGES.get_template("seen.html").render(whole=False, **parts(seen))
+
+
+def parts(seen: Seen) -> dict:
+    """What the template shows."""
+    return {
+        "text": seen.characters,
+        "notes": seen.notes,
+        "marks": [visible(character) for character in seen.characters],
+        "named": [head_of(seen, head) for head in seen.heads if head in DOES],
+        "others": [head_of(seen, head) for head in seen.heads if head not in DOES],
+    }
+
+
+def head_of(seen: Seen, head: tuple[int, int]) -> dict:
+    """One head: words, and (row, column, weight) of all cells that can be seen."""
+    matrix = seen.weights[head].tolist()
+    cells = [
+        (i, j, weight)
+        for i, row in enumerate(matrix)
+        for j, weight in enumerate(row)
+        if weight >= FAINTEST
+    ]
+    words = {"title": seen.title(head), "caption": seen.caption(head)}
+    return words | {"example": seen.example(head), "cells": cells}

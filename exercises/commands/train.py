@@ -1,0 +1,68 @@
+"""`tensorgrade train`: the learner's own small GPT, trained on their own machine."""
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+
+from .parts.own_code import NO_ATTENTION, own_gpt
+from .parts.screen import Screen
+from .parts.texts import ids_of, read_text
+from .parts.training import Run, begin, in_two, loss_on, write
+from .parts.training import train as train_steps
+from .parts.weights_file import Settings, make_room, save_weights
+
+SAMPLE_EVERY, SAMPLE = 200, 160
+
+
+def train(
+    text: Annotated[
+        str, typer.Option(help="shakespeare, the_verdict, or a text file of your own.")
+    ] = "shakespeare",
+    steps: Annotated[int, typer.Option(min=1, help="How many steps of training.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Another number, another run.")] = 0,
+    out: Annotated[Path, typer.Option(help="Where the weights go.")] = Path("my_model.safetensors"),
+    folder: Annotated[
+        Path | None, typer.Option(help="Your files, where not in exercises/ or notebooks/.")
+    ] = None,
+) -> None:
+    """Train your own small GPT: two layers, four heads, a minute or two. Ctrl-C keeps what it has."""
+    console = Console(highlight=False)
+    characters = read_text(text)
+    console.print("checking your chapter 6 …")
+    gpt, own_attention = own_gpt(folder)
+    if not own_attention:
+        console.print(NO_ATTENTION)
+    if before := make_room(out):
+        console.print(f"{out} is kept as {before}", markup=False)
+    vocabulary = "".join(sorted(set(characters)))
+    settings = Settings(vocabulary, context_length=64, d=64, num_heads=4, num_layers=2)
+    ids, held_back = in_two(ids_of(characters, vocabulary), settings.context_length)
+    run, began = begin(gpt, settings, steps, seed), time.process_time()
+    learn(console, gpt, run, ids, vocabulary, seed)
+    save_weights(out, run.model.state_dict(), settings)
+    if len(run.losses) < steps:
+        console.print("\nInterrupted; the weights are kept.")
+    seconds = time.process_time() - began
+    console.print(f"{len(run.losses)} steps in {seconds:.0f} s of processor time.")
+    loss = loss_on(run.model, held_back, settings.context_length)
+    console.print(f"loss on text that it has not seen: {loss:.2f}")
+    console.print(f"{out}; now: tensorgrade talk 'To be' --weights {out}", soft_wrap=True)
+
+
+def learn(
+    console: Console, gpt: ModuleType, run: Run, ids: torch.Tensor, vocabulary: str, seed: int
+) -> None:
+    """All steps, or those before a Ctrl-C, before the learner's eyes."""
+    with Screen(console, run).open() as screen, suppress(KeyboardInterrupt):
+        for _ in train_steps(gpt, run, ids, seed):
+            screen.step()
+            if len(run.losses) == 1 or len(run.losses) % SAMPLE_EVERY == 0:
+                chance = torch.Generator().manual_seed(seed)
+                written = write(gpt, run.model, ids[:1], SAMPLE, chance)
+                screen.wrote("".join(vocabulary[i] for i in written.tolist()))

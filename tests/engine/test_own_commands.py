@@ -1,0 +1,119 @@
+"""What a course brings along as commands of its own: listed, run, and no danger to the others."""
+
+import json
+import zipfile
+
+import pytest
+
+from tensorgrade.author.bundle import write_kit
+from tensorgrade.cli import taken_names
+from tensorgrade.project import Project
+
+from ..commands import ROOT, run
+
+GREET = '''"""A command of this course."""
+from .parts.words import hello
+
+
+def greet(name: str, loud: bool = False) -> None:
+    """Say hello.
+
+    At length.
+    """
+    print(hello(name).upper() if loud else hello(name))
+'''
+FILES = {
+    "greet.py": GREET,
+    "parts/words.py": "def hello(name):\n    return f'hello {name}'\n",
+    "stumble.py": "def stumble():\n    '''Fall over.'''\n    return [][1]\n",
+    "halt.py": "import typer\ndef halt():\n    '''Stop with 3.'''\n    raise typer.Exit(3)\n",
+    "left_out.py": "raise SystemError('imported')\ndef left_out():\n    '''Not now.'''\n",
+    "no_python.py": "def no_python(:\n",
+    "nameless.py": "def other():\n    pass\n",
+    "_aside.py": "raise SystemError('imported')\n",
+    "hint.py": "def hint():\n    '''In the place of the engine's.'''\n    print('not a hint')\n",
+}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A learner's folder with commands, most of them broken."""
+    root = tmp_path_factory.mktemp("course")
+    for name, text in FILES.items():
+        path = root / "exercises" / "commands" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    public = json.loads((ROOT / "exercises" / "course.json").read_text(encoding="utf-8"))
+    (root / "exercises" / "course.json").write_text(json.dumps(public), encoding="utf-8")
+    return root
+
+
+def tensorgrade(*arguments, cwd):
+    return run("tensorgrade.cli", *arguments, cwd=cwd)
+
+
+def test_the_help_lists_them_and_imports_none(course):
+    seen = tensorgrade("--help", cwd=course)
+    assert seen.returncode == 0 and "imported" not in seen.stderr
+    panel = " ".join(seen.stdout.split("This course")[1].replace("│", " ").split())
+    assert "greet" in panel and "Say hello." in panel and "At length" not in panel
+    assert "left-out" in panel and "Not now." in panel
+    assert "Broken: no_python.py:1: " in panel and "no function nameless" in panel
+    assert "_aside" not in panel and "In the place of" not in panel
+
+
+def test_one_runs_with_its_arguments_and_its_neighbours(course):
+    assert tensorgrade("greet", "Ada", cwd=course).stdout == "hello Ada\n"
+    assert tensorgrade("greet", "Ada", "--loud", cwd=course / "exercises").stdout == "HELLO ADA\n"
+    told = tensorgrade("greet", cwd=course)
+    assert told.returncode == 2 and "Missing argument" in told.stderr
+    assert "At length." in tensorgrade("greet", "--help", cwd=course).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("stumble", "stumble.py:3: IndexError: list index out of range"),
+        ("left-out", "left_out.py:1: SystemError: imported"),
+        ("no-python", "no_python.py:1: "),
+        ("nameless", "nameless.py defines no function nameless"),
+    ],
+)
+def test_a_broken_one_is_one_sentence(course, name, said):
+    seen = tensorgrade(name, cwd=course)
+    assert seen.returncode == 2 and seen.stdout == ""
+    assert said in seen.stderr and seen.stderr.count("\n") == 1
+
+
+def test_one_may_end_with_a_status_of_its_own(course):
+    seen = tensorgrade("halt", cwd=course)
+    assert (seen.returncode, seen.stdout, seen.stderr) == (3, "", "")
+
+
+def test_a_command_of_the_engine_stays_what_it_is(course):
+    seen = tensorgrade("hint", "softmax", cwd=course)
+    assert seen.returncode == 0 and "not a hint" not in seen.stdout
+
+
+def test_elsewhere_there_are_none(course):
+    assert tensorgrade("greet", "Ada", cwd=course.parent).returncode == 2
+
+
+def test_a_build_refuses_a_name_that_is_taken(course):
+    (course / "course_config.py").write_text("COURSE = None\n", encoding="utf-8")
+    seen = tensorgrade("build", cwd=course)
+    assert seen.returncode == 1
+    assert seen.stdout.startswith("✗ exercises/commands/hint.py: hint is a command of the engine")
+
+
+def test_taken_names_are_those_of_the_help():
+    assert {"hint", "kill-matrix", "new", "build", "grade"} <= taken_names()
+
+
+def test_this_courses_own_have_names_of_their_own_and_travel_in_the_kit(tmp_path):
+    commands = ROOT / "exercises" / "commands"
+    assert not {path.stem for path in commands.glob("*.py")} & taken_names()
+    write_kit(Project(ROOT), tmp_path / "kit.zip")
+    packed = zipfile.ZipFile(tmp_path / "kit.zip").namelist()
+    for path in commands.rglob("*.py"):
+        assert f"kit/{path.relative_to(ROOT)}" in packed

@@ -1,0 +1,97 @@
+"""`tensorgrade explain`: the learner's own code in full, and nothing said twice."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tensorgrade.instructor.explain import (
+    LONGEST_CODE,
+    docstrings_in,
+    explain,
+    for_learner,
+    print_explanation,
+)
+
+from ..commands import ROOT
+
+CH1 = "ch1_simplified_attention"
+STUB = ROOT / "exercises" / f"{CH1}.py"
+
+
+@pytest.fixture
+def explained(grader, tmp_path):
+    """What is printed, and what may be sent, on a learner's softmax."""
+
+    def made(text: str, name: str = f"{CH1}.py") -> tuple[str, str]:
+        folder = tmp_path / "in" / "ann" / CH1
+        folder.mkdir(parents=True)
+        (folder / name).write_text(text, encoding="utf-8")
+        told = explain(grader, "ann", "softmax", tmp_path / "in")
+        console = Console(file=io.StringIO(), width=200, highlight=False, color_system=None)
+        print_explanation(console, told)
+        return console.file.getvalue(), for_learner(told)
+
+    return made
+
+
+def body(lines: str) -> str:
+    """The stub with a body for softmax behind its docstring."""
+    before, after = STUB.read_text(encoding="utf-8").split("def softmax(", 1)
+    return f"{before}def softmax({after.replace('raise NotImplementedError', lines, 1)}"
+
+
+def test_the_whole_definition_is_shown_and_not_the_stubs_own_docstring(explained):
+    steps = "\n    ".join(f"x = x + {number}  # step {number}" for number in range(30))
+    own = 'def softmax(x, dim=-1):\n        """My own words."""\n        return x'
+    shown, sent = explained(body(f"{steps}\n    {own.replace('softmax', 'inner')}\n    return x"))
+    for text in (shown, sent):
+        assert "def softmax(x" in text and "# step 0" in text and "# step 29" in text
+        assert '"""My own words."""' in text, "what the learner wrote stays"
+        assert "raise NotImplementedError" not in text
+    written = next(d for d in docstrings_in(STUB) if "exponentials" in d.lower() or "dim" in d)
+    assert written.splitlines()[0] not in sent
+
+
+def test_a_definition_without_end_is_cut(explained):
+    _, sent = explained(body("return x\n" + "    pass\n" * 4000))
+    assert len(sent) < 2 * LONGEST_CODE and "…" in sent
+
+
+def test_a_name_that_is_nearly_right_shows_its_code_and_says_so_once(explained):
+    own = "def my_softmax(x, dim=-1):\n    return x.exp() / x.exp().sum(dim)\n"
+    shown, sent = explained(own)
+    assert shown.count("which looks close") == 1 and "Cases" not in shown
+    assert "No known mistake" not in shown and "Exception" not in shown
+    assert all("x.exp().sum(dim)" in text for text in (shown, sent))
+    assert shown.count("✗") == 8, "every check, and what it is worth"
+
+
+@pytest.mark.parametrize(
+    "text, name, sentence",
+    [
+        ("x = 1", "solution.py", "there is solution.py."),
+        ("def softmax(x, dim=-1:\n    return x", f"{CH1}.py", "could not be loaded"),
+        (STUB.read_text(encoding="utf-8"), f"{CH1}.py", "Not written yet."),
+    ],
+)
+def test_what_no_case_says_more_about_is_said_once(explained, text, name, sentence):
+    shown, _ = explained(text, name)
+    assert shown.count(sentence) == 1
+    assert "\nCases" not in shown and "\nStages" not in shown and "No known mistake" not in shown
+
+
+def test_where_all_checks_find_one_thing_in_what_ran_the_cases_are_shown(explained):
+    """Even though nothing but the values is wrong: they are what an instructor looks for."""
+    shown, _ = explained(body("return torch.full_like(x, 3.0, requires_grad=True) * x.mean()"))
+    assert "\nCases\n" in shown and "yours" in shown
+
+
+def test_where_checks_find_different_things_all_is_said(explained):
+    shown, _ = explained(body("return x * 2"))
+    assert "\nChecks\n" in shown and "\nCases\n" in shown and "not the right values" in shown
+
+
+def test_no_line_of_a_learners_obeys_a_terminal(explained):
+    shown, sent = explained(body("y = x * 2  # \x1b[31m\n    return y  # \x1b[31m"))
+    assert "\nStages\n" in shown and "\x1b" not in shown + sent

@@ -1,0 +1,59 @@
+"""How results are called in sentences, and what is said of two that should be equal."""
+
+from tensorgrade.exchange.cases import Draw, Recorder, record
+from tensorgrade.judging.checks import not_the_same, spoken_result
+
+
+def copies(attempt: Recorder, draw: Draw) -> None:
+    """A module, its copy, and one that is given the copy's state."""
+    first = attempt.construct("Layer")
+    copy = first.duplicate()
+    copy.call(x=draw.normal(2, 3), result="copy")
+    fresh = attempt.construct("Layer")
+    fresh.restore(copy)
+    fresh.call(x=draw.normal(2, 3))
+    fresh.call(x=draw.normal(2, 3), scattered=True, result="scattered")
+
+
+CASE = record("Layer", "same/copies", copies, seed=1)
+
+
+def test_a_copy_that_differs_is_called_a_copy():
+    assert not_the_same("copy", CASE) == (
+        "a deep copy, and a module that the copy's state is loaded into, give different results"
+    )
+
+
+def test_inputs_that_lie_in_memory_otherwise_are_told():
+    assert not_the_same("scattered.1", CASE) == (
+        "part 2 of the result of the third call is not what it was before; how its inputs lie in "
+        "memory should make no difference"
+    )
+
+
+def test_another_call_is_told_without_the_name_that_we_gave_it():
+    said = not_the_same("exchanged", record("mean", "order/turned", in_two_orders, seed=1))
+    assert said == (
+        "the result of the second call is not what it was before; what changed should make no "
+        "difference"
+    )
+
+
+def in_two_orders(attempt: Recorder, draw: Draw) -> None:
+    """Two calls of a function."""
+    attempt.call("mean", x=draw.normal(3))
+    attempt.call("mean", x=draw.normal(3), result="exchanged")
+
+
+def test_a_mode_is_told_between_commas():
+    def evaluated(attempt: Recorder, draw: Draw) -> None:
+        module = attempt.construct("Layer")
+        module.mode(training=False)
+        module.call(x=draw.normal(2), result="piece0")
+        module.call(x=draw.normal(2))
+
+    case = record("Layer", "chunks/2", evaluated, seed=1)
+    assert spoken_result("piece0.0", case) == (
+        "part 1 of the result of the first call, in evaluation,"
+    )
+    assert spoken_result("scattered", CASE) == "the result of the third call"
