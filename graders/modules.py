@@ -62,6 +62,12 @@ def twice(values: dict, d_in: int, d_out: int):
     )
 
 
+def at_work(made, **arguments):
+    """Called as a model is used: in evaluation, and no gradients are kept."""
+    used = construct("without_gradients", given=True, module=made)
+    return mode(False, on=made), used, call(used, **arguments)
+
+
 def structure(state: bool = False, seed: int = 123, **arguments):
     """Construct and describe; with `state`, the values that the seed gives as well."""
     return construct(seed=seed, dtype="float32", **arguments), describe(state=state)

@@ -5,7 +5,7 @@ import torch
 from tensorgrade import exercise
 from tensorgrade.author import call, case, construct, describe, load, mistake, normal, weights
 
-from ..modules import structure
+from ..modules import at_work, structure
 from ..relations import copied
 from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
@@ -17,11 +17,12 @@ def cases(pick):
     shapes = pick(public=[(2, 3), (2, 3, 4)], hidden=[(3, 5), (b, 2, d), (2, n, 3), (n, 2), (4,)])
     twins = [construct(d=3) for _ in range(2)]
     return [
-        *(case(f"values/{shape}", *module(*shape)) for shape in shapes),
+        *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
         case("values/float32", *module(3, 4, dtype="float32"), dtype=torch.float32),
         case("gradients/3x4", *module(3, 4, gradient=normal(3, 4))),
         case("same/copies", *copied(twins, load(layers(3)), normal(2, 4, 3))),
         case("parameters/5", *structure(d=5), signature="structure"),
+        case("start/5", *structure(d=5, state=True), signature="ignored"),
     ]
 
 
@@ -39,6 +40,12 @@ def module(*shape, dtype="float64", gradient=None):
     """Constructed, given all weights, called."""
     d = shape[-1]
     return construct(d=d, dtype=dtype), load(layers(d)), call(x=normal(*shape), gradient=gradient)
+
+
+def used(*shape):
+    """The same in evaluation, without gradients."""
+    made = construct(d=shape[-1])
+    return made, load(layers(shape[-1])), *at_work(made, x=normal(*shape))
 
 
 def anything(chance):
@@ -63,6 +70,7 @@ def test_FeedForward_gradients(attempt):
 def test_FeedForward_parameters(attempt):
     """Two linear layers with their biases, and no more."""
     attempt.FeedForward.has_parameters("parameters")
+    attempt.FeedForward.starts_alive("start")
 
 
 @exercise("FeedForward", points=0.5)
@@ -114,6 +122,11 @@ MISTAKES = [
                 "d, d))", "d, d, bias=False))"
             ),
         ),
+    ),
+    mistake(
+        "first_layer_without_bias",
+        "The first layer has no bias; both layers have one here.",
+        (LAYERS, LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU")),
     ),
     mistake(
         "twice_as_wide",

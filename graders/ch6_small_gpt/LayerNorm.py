@@ -16,13 +16,16 @@ from tensorgrade.author import (
     weights,
 )
 
-from ..modules import structure
+from ..modules import at_work, structure
 from ..relations import copied
 from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
-    """Rows of several ranks and spreads; scales and shifts of their own."""
+    """Rows of several ranks and spreads; scales and shifts of their own.
+
+    Only where the spread is small does it show which eps stands there unless one is passed in.
+    """
     draw = Sizes(pick, "LayerNorm")
     b, n, d = draw(BATCH, TOKENS, FEATURES)
     shapes = pick(
@@ -32,13 +35,18 @@ def cases(pick):
     return [
         shown("sentence/two rows", *normed(2, 4)),
         *(
-            case(f"plain/{shape}", construct(d=shape[-1]), call(x=normal(*shape)))
+            case(f"plain/{shape}", construct(d=shape[-1]), call(x=10 * normal(*shape)))
             for shape in shapes
         ),
-        *(case(f"values/{shape}", *normed(*shape)) for shape in shapes),
+        *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
         case("values/float32", *normed(3, 6, dtype="float32"), dtype=torch.float32),
         case("spread/tiny", *normed(3, 4, factor=1e-3)),
-        case("spread/large", *normed(3, 4, factor=1e4, offset=1e5)),
+        # So far from zero that the mean of the squares less the square of the mean is noise.
+        case(
+            "spread/large",
+            *normed(3, 4, factor=50, offset=1e4, dtype="float32"),
+            dtype=torch.float32,
+        ),
         *(
             case(f"eps/{eps:g}", *normed(3, 5, factor=0.1, eps=eps))
             for eps in pick(public=[0.1], hidden=[0.5, 1e-2])
@@ -56,7 +64,7 @@ def columns(d):
 
 
 def normed(
-    *shape, factor=1.0, offset=0.0, change=torch.clone, gradient=None, dtype="float64", **eps
+    *shape, factor=10.0, offset=0.0, change=torch.clone, gradient=None, dtype="float64", **eps
 ):
     """Constructed, given a scale and a shift, called on rows of this spread."""
     x = computed(change, factor * normal(*shape) + offset)
@@ -67,13 +75,19 @@ def normed(
     )
 
 
+def used(*shape):
+    """The same in evaluation, without gradients."""
+    made = construct(d=shape[-1])
+    return made, load(columns(shape[-1])), *at_work(made, x=10 * normal(*shape))
+
+
 def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
     shape = [chance.randint(1, 5) for _ in range(chance.randint(0, 3))] + [chance.randint(2, 30)]
     settings = {"eps": chance.choice([1e-5, 1e-3, 0.3])} if chance.random() < 0.5 else {}
     factor, offset = chance.choice([1e-2, 1, 50]), chance.choice([0, 0, 20])
-    used = normed(*shape, factor=factor, offset=offset, gradient=normal(*shape), **settings)
-    return case("anything", *used, describe(state=True))
+    steps = normed(*shape, factor=factor, offset=offset, gradient=normal(*shape), **settings)
+    return case("anything", *steps, describe(state=True))
 
 
 @for_learners("LayerNorm")
@@ -90,7 +104,7 @@ def test_LayerNorm_plain(attempt):
 
 @exercise("LayerNorm", points=3)
 def test_LayerNorm_values(attempt):
-    """Then each column is scaled and shifted."""
+    """Then each column is scaled and shifted, in evaluation too."""
     attempt.LayerNorm.agrees("values")
 
 
@@ -155,6 +169,11 @@ MISTAKES = [
         "eps_fixed",
         "eps is a fixed number; the one that was passed in is ignored.",
         ("self.eps = eps", "self.eps = 1e-5"),
+    ),
+    mistake(
+        "default_eps",
+        "eps has another default than the 1e-5 that is asked for.",
+        (RETURN, f"{RETURN}\n\n    __init__.__defaults__ = (1e-6,)"),
     ),
     mistake(
         "mean_not_subtracted",

@@ -13,10 +13,11 @@ from tensorgrade.author import (
     mistake,
     mode,
     normal,
+    read,
     weights,
 )
 
-from ..modules import structure
+from ..modules import at_work, structure
 from ..sizes import BATCH, FEATURES, SMALL, TOKENS, Sizes
 from .TransformerBlock import parts
 
@@ -32,7 +33,7 @@ def cases(pick):
         public=[(2, 4, 5, 4, 6, 2, 1)], hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 2, vocab, 3, 4, 1, 1)]
     )
     many = pick(
-        public=[(1, 3, 6, 5, 4, 2, 2)], hidden=[(2, 4, 7, 9, 4, 2, 3), (1, 3, 5, 3, 4, 2, deep)]
+        public=[(1, 3, 6, 5, 4, 2, 2)], hidden=[(2, 4, 7, 9, 6, 3, 3), (1, 3, 5, 3, 4, 2, deep)]
     )
     short = pick(
         public=[(2, 2, 5, 6, 4, 1, 1)], hidden=[(2, 1, 6, 4, 4, 1, 2), (1, n, 5, n + 4, 4, 1, 1)]
@@ -40,17 +41,22 @@ def cases(pick):
     return [
         *(case(f"one block/{size}", *module(*size)) for size in one),
         *(case(f"blocks/{size}", *module(*size)) for size in many),
-        *(case(f"short/{size}", *module(*size)) for size in short),
+        *(case(f"short/{size}", *used(*size)) for size in short),
         case("short/3, then 5", *one_after_another()),
         case("blocks/float32", *module(2, 3, 5, 4, 4, 2, 2, dtype="float32"), dtype=torch.float32),
         case("future/cut 2", *changed_end(2)),
-        case("evaluation/dropout 0.7", *module(2, 3, 5, 4, 4, 2, 2, dropout=0.7)),
-        case("dropout/in training", *in_training(0.5)),
-        case("gradients/2 blocks", *module(2, 3, 6, 4, 4, 2, 2, gradient=normal(2, 3, 6))),
+        case("evaluation/dropout 0.7", *used(2, 3, 5, 4, 4, 2, 2, dropout=0.7)),
+        case("evaluation/no dropout unless asked for", *as_it_is_made(2, 3, 5, 4, 4, 2, 1)),
+        *(
+            case(f"dropout/{p}", *in_training(p), signature="sums", rate="dropout")
+            for p in pick(public=[0.6], hidden=[0.7])
+        ),
+        case("gradients/2 blocks", *learning(2, 3, 6, 4, 4, 2, 2)),
         *(
             case(
                 f"parameters/{layers} blocks",
                 *structure(**SMALLEST, num_layers=layers),
+                read("context_length"),
                 signature="structure",
             )
             for layers in (1, 3)
@@ -61,7 +67,7 @@ def cases(pick):
 def all_weights(vocab, context, d, layers):
     """Weights of both tables, of all blocks, of the last norm and of the head."""
     values = {
-        "token_embedding.weight": weights(vocab, d),
+        "token_embedding.weight": 3 * weights(vocab, d),  # LayerNorm's eps does not show in it
         "position_embedding.weight": weights(context, d),
         "final_norm.scale": weights(d),
         "final_norm.shift": weights(d),
@@ -82,26 +88,42 @@ def ids(vocab, *shape):
     return computed(ids_of, normal(*shape), vocab)
 
 
-def made(vocab, context, d, heads, layers, dtype="float64", **settings):
-    """Constructed and given all weights."""
+def made(vocab, context, d, heads, layers, dtype="float64", fixed=None, **settings):
+    """Constructed and given all weights. fixed: some that are not drawn as the others are."""
     sizes = {"vocab_size": vocab, "context_length": context, "d": d, "num_heads": heads}
     return (
         construct(**sizes, num_layers=layers, **settings, dtype=dtype),
-        load(all_weights(vocab, context, d, layers)),
-        mode(training=False),
+        load(all_weights(vocab, context, d, layers) | (fixed or {})),
     )
 
 
-def module(b, n, vocab, context, d, heads, layers, *, gradient=None, **settings):
-    """Called on ids."""
-    steps = made(vocab, context, d, heads, layers, **settings)
-    return *steps, call(ids=ids(vocab, b, n), gradient=gradient)
+def module(b, n, vocab, *sizes, gradient=None, training=False, **settings):
+    """Called on ids in evaluation, or in training, where nothing but dropout is different."""
+    steps = made(vocab, *sizes, **{"dropout": 0.0} | settings)
+    return *steps, mode(training), call(ids=ids(vocab, b, n), gradient=gradient)
+
+
+def learning(b, n, vocab, *sizes):
+    """Called in training without dropout; gradients are asked for."""
+    return module(b, n, vocab, *sizes, gradient=normal(b, n, vocab), training=True)
+
+
+def as_it_is_made(b, n, vocab, *sizes):
+    """The same without a word about dropout."""
+    return *made(vocab, *sizes), call(ids=ids(vocab, b, n))
+
+
+def used(b, n, vocab, *sizes, dropout=0.0):
+    """Called in evaluation, without gradients."""
+    model, values = made(vocab, *sizes, dropout=dropout)
+    return model, values, *at_work(model, ids=ids(vocab, b, n))
 
 
 def one_after_another():
     """Texts of different lengths: no call owes anything to one before."""
     return (
-        *made(6, 5, 4, 2, 1),
+        *made(6, 5, 4, 2, 1, dropout=0.0),
+        mode(training=False),
         call(ids=ids(6, 2, 3), result="first"),
         call(ids=ids(6, 2, 5), result="second"),
     )
@@ -111,7 +133,9 @@ def changed_end(cut):
     """Two texts that are the same up to some token."""
     text = ids(6, 2, 5)
     other = computed(with_another_end, text, cut)
-    return *made(6, 5, 4, 2, 2), call(ids=text, result="before"), call(ids=other, result="after")
+    model, values = made(6, 5, 4, 2, 2, dropout=0.4)
+    calls = call(ids=text, result="before"), call(ids=other, result="after")
+    return model, values, mode(training=False), *calls
 
 
 def with_another_end(text: torch.Tensor, cut: int) -> torch.Tensor:
@@ -120,13 +144,27 @@ def with_another_end(text: torch.Tensor, cut: int) -> torch.Tensor:
 
 
 def in_training(p):
-    """Twice in training with other seeds, once in evaluation."""
-    text = ids(6, 2, 5)
+    """Twice in training with other seeds, once in evaluation, with weights that show dropout.
+
+    What is dropped are the sums of a token and its place, and one number that the block adds to
+    each: all positive. The last norm and the head keep their order.
+    """
+    text, d = ids(16, 3, 16), 16
+    tables = ("token_embedding.weight", "position_embedding.weight")
+    block = "blocks.0."
+    fixed = {table: 20 * computed(torch.abs, weights(d, d)) for table in tables} | {
+        f"{block}attention.projection.weight": torch.zeros(d, d),
+        f"{block}feed_forward.layers.2.weight": torch.zeros(d, 4 * d),
+        f"{block}feed_forward.layers.2.bias": torch.full((d,), 0.8),
+        "final_norm.scale": torch.ones(d),
+        "final_norm.shift": torch.zeros(d),
+        "head.weight": torch.eye(d),
+    }
     return (
-        *made(6, 5, 8, 2, 1, dropout=p),
+        *made(d, 16, d, 2, 1, dropout=p, fixed=fixed),
         mode(training=True),
-        call(ids=text, seed=1, result="first"),
-        call(ids=text, seed=2, result="second"),
+        call(ids=text, seed=1, result="dropped"),
+        call(ids=text, seed=2, result="again"),
         mode(training=False),
         call(ids=text, result="plain"),
     )
@@ -136,8 +174,8 @@ def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
     b, n, vocab, width, heads, layers = (chance.randint(1, top) for top in (3, 7, 9, 2, 3, 3))
     d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
-    settings = {"dropout": chance.choice([0.0, 0.4]), "gradient": normal(b, n, vocab)}
-    return case("anything", *module(b, n, vocab, context, d, heads, layers, **settings), describe())
+    asked = {"dropout": chance.choice([0.0, 0.4]), "gradient": normal(b, n, vocab)}
+    return case("anything", *module(b, n, vocab, context, d, heads, layers, **asked), describe())
 
 
 @exercise("SmallGPT", points=6)
@@ -166,22 +204,23 @@ def test_SmallGPT_sees_no_future(attempt):
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_dropout(attempt):
-    """In training chance acts, in evaluation none."""
+    """In training it acts where it stands, in evaluation nowhere."""
     attempt.SmallGPT.agrees("evaluation")
     attempt.SmallGPT.agrees("dropout", only="plain")
-    attempt.SmallGPT.differs_by_chance("dropout")
+    attempt.SmallGPT.drops_sums("dropout")
 
 
 @exercise("SmallGPT", points=3)
 def test_SmallGPT_gradients(attempt):
-    """Gradients reach all weights."""
+    """Gradients reach all weights, in training without dropout."""
     attempt.SmallGPT.agrees("gradients", only="gradient")
 
 
 @exercise("SmallGPT", points=1.5)
 def test_SmallGPT_parameters(attempt):
-    """Two tables, the blocks, a norm and a head without a bias, and no more."""
+    """Two tables, the blocks, a norm and a head without a bias; it says its context_length."""
     attempt.SmallGPT.has_parameters("parameters")
+    attempt.SmallGPT.agrees("parameters", only="context_length")
 
 
 @exercise("SmallGPT", points=0.5)
@@ -192,6 +231,7 @@ def test_SmallGPT_inputs(attempt):
 
 SUM = "self.token_embedding(ids) + self.position_embedding(places)"
 PLACES = "places = torch.arange(ids.shape[1], device=ids.device)"
+HEAD = "self.head = nn.Linear(d, vocab_size, bias=False)"
 LOOP = "for block in self.blocks:\n            x = block(x)"
 RETURN = "return self.head(self.final_norm(x))"
 BLOCKS = "TransformerBlock(d, context_length, dropout, num_heads) for _ in range(num_layers)"
@@ -272,7 +312,17 @@ MISTAKES = [
     mistake(
         "head_with_a_bias",
         "The head has a bias; here it has none.",
-        ("nn.Linear(d, vocab_size, bias=False)", "nn.Linear(d, vocab_size)"),
+        (HEAD, "self.head = nn.Linear(d, vocab_size)"),
+    ),
+    mistake(
+        "head_is_the_table_of_tokens",
+        "The head has the weights of the table of tokens; here it has weights of its own.",
+        (HEAD, f"{HEAD}\n        self.head.weight = self.token_embedding.weight"),
+    ),
+    mistake(
+        "sums_not_dropped",
+        "Dropout never acts on the sum of token and place; it does in training.",
+        ("x = self.dropout(x)", "pass"),
     ),
     mistake(
         "last_place_only",

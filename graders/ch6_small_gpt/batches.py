@@ -14,7 +14,7 @@ def cases(pick):
     b, n, context = draw(BATCH, TOKENS, FEATURES)
     sizes = pick(public=[(20, 4, 3)], hidden=[(n, context, b), (30, 5, 4), (9, 7, 2), (6, 5, 3)])
     # So many draws that each start that fits comes up, or the chance is below one in 10^12.
-    often = pick(public=[(9, 4, 200)], hidden=[(12, 4, 400), (7, 3, 300)])
+    often = pick(public=[(9, 4, 200)], hidden=[(110, 1, 4000), (7, 3, 300)])
     return [
         *(case(f"windows/{size}", *cut(*size), signature="windows") for size in sizes),
         *(case(f"everywhere/{size}", *cut(*size), signature="windows") for size in often),
@@ -22,17 +22,20 @@ def cases(pick):
     ]
 
 
+START = 5003  # of ids beyond those of a small vocabulary
+
+
 def cut(n, context, batch, seed=1, step=7):
     """A text of n ids, each of which occurs once."""
     source = construct("chance", given=True, number=seed)
     asked = {"context_length": context, "batch_size": batch}
-    return source, call("batches", ids=torch.arange(n) * step + 3, **asked, generator=source)
+    return source, call("batches", ids=torch.arange(n) * step + START, **asked, generator=source)
 
 
 def seeded():
     """The same seed twice, another seed, and the first source once more."""
     sources = [construct("chance", given=True, number=number) for number in (5, 5, 6)]
-    asked = {"ids": torch.arange(60) * 7 + 3, "context_length": 4, "batch_size": 6}
+    asked = {"ids": torch.arange(60) * 7 + START, "context_length": 4, "batch_size": 6}
     names = ("first", "again", "other")
     calls = [
         call("batches", **asked, generator=source, result=name)
@@ -48,10 +51,17 @@ def anything(chance):
     return case("anything", *cut(n, context, chance.randint(1, 9), chance.randrange(1000)))
 
 
-@exercise("batches", points=3)
+@exercise("batches", points=2.5)
 def test_batches_windows(attempt):
     """Windows of the text, and the same windows one token further on."""
     attempt.batches.cuts_windows("windows")
+
+
+@exercise("batches", points=0.5)
+def test_batches_inputs(attempt):
+    """The text stays as it was, and what is cut out of it holds ids of the same kind."""
+    attempt.batches.keeps_inputs("windows")
+    attempt.batches.keeps_dtype("windows")
 
 
 @exercise("batches", points=1)

@@ -1,7 +1,9 @@
 """All that judges generate: its cases, tests and own mistakes."""
 
+import torch
+
 from tensorgrade import exercise
-from tensorgrade.author import call, case, computed, construct, load, mistake, normal
+from tensorgrade.author import call, case, computed, construct, load, mistake, mode, normal
 
 from ..sizes import BATCH, FEATURES, Sizes
 from .SmallGPT import ids
@@ -23,20 +25,20 @@ def cases(pick):
         *(
             case(f"drawn/temperature {t:g}, top {k}", *drawn(t, k), signature="draws")
             for t, k in pick(
-                public=[(1.0, None), (3.0, None), (2.5, 2)],
-                hidden=[(1.0, None), (0.4, None), (2.5, 3), (1.0, 1)],
+                public=[(1.0, None), (3.0, None), (0.4, 2)],
+                hidden=[(1.0, None), (0.15, 2), (2.5, 3), (1.0, 1)],
             )
         ),
         case("chance/three texts", *seeded(), signature="draws"),
     ]
 
 
-def model(vocab, context):
-    """A model of one table, and the step that fills the table."""
+def model(vocab, context, spread=2.0):
+    """A model of one table, and the step that fills the table with logits of this spread."""
     made = construct(
         "NextToken", given=True, vocab_size=vocab, context_length=context, dtype="float32"
     )
-    return made, load({"table": 2 * normal(vocab, vocab)}, on=made)
+    return made, load({"table": spread * normal(vocab, vocab)}, on=made)
 
 
 def written(vocab, context, b, n, new):
@@ -46,44 +48,54 @@ def written(vocab, context, b, n, new):
     return made, table, call("generate", model=made, **asked)
 
 
-TEXTS = 3000  # so many that a wrong chance shows
+VOCAB, SEEN = 5, 2
+TEXTS = 1000  # of each kind, so many that a wrong chance shows
 
 
 def drawn(temperature, top_k):
-    """One token behind each of many equal texts, and the logits it is drawn by."""
-    made, table = model(5, 4)
+    """Two tokens behind each of three texts, many times, and the logits of all they may see."""
+    made, table = model(VOCAB, SEEN, spread=1.5 * min(temperature, 1.0))
     source = construct("chance", given=True, number=3)
-    text = ids(5, 1, 3)
-    asked = {"max_new_tokens": 1, "temperature": temperature, "top_k": top_k, "generator": source}
-    many = {"ids": repeated(text)}
+    texts = computed(unlike, normal(VOCAB))
+    asked = {"max_new_tokens": 2, "temperature": temperature, "top_k": top_k, "generator": source}
     return (
         made,
         table,
         source,
-        call("generate", model=made, **many, **asked),
-        call(made, ids=text, result="logits"),
+        call("generate", model=made, ids=computed(many_times, texts), **asked),
+        call(made, ids=computed(all_seen, texts), result="logits"),
     )
 
 
-def repeated(text):
-    """The same text many times."""
-    return computed(many_times, text)
+def unlike(numbers: torch.Tensor) -> torch.Tensor:
+    """Three texts of three tokens: no two end alike, nor does any hold a token twice."""
+    return numbers.argsort().unfold(0, 3, 1)
 
 
-def many_times(text):
-    return text.repeat(TEXTS, 1)
+def many_times(texts: torch.Tensor) -> torch.Tensor:
+    return texts.repeat(TEXTS, 1)
+
+
+def all_seen(texts: torch.Tensor) -> torch.Tensor:
+    """What the model may see: the end of each text, and that end with any new token behind it."""
+    new = torch.arange(VOCAB).repeat(len(texts))
+    last = texts[:, -1].repeat_interleave(VOCAB)
+    return torch.cat((texts[:, -SEEN:], torch.stack((last, new), dim=1)))
 
 
 def seeded():
-    """The same seed twice, another seed."""
+    """The same seed twice, another seed, the first source once more; then the model learns."""
     made, table = model(6, 5)
     sources = [construct("chance", given=True, number=number) for number in (5, 5, 6)]
-    asked = {"ids": ids(6, 4, 2), "max_new_tokens": 12, "temperature": 1.5}
+    text = ids(6, 4, 2)
+    asked = {"ids": text, "max_new_tokens": 12, "temperature": 1.5}
+    names = ("first", "again", "other", "next")
     calls = [
         call("generate", model=made, **asked, generator=source, result=name)
-        for source, name in zip(sources, ("first", "again", "other"), strict=True)
+        for source, name in zip((*sources, sources[0]), names, strict=True)
     ]
-    return made, table, *sources, *calls
+    after = call(made, ids=text, gradient=normal(4, 2, 6), result="logits")
+    return made, table, mode(training=False, on=made), *sources, *calls, after
 
 
 def anything(chance):
@@ -113,10 +125,17 @@ def test_generate_draws(attempt):
     attempt.generate.draws_by("drawn")
 
 
-@exercise("generate", points=1)
+@exercise("generate", points=0.5)
 def test_generate_chance(attempt):
     """All chance comes from the generator."""
     attempt.generate.draws_from_the_generator("chance")
+
+
+@exercise("generate", points=0.5)
+def test_generate_inputs(attempt):
+    """The text stays as it was, and so does the model, which can go on learning."""
+    attempt.generate.keeps_inputs("likeliest", "long", "chance", objects=True)
+    attempt.generate.can_learn_afterwards("chance")
 
 
 CUT = "ids[:, -model.context_length :]"

@@ -3,9 +3,30 @@
 PLACES = "places = torch.arange(ids.shape[1], device=ids.device)"
 STARTS = "starts = torch.randint(0, last, (batch_size,), generator=generator)"
 DRAW = "chosen = torch.multinomial(probabilities, 1, generator=generator)"
+MEAN = "mean = x.mean(dim=-1, keepdim=True)"
+ATTENDED = "self.dropout(self.attention(self.norm1(x)))"
+FED = "self.dropout(self.feed_forward(self.norm2(x)))"
+CUT = "return ids[windows], ids[windows + 1]"
+CLEAR, STEP = "optimizer.zero_grad()", "optimizer.step()"
+LOOP = "for _ in range(max_new_tokens):"
 
 WRONG = {
     "LayerNorm": {
+        "square_of_the_mean_subtracted": [
+            (
+                "x.var(dim=-1, keepdim=True, unbiased=False)",
+                "(x * x).mean(dim=-1, keepdim=True) - mean * mean",
+            )
+        ],
+        "nothing_in_evaluation": [
+            (
+                MEAN,
+                f"if not self.training:\n            return self.scale * x + self.shift\n        {MEAN}",
+            )
+        ],
+        "nothing_without_gradients": [
+            (MEAN, f"if not torch.is_grad_enabled():\n            return x\n        {MEAN}")
+        ],
         "rows_of_sixteen": [
             (
                 "variance = x.var(dim=-1, keepdim=True, unbiased=False)",
@@ -16,6 +37,9 @@ WRONG = {
         "variance_without_gradient": [("torch.sqrt(variance +", "torch.sqrt(variance.detach() +")],
     },
     "FeedForward": {
+        "half_in_evaluation": [
+            ("return self.layers(x)", "return self.layers(x) * (1.0 if self.training else 0.5)")
+        ],
         "four_rows": [
             (
                 "return self.layers(x)",
@@ -25,6 +49,19 @@ WRONG = {
         "tokens_mixed": [("return self.layers(x)", "return self.layers(x) + 1e-2 * x.mean(0)")],
     },
     "TransformerBlock": {
+        "a_half_at_most": [("nn.Dropout(dropout)", "nn.Dropout(min(dropout, 0.5))")],
+        "whole_tokens_dropped": [
+            (ATTENDED, "self.attention(self.norm1(x)) * self.dropout(torch.ones_like(x[..., :1]))")
+        ],
+        "texts_dropped_alike": [
+            (FED, "self.feed_forward(self.norm2(x)) * self.dropout(torch.ones_like(x[:1]))")
+        ],
+        "dropped_before_feed_forward_too": [
+            (FED, "self.dropout(self.feed_forward(self.dropout(self.norm2(x))))")
+        ],
+        "not_normed_in_training": [
+            ("self.norm1(x)", "(x if self.training else self.norm1(x))"),
+        ],
         "dropout_once": [
             (
                 "x = x + self.dropout(self.feed_forward(self.norm2(x)))",
@@ -36,6 +73,24 @@ WRONG = {
         ],
     },
     "SmallGPT": {
+        "context_length_of_the_width": [
+            ("self.context_length = context_length", "self.context_length = d")
+        ],
+        "dropped_after_the_blocks": [
+            ("x = self.dropout(x)", "pass"),
+            ("self.final_norm(x)", "self.final_norm(self.dropout(x))"),
+        ],
+        "places_dropped_alone": [
+            ("x = self.dropout(x)", "pass"),
+            ("self.position_embedding(places)", "self.dropout(self.position_embedding(places))"),
+        ],
+        "rate_of_its_own": [("nn.Dropout(dropout)", "nn.Dropout(0.1)")],
+        "texts_dropped_alike": [
+            ("x = self.dropout(x)", "x = x * self.dropout(torch.ones_like(x[:1]))")
+        ],
+        "places_turned_round_in_training": [
+            (PLACES, f"{PLACES}\n        places = places.flip(0) if self.training else places")
+        ],
         "four_blocks_at_most": [
             ("for block in self.blocks:", "for block in list(self.blocks)[:2]:")
         ],
@@ -49,6 +104,14 @@ WRONG = {
         ],
     },
     "batches": {
+        "text_overwritten": [
+            (CUT, "found = ids[windows], ids[windows + 1]\n    ids.zero_()\n    return found")
+        ],
+        "ids_of_32_bits": [(CUT, "return ids[windows].int(), ids[windows + 1].int()")],
+        "small_ids": [(CUT, f"ids = ids.clamp(max=1000)\n    {CUT}")],
+        "eighty_places": [
+            ("last = len(ids) - context_length", "last = min(len(ids) - context_length, 80)")
+        ],
         "ids_of_places": [("return ids[windows], ids[windows + 1]", "return windows, windows + 1")],
         "ids_as_floats": [
             (
@@ -77,6 +140,7 @@ WRONG = {
         ],
     },
     "cross_entropy": {
+        "rows_only": [("right = logits", "assert logits.dim() > 1\n    right = logits")],
         "mean_of_means": [(".mean()", ".mean() * (1.0 if logits.dim() < 4 else 0.5)")],
         "sixteen_of_a_vocabulary": [
             ("torch.logsumexp(logits, dim=-1)", "torch.logsumexp(logits[..., :16], dim=-1)")
@@ -84,6 +148,21 @@ WRONG = {
         "weight_of_the_right_one": [("- right)", "- right.detach())")],
     },
     "train_step": {
+        "optimizer_of_its_own": [
+            (
+                CLEAR,
+                "optimizer = torch.optim.SGD(model.parameters(), lr=optimizer.param_groups[0]['lr'])"
+                f"\n    {CLEAR}",
+            )
+        ],
+        "in_evaluation": [
+            (
+                "loss = cross_entropy(model(inputs), targets)",
+                "model.eval()\n    loss = cross_entropy(model(inputs), targets)\n    model.train()",
+            )
+        ],
+        "targets_overwritten": [("return loss.item()", "targets.zero_()\n    return loss.item()")],
+        "first_parameter_cleared": [(CLEAR, "next(model.parameters()).grad = None")],
         "gradients_clipped": [
             (
                 "optimizer.step()",
@@ -99,6 +178,29 @@ WRONG = {
         ],
     },
     "generate": {
+        "least_of_all_texts": [("values[:, -1:]", "values.min()")],
+        "drawn_tokens_never_seen": [
+            (LOOP, f"prompt = ids\n    {LOOP}"),
+            ("model(ids[", "model((ids if temperature == 0 else prompt)["),
+        ],
+        "low_is_likeliest": [("if temperature == 0:", "if temperature < 0.3:")],
+        "start_of_the_text_when_drawing": [
+            (
+                "ids[:, -model.context_length :]",
+                "ids[:, -model.context_length :] if temperature == 0 else ids[:, : model.context_length]",
+            )
+        ],
+        "generator_back_at_its_start": [
+            (
+                "return ids",
+                "generator and generator.manual_seed(generator.initial_seed())\n    return ids",
+            )
+        ],
+        "left_in_evaluation": [(LOOP, f"model.eval()\n    {LOOP}")],
+        "gradients_left_off": [(LOOP, f"torch.set_grad_enabled(False)\n    {LOOP}")],
+        "text_overwritten": [
+            ("ids = torch.cat((ids, chosen), dim=1)", "ids.set_(torch.cat((ids, chosen), dim=1))")
+        ],
         "temperature_of_one_at_most": [("logits / temperature", "logits / min(temperature, 1.0)")],
         "top_two": [("logits.topk(top_k, dim=-1)", "logits.topk(min(top_k, 2), dim=-1)")],
         "four_tokens_at_most": [

@@ -1,4 +1,4 @@
-"""What chapter 6's functions are tried on: a model of one table, an optimiser, a source of chance."""
+"""What chapter 6 is tried on: two small models, an optimiser, a source of chance, and how it is used."""
 
 import torch
 from torch import nn
@@ -22,9 +22,31 @@ class NextToken(nn.Module):
         return self.table[(ids + ids.shape[1]) % self.vocab_size]
 
 
+class InTraining(NextToken):
+    """The same with a second parameter, and twenty times as steep in training: its mode shows."""
+
+    def __init__(self, vocab_size, context_length):
+        super().__init__(vocab_size, context_length)
+        self.bias = nn.Parameter(torch.zeros(vocab_size))
+
+    def forward(self, ids):
+        """Look up a row for each token."""
+        return (super().forward(ids) + self.bias) * (20.0 if self.training else 1.0)
+
+
 def descent(model, lr):
-    """Plain gradient descent on a model's parameters."""
-    return torch.optim.SGD(model.parameters(), lr=lr)
+    """Gradient descent with momentum on a model's parameters: it remembers earlier steps."""
+    return torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+
+
+def without_gradients(module):
+    """A module as it is used after training: no gradients are kept."""
+
+    def used(*inputs):
+        with torch.no_grad():
+            return module(*inputs)
+
+    return used
 
 
 def chance(number):

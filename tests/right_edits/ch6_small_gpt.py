@@ -1,0 +1,53 @@
+"""Unusual and right, where a check of modes, of chance or of what stays could be too strict."""
+
+RIGHT = {
+    "TransformerBlock": {
+        "functional_dropout": [
+            (
+                "self.dropout(self.attention(self.norm1(x)))",
+                "nn.functional.dropout(self.attention(self.norm1(x)), self.dropout.p, self.training)",
+            )
+        ],
+        "a_dropout_for_each_part": [
+            (
+                "self.dropout = nn.Dropout(dropout)",
+                "self.dropout = self.late = nn.Dropout(dropout)",
+            ),
+            ("self.dropout(self.feed_forward", "self.late(self.feed_forward"),
+        ],
+    },
+    "SmallGPT": {
+        "dropout_by_hand": [
+            (
+                "x = self.dropout(x)",
+                "p = self.dropout.p\n"
+                "        x = x * (torch.rand_like(x) >= p) / (1 - p) if self.training and p else x",
+            )
+        ],
+    },
+    "train_step": {
+        "into_training_first": [
+            ("optimizer.zero_grad()", "model.train()\n    optimizer.zero_grad()")
+        ],
+    },
+    "generate": {
+        "in_evaluation_and_back": [
+            (
+                "for _ in range(max_new_tokens):",
+                "training = model.training\n    model.eval()\n    for _ in range(max_new_tokens):",
+            ),
+            ("return ids", "model.train(training)\n    return ids"),
+        ],
+        "in_inference_mode": [
+            ("torch.no_grad()", "torch.inference_mode()"),
+            ("return ids", "return ids.clone()"),
+        ],
+        "drawn_by_noise": [
+            (
+                "torch.multinomial(probabilities, 1, generator=generator)",
+                "(probabilities / torch.empty_like(probabilities)"
+                ".exponential_(generator=generator)).argmax(-1, keepdim=True)",
+            )
+        ],
+    },
+}
