@@ -376,8 +376,30 @@ class MultiHeadAttention(nn.Module):
 # qkv_bias = True it has the sizes of an attention layer in the smallest GPT-2.
 
 # %% [markdown]
+# ## What it looks at
+#
+# One thing is left: to see your own layer at work. We trained a small model, two layers of four heads,
+# to foresee the next character of a text; `MultiHeadAttention` in it is as you wrote it. In a terminal
+#
+# ```
+# tensorgrade see "the cat sat on the mat, and the cat ran"
+# ```
+#
+# puts that model's weights into *your* class and shows where each head looks, in a text that you
+# choose. Nobody told the heads what to do, and yet:
+#
+# - head 1 of the first layer looks at the character before, with all but a hundredth of its weight;
+# - head 4 of the second finds where the same thing stood earlier, and looks at what came *after* it.
+#   When the text says "the c" for the second time, it looks at the "a" behind the first. Whoever wants
+#   to foresee what comes next could do worse.
+#
+# The second one needs the first (Olsson et al. 2022, *In-context learning and induction heads*): only
+# because some head told each token what stands before it, a later one can ask "who stands behind a
+# token like me?". Try a text in which nothing comes twice, and one of nothing but repetitions.
+
+# %% [markdown]
 # ## What you can do now
 #
 # Write the attention layer of a GPT from an empty file: split, attend, merge and project, all heads in one
 # product. You can name the shape at every step, and prove that it computes what a row of single heads
-# computes.
+# computes. `tensorgrade see "a text of yours"` shows where your heads look.

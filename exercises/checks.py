@@ -3,11 +3,24 @@
 `tensorgrade build` copies this file to `exercises/`, for learners: nothing in it is secret.
 """
 
+from dataclasses import replace
+
 import torch
 
 from tensorgrade import check, signature
-from tensorgrade.recognition.dropout import in_parts, number_of_parts, of_dropout, pair_of_runs
-from tensorgrade.recognition.imprints import Imprint, of_structure, of_use
+from tensorgrade.recognition.dropout import (
+    behaviour,
+    chances,
+    dependence,
+    in_parts,
+    looks_like,
+    number_of_parts,
+    of_dropout,
+    pair_of_runs,
+    rate,
+    sentence,
+)
+from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weighted
 from tensorgrade.recognition.operations import PRODUCTS
 
 # What an exercise on softmax, or on dropout, may not call: there the point is to write it.
@@ -193,33 +206,76 @@ def loss_used(case, expected, seen) -> Imprint:
 
 
 @check
-def differs_by_chance(exercise, group: str) -> None:
-    """Two runs in training, `first` and `second`, differ from one another and from `plain`."""
+def drops_what_is_added(exercise, group: str) -> None:
+    """In training each number that is added to x is dropped by its own chance, and x is whole.
+
+    The runs `dropped` and `again` are held against `plain`; the case names the argument that is
+    the rate.
+    """
     for case, expected, observed in exercise.answered(group):
-        plain, first, second = (
-            exercise.result(case, name, expected, observed) for name in ("plain", "first", "second")
-        )
-        if torch.equal(first, second) or torch.equal(first, plain):
-            said = "in training nothing is dropped, or always the same"
-            exercise.wrong("fact", said, case=case, actual=first)
+        for name in expected.tensors:
+            exercise.result(case, name, expected, observed)
+        added, p = what_is_added(case, observed).tensors, rate(case)
+        entries, runs = added["plain"] != 0, [added["dropped"], added["again"]]
+        for run in runs:
+            seen = behaviour(added["plain"], run)
+            if not looks_like(seen, p, run.numel()):
+                where = "dropout is to act on what each part adds, before it is added to x"
+                said = where if seen.scale is None else sentence(seen, p)
+                exercise.wrong("fact", said, case=case, actual=run)
+        if dependence(chances(torch.stack(runs) != 0, entries, p), entries, p) is not None:
+            exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=runs[0])
+
+
+EACH_BY_ITSELF = "numbers are dropped together; each is dropped by a chance of its own"
+
+
+def what_is_added(case, seen):
+    """The same runs less the x that was passed in."""
+    x, *_ = passed(case, "x")
+    runs = {n: t - x.to(t) if t.shape == x.shape else t for n, t in seen.tensors.items()}
+    return replace(seen, tensors=runs)
+
+
+@signature("added")
+def added(case, expected, seen) -> Imprint:
+    """How dropout acted on what was added to x."""
+    return of_dropout(case, what_is_added(case, expected), what_is_added(case, seen))
 
 
 @check
-def drops_what_is_added(exercise, group: str) -> None:
-    """In training some of the numbers that are added to x are dropped, and x itself is whole.
+def drops_sums(exercise, group: str) -> None:
+    """In training the sums of token and place are dropped, and then what the blocks add to them.
 
-    Where neither part adds anything the result is x: with a rate of a half that is about a
-    quarter of all places.
+    Both are positive in these cases and the last norm keeps their order: where both are dropped
+    stands the smallest number of a row, as often as two chances of that rate fall together.
     """
-    exercise.differs_by_chance(group)
     for case, expected, observed in exercise.answered(group):
-        x, *_ = passed(case, "x")
-        for name in ("first", "second"):
-            run = exercise.result(case, name, expected, observed)
-            untouched = torch.isclose(run.double(), x.double(), atol=1e-9).double().mean()
-            if not 0.05 < untouched < 0.6:
-                said = "dropout is to act on what each part adds, before it is added to x"
-                exercise.wrong("fact", said, case=case, actual=run)
+        for name in expected.tensors:
+            exercise.result(case, name, expected, observed)
+        lost, p = both_dropped(observed), rate(case) ** 2
+        counts = torch.stack((lost.sum(), (~lost).sum()))
+        if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
+            said = "dropout acts on the sum of token and place, and on what each block adds to it"
+            exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
+        every = torch.ones_like(lost)
+        if dependence(chances(~lost, every, p), every, p) is not None:
+            exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=observed.tensors["dropped"])
+
+
+def both_dropped(seen) -> torch.Tensor:
+    """Where the smallest number of a row stands, in both runs."""
+    runs = torch.stack((seen.tensors["dropped"], seen.tensors["again"])).double()
+    return torch.isclose(runs, runs.amin(dim=-1, keepdim=True), atol=1e-4)
+
+
+@signature("sums")
+def sums(case, expected, seen) -> Imprint:
+    """How often both chances fell together, and what comes back without dropout."""
+    if parts_in(seen, expected, [*expected.tensors]) is None:
+        return Imprint("missing")
+    words, plain = f"lost={both_dropped(seen).double().mean():.1f}", [seen.tensors["plain"]]
+    return Imprint(words, (weighted(plain, 1.0), weighted(plain, 2.7)))
 
 
 @check
@@ -254,7 +310,7 @@ def cuts_everywhere(exercise, group: str) -> None:
 def draws_from_the_generator(exercise, group: str) -> None:
     """The same seed gives the same, another seed and a second draw give something else."""
     for case, expected, observed in exercise.answered(group):
-        names = sorted({name.split(".")[0] for name in expected.tensors})
+        names = sorted({name.split(".")[0] for name in expected.tensors} & RUNS)
         drawn = {
             name: exercise.result(case, key, expected, observed)
             for name in names
@@ -263,53 +319,92 @@ def draws_from_the_generator(exercise, group: str) -> None:
         if not torch.equal(drawn["first"], drawn["again"]):
             said = "two generators with the same seed give different results"
             exercise.wrong("values", said, case=case, actual=drawn["again"])
-        if any(torch.equal(drawn["first"], drawn[name]) for name in names if name in LATER):
-            said = "another draw gives the same result: chance has no part in it"
-            exercise.wrong("values", said, case=case, actual=drawn["first"])
+        for name, said in LATER.items():
+            if name in drawn and torch.equal(drawn["first"], drawn[name]):
+                exercise.wrong("values", said, case=case, actual=drawn["first"])
 
 
-LATER = ("other", "next")
+LATER = {
+    "other": "another seed gives the same result: chance has no part in it",
+    "next": "a generator gives the same result a second time; it goes on from where it was",
+}
+RUNS = {"first", "again", *LATER}
+
+
+@check
+def can_learn_afterwards(exercise, group: str) -> None:
+    """The last call of each case, of the model itself, still gives gradients."""
+    for case, expected, observed in exercise.answered(group):
+        wanted = {name for name in expected.tensors if name.startswith("gradient.")}
+        if not wanted <= observed.tensors.keys():
+            said = (
+                "afterwards the model cannot learn: gradients stay off, all or those of its weights"
+            )
+            exercise.wrong("fact", said, case=case)
 
 
 @check
 def draws_by(exercise, group: str) -> None:
-    """New tokens come up as often as the model's logits, a temperature and a top k say."""
+    """New tokens come up as often as the model's logits, a temperature and a top k say.
+
+    The result `logits` is what the model says to all that it may see on the way.
+    """
     for case, expected, observed in exercise.answered(group):
         result = exercise.result(case, "result", expected, observed)
-        asked = expected.tensors["result"]
-        if not torch.equal(result[:, :-1], asked[:, :-1]):
-            said = "the text that was passed in does not stand in front of the new token"
+        if said := draw_problem(case, expected, result):
             exercise.wrong("values", said, case=case, actual=result)
-        chances = chances_of(case, expected.tensors["logits"][0, -1])
-        counts = torch.stack([(result[:, -1] == token).sum() for token in range(len(chances))])
-        if int(counts.sum()) != len(result) or unlikely(counts, chances):
-            said = "tokens do not come up as often as the logits, the temperature and top_k say"
-            exercise.wrong("values", said, case=case, actual=result)
+
+
+def draw_problem(case, expected, result: torch.Tensor) -> str:
+    """What is wrong with tokens that were drawn; empty if nothing is."""
+    text, seen = passed(case, "ids")
+    if not torch.equal(result[:, : text.shape[1]], text.to(result)):
+        return "the text that was passed in does not stand in front of the new tokens"
+    chances = chances_of(case, expected.tensors["logits"][:, -1])
+    often = "as often as the logits, the temperature and top_k say"
+    for at in range(text.shape[1], result.shape[1]):
+        before = result[:, at - seen.shape[1] : at]
+        for ids, likely in zip(seen, chances, strict=True):
+            new = result[(before == ids).all(dim=1), at]
+            counts = torch.stack([(new == token).sum() for token in range(len(likely))])
+            if int(counts.sum()) != len(new) or unlikely(counts, likely):
+                later = ", behind those drawn before," if at > text.shape[1] else ""
+                return f"tokens{later} do not come up {often}"
+    return ""
 
 
 def chances_of(case, logits: torch.Tensor) -> torch.Tensor:
-    """The probability of each token: softmax(logits / temperature) over the top k."""
+    """The probability of each token: softmax(logits / temperature) over the top k of its row."""
     temperature, top_k = case.asked("temperature"), case.asked("top_k")
     logits = logits.double() / temperature
     if top_k is not None:
-        logits = logits.masked_fill(logits < logits.topk(int(top_k)).values[-1], -torch.inf)
+        least = logits.topk(int(top_k), dim=-1).values[:, -1:]
+        logits = logits.masked_fill(logits < least, -torch.inf)
     return torch.softmax(logits, dim=-1)
 
 
-# Counts further than this from what is likely, in standard deviations: once in 10^11 by chance.
-FAR = 7.0
+# Counts that are less likely than once in 10^11, by the bound below.
+FAR = 25.0
 
 
 def unlikely(counts: torch.Tensor, chances: torch.Tensor, exactly: bool = False) -> bool:
     """Whether counts are too far from what these chances give; what has none never comes up.
 
+    A share q of n draws, or one further off, has a chance below exp(-n (q log(q / p) + (1 - q)
+    log((1 - q) / (1 - p)))), however few they are (Chernoff 1952).
+
     exactly: whether counts without any spread, as no chance gives them, are unlikely too.
     """
-    number = int(counts.sum())
-    spread = (number * chances * (1 - chances)).clamp(min=1e-9).sqrt()
-    away = (counts - number * chances).abs() / spread.clamp(min=1.0)
+    number, p = int(counts.sum()), chances.double()
+    q = counts.double() / max(1, number)
+    away = (
+        torch.xlogy(q, q)
+        - torch.xlogy(q, p)
+        + torch.xlogy(1 - q, 1 - q)
+        - torch.xlogy(1 - q, 1 - p)
+    )
     even = exactly and int(counts.max() - counts.min()) <= 1
-    return bool((away > FAR).any() or (counts[chances == 0] > 0).any() or even)
+    return bool((number * away > FAR).any() or even)
 
 
 def passed(case, argument: str) -> list[torch.Tensor]:
@@ -371,16 +466,19 @@ def parts_in(seen, expected, names: list[str]) -> list[torch.Tensor] | None:
 
 @signature("draws")
 def draws(case, expected, seen) -> Imprint:
-    """How tokens were drawn: which come up, and whether as often as they should."""
-    names = [name for name in expected.tensors if name != "logits"]
+    """Whether tokens were drawn as often as they should; which came up where they were not."""
+    names = [name for name in expected.tensors if name == "result" or name in RUNS]
     if (parts := parts_in(seen, expected, names)) is None:
         return Imprint(f"missing error={seen.error and seen.error.type}")
     if len(parts) > 1:
         return Imprint(f"same={[bool(torch.equal(parts[0], part)) for part in parts[1:]]}")
-    last = parts[0][:, -1]
-    tokens = len(expected.tensors["logits"][0, -1])
-    shares = [round(float((last == token).double().mean()), 1) for token in range(tokens)]
-    return Imprint(f"text={bool((parts[0][:, :-1] == parts[0][0, :-1]).all())} {shares}")
+    if not (problem := draw_problem(case, expected, parts[0])):
+        return Imprint("drawn")
+    text, _ = passed(case, "ids")
+    new = parts[0][:, text.shape[1] :]
+    tokens = range(expected.tensors["logits"].shape[-1])
+    shares = [[f"{(at == token).double().mean():.1f}" for token in tokens] for at in new.T]
+    return Imprint(f"{problem} {shares}")
 
 
 # What leaves nothing of an exercise's idea, and why: it costs everything.
@@ -395,13 +493,15 @@ NOTHING_LEFT = {
 # By the share of its exercise that a mistake costs where all else is right. What is not listed
 # costs what the tests take for it, but no less than a tenth and no more than a half.
 BY_SHARE = {
+    0.1: "default_eps",
     0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
-    value_without_bias""",
+    value_without_bias first_layer_without_bias feed_forward_without_bias""",
     0.3: """no_scale scaled_by_d_k multiplied_by_sqrt_d_k scaled_by_tokens scaled_by_a_constant
     scaled_by_sqrt_d_in scaled_by_sqrt_d_out scaled_by_sqrt_num_heads scaled_too_early
     queries_scaled_already scores_scaled products_averaged rows_averaged heads_meaned
     bias_always mask_not_cut context_length_not_passed_on base_two dim_ignored
-    mask_fill_not_low_enough zeros_taken_for_hidden output_projection_twice""",
+    mask_fill_not_low_enough zeros_taken_for_hidden output_projection_twice
+    head_is_the_table_of_tokens""",
     0.4: """scaled_after_softmax softmax_over_columns softmax_over_everything softmax_over_heads
     softmax_over_batch softmax_twice always_dim_zero all_entries_share_one_sum
     scores_transposed weights_transposed t_on_a_batch one_projection_for_two

@@ -71,7 +71,7 @@ def test_CrossAttention_order(attempt):
 
 @exercise("CrossAttention", points=1)
 def test_CrossAttention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
+    """Scores of a million do not overflow, and hidden ones lie lower still."""
     attempt.CrossAttention.agrees("large")
 
 
@@ -150,9 +150,10 @@ def test_rotate_gradients(attempt):
 
 @exercise("rotate", points=0.5)
 def test_rotate_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """What is passed in stays as it was, of any dtype, and may lie in memory in any order."""
     attempt.rotate.keeps_inputs("values", "places", "base")
     attempt.rotate.gives_the_same("same")
+    attempt.rotate.keeps_dtype("same")
 
 
 @for_learners("GroupedQueryAttention")
@@ -193,7 +194,7 @@ def test_GroupedQueryAttention_bias(attempt):
 
 @exercise("GroupedQueryAttention", points=0.5)
 def test_GroupedQueryAttention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
+    """Scores of a million do not overflow."""
     attempt.GroupedQueryAttention.agrees("large")
 
 
@@ -208,6 +209,7 @@ def test_GroupedQueryAttention_dropout(attempt):
     """In training single attention weights are dropped, in evaluation none."""
     attempt.GroupedQueryAttention.agrees("dropout", only="plain")
     attempt.GroupedQueryAttention.drops_both_halves("dropout")
+    attempt.GroupedQueryAttention.drops_entries("dropout in heads", twice=True)
 
 
 @exercise("GroupedQueryAttention", points=2.5)
@@ -271,8 +273,9 @@ def test_CachedAttention_chunks(attempt):
 
 @exercise("CachedAttention", points=1)
 def test_CachedAttention_leaves_the_cache(attempt):
-    """Two texts can go on from the same cache."""
+    """Two texts can go on from the same cache; what is passed in stays as it was."""
     attempt.CachedAttention.agrees("twice")
+    attempt.CachedAttention.keeps_inputs("twice")
 
 
 @exercise("CachedAttention", points=1)
@@ -283,7 +286,7 @@ def test_CachedAttention_bias(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
+    """Scores of a million do not overflow."""
     attempt.CachedAttention.agrees("large")
 
 
@@ -386,7 +389,7 @@ def test_online_softmax_attention_values(attempt):
 
 @exercise("online_softmax_attention", points=3)
 def test_online_softmax_attention_large_scores(attempt):
-    """Scores of ten thousand do not overflow, those of minus ten thousand do not vanish."""
+    """Scores of ten thousand do not overflow, those of minus a million do not vanish."""
     attempt.online_softmax_attention.agrees("large")
     attempt.online_softmax_attention.agrees("low")
 
@@ -430,7 +433,7 @@ def test_LatentAttention_short_sequences(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
+    """Scores of a million do not overflow."""
     attempt.LatentAttention.agrees("large")
 
 

@@ -20,7 +20,7 @@ def test_LayerNorm_plain(attempt):
 
 @exercise("LayerNorm", points=3)
 def test_LayerNorm_values(attempt):
-    """Then each column is scaled and shifted."""
+    """Then each column is scaled and shifted, in evaluation too."""
     attempt.LayerNorm.agrees("values")
 
 
@@ -71,6 +71,7 @@ def test_FeedForward_gradients(attempt):
 def test_FeedForward_parameters(attempt):
     """Two linear layers with their biases, and no more."""
     attempt.FeedForward.has_parameters("parameters")
+    attempt.FeedForward.starts_alive("start")
 
 
 @exercise("FeedForward", points=0.5)
@@ -100,7 +101,7 @@ def test_TransformerBlock_dropout(attempt):
 
 @exercise("TransformerBlock", points=2)
 def test_TransformerBlock_gradients(attempt):
-    """Gradients reach x and all weights."""
+    """Gradients reach x and all weights, in training without dropout."""
     attempt.TransformerBlock.agrees("gradients", only="gradient")
 
 
@@ -143,22 +144,23 @@ def test_SmallGPT_sees_no_future(attempt):
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_dropout(attempt):
-    """In training chance acts, in evaluation none."""
+    """In training it acts where it stands, in evaluation nowhere."""
     attempt.SmallGPT.agrees("evaluation")
     attempt.SmallGPT.agrees("dropout", only="plain")
-    attempt.SmallGPT.differs_by_chance("dropout")
+    attempt.SmallGPT.drops_sums("dropout")
 
 
 @exercise("SmallGPT", points=3)
 def test_SmallGPT_gradients(attempt):
-    """Gradients reach all weights."""
+    """Gradients reach all weights, in training without dropout."""
     attempt.SmallGPT.agrees("gradients", only="gradient")
 
 
 @exercise("SmallGPT", points=1.5)
 def test_SmallGPT_parameters(attempt):
-    """Two tables, the blocks, a norm and a head without a bias, and no more."""
+    """Two tables, the blocks, a norm and a head without a bias; it says its context_length."""
     attempt.SmallGPT.has_parameters("parameters")
+    attempt.SmallGPT.agrees("parameters", only="context_length")
 
 
 @exercise("SmallGPT", points=0.5)
@@ -167,10 +169,17 @@ def test_SmallGPT_inputs(attempt):
     attempt.SmallGPT.keeps_inputs("one block", "blocks", "short")
 
 
-@exercise("batches", points=3)
+@exercise("batches", points=2.5)
 def test_batches_windows(attempt):
     """Windows of the text, and the same windows one token further on."""
     attempt.batches.cuts_windows("windows")
+
+
+@exercise("batches", points=0.5)
+def test_batches_inputs(attempt):
+    """The text stays as it was, and what is cut out of it holds ids of the same kind."""
+    attempt.batches.keeps_inputs("windows")
+    attempt.batches.keeps_dtype("windows")
 
 
 @exercise("batches", points=1)
@@ -199,13 +208,13 @@ def test_cross_entropy_values(attempt):
 
 @exercise("cross_entropy", points=1.5)
 def test_cross_entropy_leading_dimensions(attempt):
-    """For batches of texts too."""
+    """For batches of texts too, and for a single row."""
     attempt.cross_entropy.agrees("leading")
 
 
 @exercise("cross_entropy", points=1.1)
 def test_cross_entropy_large_logits(attempt):
-    """Logits of ten thousand do not overflow."""
+    """Logits of a million do not overflow."""
     attempt.cross_entropy.agrees("large")
 
 
@@ -241,10 +250,16 @@ def test_train_step_loss(attempt):
     attempt.train_step.agrees("one step", strict=True)
 
 
-@exercise("train_step", points=3)
+@exercise("train_step", points=2.5)
 def test_train_step_more(attempt):
-    """No step remembers the gradients of one before."""
+    """No step remembers the gradients of one before; what the optimizer remembers stays."""
     attempt.train_step.agrees("steps")
+
+
+@exercise("train_step", points=0.5)
+def test_train_step_inputs(attempt):
+    """The texts stay as they were."""
+    attempt.train_step.keeps_inputs("one step", "steps")
 
 
 @exercise("generate", points=3)
@@ -266,7 +281,14 @@ def test_generate_draws(attempt):
     attempt.generate.draws_by("drawn")
 
 
-@exercise("generate", points=1)
+@exercise("generate", points=0.5)
 def test_generate_chance(attempt):
     """All chance comes from the generator."""
     attempt.generate.draws_from_the_generator("chance")
+
+
+@exercise("generate", points=0.5)
+def test_generate_inputs(attempt):
+    """The text stays as it was, and so does the model, which can go on learning."""
+    attempt.generate.keeps_inputs("likeliest", "long", "chance", objects=True)
+    attempt.generate.can_learn_afterwards("chance")
