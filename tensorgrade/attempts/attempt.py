@@ -126,6 +126,12 @@ class Attempt:
             for (case, expected), got in zip(entries, observed, strict=True)
         ]
 
+    def called_before(self, name: str) -> list[str]:
+        """The earlier exercises that the code of one calls, as the learner's process says."""
+        called = self.loaded.calls.get(name, ())
+        names = list(self.exercises)
+        return [earlier for earlier in names[: names.index(name)] if earlier in called]
+
     def in_public(self, cases: list[Case]) -> list[Observation]:
         """What it gives on cases that learners have, in a process that has seen no hidden one.
 
@@ -215,8 +221,14 @@ class ExerciseAttempt(Checks):
 
     @cached_property
     def names(self) -> Names:
-        """The names that the learner has for what the stub names otherwise."""
-        return Names.told([one.observed for one in self.seen])
+        """The names that the learner has for what the stub names otherwise.
+
+        One that stands in an earlier exercise, of which this one is built, is told of there.
+        """
+        names = Names.told([one.observed for one in self.seen])
+        for earlier in self.attempt.called_before(self.name):
+            names = names.without(self.attempt.exercises[earlier].names)
+        return names
 
     @cached_property
     def public_errors(self) -> list[CaughtError]:

@@ -59,13 +59,8 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
 
 def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str]:
     """The earlier exercises that are wrong and that the code of this one calls, it says."""
-    names = [exercise.name for exercise in attempt.chapter.exercises]
-    called = attempt.loaded.calls.get(name, ())
-    return [
-        earlier
-        for earlier in names[: names.index(name)]
-        if earlier in called and state_of(results.get(earlier, [])) == State.WRONG
-    ]
+    called = attempt.called_before(name)
+    return [one for one in called if state_of(results.get(one, [])) == State.WRONG]
 
 
 def noted(check: CheckResult, root: str, right: bool) -> CheckResult:

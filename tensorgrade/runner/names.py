@@ -1,11 +1,10 @@
 """Which of a learner's names can only mean one that is asked for: by shape, order, likeness."""
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import permutations
-from os.path import commonprefix
+from itertools import permutations, takewhile
 
 MOST = 6  # names that are weighed against one another: all their orders are tried
 LIKE = 0.4  # what is less alike than this is not alike
@@ -151,9 +150,14 @@ def told_apart(names: Sequence[str]) -> dict[str, str]:
     if len(names) == 1:
         return {names[0]: names[0]}
     split = [name.split(".") for name in names]
-    first, last = len(commonprefix(split)), len(commonprefix([parts[::-1] for parts in split]))
+    first, last = shared(split), shared([parts[::-1] for parts in split])
     middles = [".".join(parts[first : len(parts) - last]) for parts in split]
     return dict(zip(middles if all(middles) else names, names, strict=True))
+
+
+def shared(split: list[list[str]]) -> int:
+    """How many parts all begin with."""
+    return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*split, strict=False))))
 
 
 def by_shape(tensors: Shapes) -> dict[tuple[int, ...], list[str]]:

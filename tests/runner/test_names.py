@@ -100,10 +100,10 @@ def test_tensors_that_are_left_over_are_meant_where_all_have_a_partner(there, re
 
 def test_of_several_with_one_shape_likeness_tells_first_and_then_the_order():
     asked = {"W_query.weight": [3, 3], "W_key.weight": [3, 3], "W_value.weight": [3, 3]}
-    likely = dict.fromkeys(["made.v.weight", "made.k.weight", "made.q.weight"], [3, 3])
+    likely = {f"made.{name}.weight": [3, 3] for name in "vkq"}
     found = meant_parts(asked, likely)
     assert found == {"W_query": "made.q", "W_key": "made.k", "W_value": "made.v"}
-    nameless = dict.fromkeys(["made.0.weight", "made.1.weight", "made.2.weight"], [3, 3])
+    nameless = {f"made.{name}.weight": [3, 3] for name in range(3)}
     found = meant_parts(asked, nameless)
     assert found == {"W_query": "made.0", "W_key": "made.1", "W_value": "made.2"}
 
