@@ -81,10 +81,9 @@ class Attempt:
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
         self.saw_hidden = self.saw_hidden or bool(new)
-        for part in new:
-            part.claimed = self.claimed_on(part.name)
-        for part in new:
-            part.seen = [self.told(seen) for seen in part.claimed]
+        claimed = [self.claimed_on(part.name) for part in new]
+        for part, on_its_cases in zip(new, claimed, strict=True):
+            part.judge_by(on_its_cases)
 
     @cached_property
     def handed_in(self) -> HandedIn:
@@ -172,6 +171,13 @@ class ExerciseAttempt(Checks):
             if hasattr(self, check):
                 raise CourseError(f"checks.py: {check!r} is taken; choose another name")
             setattr(self, check, MethodType(function, self))
+
+    def judge_by(self, claimed: list[Seen]) -> None:
+        """Be judged by what the learner's process says on all cases, in this run or another one."""
+        self.claimed = claimed
+        self.seen = [self.attempt.told(seen) for seen in claimed]
+        for known in ("mistakes", "names"):
+            self.__dict__.pop(known, None)
 
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
         """All that is to be said about a failed check. asks: the check's own line."""
