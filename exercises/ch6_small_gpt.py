@@ -33,11 +33,11 @@ from ch4_multi_head_attention import MultiHeadAttention
 # and variance 1, whatever it was, and then lets the model scale and shift each column as it has
 # learned to:
 #
-#     LayerNorm(x) = scale · (x − mean(x)) / (√(var(x) + varepsilon)) + shift
+#     LayerNorm(x) = scale · (x − mean(x)) / (√(var(x) + ε)) + shift
 #
 # Mean and variance are those of one row, over its d columns: no token and no text tells another
 # anything. The variance is the plain mean of the squared distances, divided by d and not by
-# d - 1 (torch's `var` divides by d - 1 unless it is told `unbiased=False`). varepsilon keeps a row
+# d - 1 (torch's `var` divides by d - 1 unless it is told `unbiased=False`). ε keeps a row
 # of equal numbers from being divided by 0.
 
 # %%
@@ -116,8 +116,8 @@ class FeedForward(nn.Module):
 #
 # A block is attention, then feed-forward, each in the same frame: normalise, compute, *add*.
 #
-#     x leftarrow x + dropout(attention(norm_1(x)))
-#     x leftarrow x + dropout(feed forward(norm_2(x)))
+#     x ← x + dropout(attention(norm_1(x)))
+#     x ← x + dropout(feed forward(norm_2(x)))
 #
 # The sum is the point (He et al. 2016). A part that has learned nothing yet adds next to nothing, and
 # what came in goes through unharmed; and the gradient reaches the first block through all the sums
@@ -361,7 +361,7 @@ def generate(
 #
 # A task that cannot be solved without attention: five letters, a stroke, and the same letters backwards,
 # `dbaec|ceabd`. To write the last letter the model has to look at the first, ten places back. About
-# three hundred steps, a few seconds on a laptop:
+# three hundred steps are enough, a few seconds on a laptop; the notebook of this chapter has them.
 
 # %% [markdown]
 # The loss cannot fall to 0: the first five letters are drawn by chance, and nobody can foresee them. Four

@@ -52,7 +52,7 @@ def sees_no_future(exercise, group: str) -> None:
         before, after, huge = (
             exercise.result(case, r, expected, observed) for r in ("before", "after", "huge")
         )
-        first, second, *_ = (t for name, t in sorted(case.tensors.items()) if name.endswith(".x"))
+        first, second, *_ = passed(case, "x")
         cut = int((first != second).any(dim=-1).any(dim=0).nonzero()[0])
         earlier = before[:, :cut].double(), after[:, :cut].double()
         if not torch.allclose(*earlier, rtol=1e-4, atol=1e-6):
@@ -213,7 +213,7 @@ def drops_what_is_added(exercise, group: str) -> None:
     """
     exercise.differs_by_chance(group)
     for case, expected, observed in exercise.answered(group):
-        x = next(tensor for key, tensor in case.tensors.items() if key.endswith(".x"))
+        x, *_ = passed(case, "x")
         for name in ("first", "second"):
             run = exercise.result(case, name, expected, observed)
             untouched = torch.isclose(run.double(), x.double(), atol=1e-9).double().mean()
@@ -226,8 +226,7 @@ def drops_what_is_added(exercise, group: str) -> None:
 def cuts_windows(exercise, group: str) -> None:
     """Inputs are windows of the text, and targets the same windows one token further on."""
     for case, expected, observed in exercise.answered(group):
-        inputs, targets = windows_of(exercise, case, expected, observed)
-        text = next(tensor for key, tensor in case.tensors.items() if key.endswith(".ids"))
+        text, inputs, targets = windows_of(exercise, case, expected, observed)
         if problem := window_problem(text, inputs, targets):
             exercise.wrong("values", problem, case=case, actual=inputs)
         if len(inputs) > 2 and len(text) > 25 and len(inputs[:, 0].unique()) == 1:
@@ -239,8 +238,7 @@ def cuts_everywhere(exercise, group: str) -> None:
     """Over many windows every start that fits comes up, and about as often as any other."""
     exercise.cuts_windows(group)
     for case, expected, observed in exercise.answered(group):
-        inputs, _ = windows_of(exercise, case, expected, observed)
-        text = next(tensor for key, tensor in case.tensors.items() if key.endswith(".ids"))
+        text, inputs, _ = windows_of(exercise, case, expected, observed)
         starts = len(text) - inputs.shape[1]
         counts = torch.stack([(inputs[:, 0] == text[at]).sum() for at in range(starts)])
         if (counts == 0).any():
@@ -314,14 +312,23 @@ def unlikely(counts: torch.Tensor, chances: torch.Tensor, exactly: bool = False)
     return bool((away > FAR).any() or (counts[chances == 0] > 0).any() or even)
 
 
-def windows_of(exercise, case, expected, observed) -> tuple[torch.Tensor, torch.Tensor]:
-    """Inputs and targets of a call."""
+def passed(case, argument: str) -> list[torch.Tensor]:
+    """The tensors that a case passes in under an argument's name, in the order of its steps."""
+    return [t for name, t in sorted(case.tensors.items()) if name.endswith(f".{argument}")]
+
+
+def windows_of(exercise, case, expected, observed) -> list[torch.Tensor]:
+    """The text that a call cuts, its inputs and its targets."""
     exercise.gives_no_more(case.group)
-    return tuple(exercise.result(case, f"result.{at}", expected, observed) for at in range(2))
+    text, *_ = passed(case, "ids")
+    names = ("result.0", "result.1")
+    return [text, *(exercise.result(case, name, expected, observed) for name in names)]
 
 
 def window_problem(text: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor) -> str:
     """What is wrong with windows of a text in which every id occurs once; empty if nothing is."""
+    if inputs.is_floating_point() or targets.is_floating_point():
+        return "the windows hold numbers with a fraction; ids are whole numbers"
     places = [
         torch.searchsorted(text, part.to(text)).clamp(max=len(text) - 1)
         for part in (inputs, targets)
@@ -338,31 +345,35 @@ def window_problem(text: torch.Tensor, inputs: torch.Tensor, targets: torch.Tens
 @signature("windows")
 def windows(case, expected, seen) -> Imprint:
     """What kind of windows came back: their shapes, how far the targets are on, which starts."""
-    parts = [seen.tensors.get(name) for name in expected.tensors]
-    told = [None if part is None else tuple(part.shape) for part in parts]
-    if any(part is None for part in parts) or any(
-        part.shape != expected.tensors[name].shape
-        for part, name in zip(parts, expected.tensors, strict=True)
-    ):
+    if (parts := parts_in(seen, expected, [*expected.tensors])) is None:
+        there = seen.tensors
+        told = [tuple(there[name].shape) if name in there else None for name in expected.tensors]
         return Imprint(f"shapes={told} error={seen.error and seen.error.type}")
     on = sorted({int((t - i).flatten()[0]) for i, t in zip(parts[::2], parts[1::2], strict=True)})
     first = parts[0][:, 0]
     common = [bool(torch.equal(parts[0], part)) for part in parts[2::2]]
     ordered = bool((first.diff() == 7).any()) and int((first.diff() == 7).sum()) > len(first) / 2
     starts = sorted(set(first.tolist())) if len(first) > 99 else len(set(first.tolist())) > 1
+    fractions = " fractions" * any(part.is_floating_point() for part in parts)
     return Imprint(
         f"on={on} rows={bool((parts[0].diff(dim=1) == 7).all())} {common} {starts} {ordered}"
+        + fractions
     )
+
+
+def parts_in(seen, expected, names: list[str]) -> list[torch.Tensor] | None:
+    """The results of these names; None unless all are there, each with the reference's shape."""
+    there = [name for name in names if name in seen.tensors]
+    if there != names or any(seen.tensors[n].shape != expected.tensors[n].shape for n in names):
+        return None
+    return [seen.tensors[name] for name in names]
 
 
 @signature("draws")
 def draws(case, expected, seen) -> Imprint:
     """How tokens were drawn: which come up, and whether as often as they should."""
     names = [name for name in expected.tensors if name != "logits"]
-    parts = [seen.tensors.get(name) for name in names]
-    if any(part is None for part in parts) or any(
-        part.shape != expected.tensors[name].shape for part, name in zip(parts, names, strict=True)
-    ):
+    if (parts := parts_in(seen, expected, names)) is None:
         return Imprint(f"missing error={seen.error and seen.error.type}")
     if len(parts) > 1:
         return Imprint(f"same={[bool(torch.equal(parts[0], part)) for part in parts[1:]]}")

@@ -499,7 +499,7 @@ def generate(
 #
 # A task that cannot be solved without attention: five letters, a stroke, and the same letters backwards,
 # `dbaec|ceabd`. To write the last letter the model has to look at the first, ten places back. About
-# three hundred steps, a few seconds on a laptop:
+# three hundred steps are enough, a few seconds on a laptop; the notebook of this chapter has them.
 
 # %% active="ipynb"
 # torch.manual_seed(123)

@@ -202,7 +202,7 @@ MISTAKES = [
     ),
     mistake(
         "changes_scores_in_place",
-        "The scores that were passed in are overwritten. Whoever called still needs them.",
+        "What was passed in is overwritten. Whoever called still needs it.",
         on("causal_attention_weights", (FILL, "attn_scores.masked_fill_(future, -torch.inf)")),
         on("mask_and_renormalize", ("attn_weights * visible", "attn_weights.mul_(visible)")),
     ),

@@ -94,6 +94,14 @@ MISTAKES = [
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys.T")),
     ),
     mistake(
+        "keys_not_transposed",
+        "Queries and keys are multiplied as they are. For dot products the keys' last two dimensions "
+        "change places first.",
+        on("CausalAttention", (SCORES_CAUSAL, "queries @ keys")),
+        on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys")),
+        on("simplified_self_attention", ("inputs @ inputs.T", "inputs @ inputs")),
+    ),
+    mistake(
         "batch_transposed",
         "In the keys the batch and another dimension change places; the last two should.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.transpose(0, 1)")),

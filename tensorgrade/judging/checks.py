@@ -141,16 +141,12 @@ class Checks:
             gap.kind,
             describe(gap.kind, name, case, expected, observed),
             case=case,
-            where="" if gap.differs is None else self.where_it_differs(gap.differs),
+            where="" if gap.differs is None else self.right_in or where_they_differ(gap.differs),
             actual=actual,
             expected=expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
         )
-
-    def where_it_differs(self, differs: torch.Tensor) -> str:
-        """In which cases an attempt is right, where a sentence can tell; else in which entries."""
-        return self.right_in or where_they_differ(differs)
 
     @property
     def right_in(self) -> str:

@@ -26,7 +26,7 @@ def remarks(
     if not sentences[0]:
         sentences += [sums(actual, expected, 2 if hidden else 4), echoes(case, actual)]
         if not hidden:
-            sentences += [ratios(case, actual, expected), reordered(actual, expected)]
+            sentences += [ratios(case, actual, expected), reordered(actual, expected, case)]
     return tuple(filter(None, sentences))
 
 
@@ -90,6 +90,8 @@ def sums(actual: torch.Tensor, expected: torch.Tensor, digits: int = 4) -> str:
     'its columns sum to 1, its rows do not'
     """
     if expected.ndim == 0 or not sums_to_one(expected, -1) or bool((expected < 0).any()):
+        return ""
+    if bool(((expected == 0) | (expected == 1)).all()):  # other things come out as 0 and 1, too
         return ""
     if sums_to_one(actual, -1):
         return "it has negative entries" if bool((actual < 0).any()) else ""
@@ -244,8 +246,10 @@ def counted(dim: int, rank: int) -> str:
     return {"entry": "entries"}.get(name, f"{name}s")
 
 
-def reordered(actual: torch.Tensor, expected: torch.Tensor) -> str:
+def reordered(actual: torch.Tensor, expected: torch.Tensor, case: Case | None = None) -> str:
     """A sentence on how the expected values would have to be moved to give these; or nothing.
+
+    case: where its inputs are the same when they are turned, turned results say nothing.
 
     >>> reordered(torch.tensor([[3.0, 4], [1, 2]]), torch.tensor([[1.0, 2], [3, 4]]))
     'it has the right rows in another order: 1 and 0'
@@ -255,10 +259,19 @@ def reordered(actual: torch.Tensor, expected: torch.Tensor) -> str:
     actual, expected = actual.double(), expected.double()
     if actual.shape == expected.shape and torch.allclose(actual, expected, atol=1e-5):
         return ""
-    how = swapped(actual, expected) or reshaped(actual, expected)
+    how = "" if case and has_symmetric_input(case) else swapped(actual, expected)
+    how = how or reshaped(actual, expected)
     if not how and actual.shape == expected.shape:
         how = shuffled(actual, expected)
     return how or scattered(actual, expected)
+
+
+def has_symmetric_input(case: Case) -> bool:
+    """Whether rows and columns of something that was passed in are the same."""
+    return any(
+        t.ndim > 1 and t.shape[-1] == t.shape[-2] > 1 and torch.equal(t, t.mT)
+        for t in case.tensors.values()
+    )
 
 
 def swapped(actual: torch.Tensor, expected: torch.Tensor) -> str:

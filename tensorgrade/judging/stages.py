@@ -22,6 +22,7 @@ MOST_REACHED = 4
 MOST_STARTS = 8  # places tried at which a piece may begin
 TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
+FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
 THAT = "what should be there"
 
 
@@ -256,7 +257,20 @@ class Comparison:
         """Whether a value can be blamed: what only fills a place for others cannot."""
         stage = self.way.stages[at]
         filler = not stage.inputs and stage.operation.removeprefix("new_").startswith("empty")
-        return stage.value is not None and tells(stage.value) and not filler
+        if stage.value is None or filler:
+            return False
+        return tells(stage.value) or self.is_flattened(stage, stage.value)
+
+    def is_flattened(self, stage: Stage, value: torch.Tensor) -> bool:
+        """Whether all numbers became the same on the way, as in a softmax over a single row."""
+        made = [known for at in stage.inputs if (known := self.way.stages[at].value) is not None]
+        fills = stage.operation.removeprefix("new_").removesuffix("_like") in FILLS
+        return (
+            value.numel() > 1
+            and value.is_floating_point()
+            and not fills
+            and any(other.shape == value.shape and tells(other) for other in made)
+        )
 
     def parting(self) -> Parting | None:
         """Where the ways part; None where that cannot be told."""
@@ -360,11 +374,25 @@ class Comparison:
         if names := self.names(lost):
             wrong = f"`{self.other_name(lost)}` holds the {names[0]}"
             return Parting(stage.line, names[0], reached, upto, wrong)
+        if lost in self.way.returned:  # the result itself: what that should be is told elsewhere
+            return Parting(stage.line, "", reached, upto)
         asked = self.due(lost)
+        last = self.last_of_line(lost)
         for name, value in asked:
-            if what := instead(self.case, stage.value, value):
+            if what := instead(self.case, self.way.stages[last].value, value):
                 return Parting(stage.line, name, reached, upto, what)
         return Parting(stage.line, asked[0][0] if asked else "", reached, upto)
+
+    def last_of_line(self, lost: int) -> int:
+        """The place of what the line comes to that a lost value stands in: of what is halfway
+        through a line nothing can be said.
+        """
+        line, last = self.way.stages[lost].line, lost
+        for at in range(lost + 1, len(self.way.stages)):
+            stage = self.way.stages[at]
+            if stage.line == line and last in stage.inputs:
+                last = at
+        return last
 
     def due(self, lost: int) -> list[tuple[str, torch.Tensor]]:
         """What right answers have there: (name, value), the likeliest first."""
@@ -421,11 +449,12 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> str:
     yours, asked = value < HIDDEN, right < HIDDEN
     if torch.equal(yours, asked):
         return ""
-    return (
-        "it hides nothing"
-        if not yours.any()
-        else f"it hides others: {where_they_differ(yours ^ asked)}"
-    )
+    if yours.any():
+        return f"it hides others: {where_they_differ(yours ^ asked)}"
+    filled = value[asked].unique()
+    if len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
+        return f"what it hides is set to {float(filled[0]):.4g}, which is not low enough"
+    return "it hides nothing"
 
 
 def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:

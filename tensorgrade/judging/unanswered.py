@@ -90,6 +90,7 @@ def raised(error: CaughtError, place: Place) -> str:
     return f"{error.type}{text}{at_line(error, place)}{often(error)}"
 
 
+UNWRITTEN = "not written yet"
 # torch's longest sentences: what follows these words speaks of torch's own insides.
 ENOUGH = re.compile(
     r"(modified by an inplace operation|in-place operation|size and stride)\b.*", re.DOTALL
@@ -124,11 +125,23 @@ def often(error: CaughtError) -> str:
         return ""
     if "has no parameter" in error.text:
         return "; arguments are passed by the names that the stub has"
+    if lacks_self(error.text):
+        return "; is `self` missing among its parameters?"
     if error.verb == "construct" and "required positional argument" in error.text:
         return "; the stub has other parameters"
     if error.verb == "construct" and "unexpected keyword argument" in error.text:  # of nn.Module
         return "; is `__init__` spelt with two underscores on each side?"
     return ""
+
+
+def lacks_self(text: str) -> bool:
+    """Whether a method got one argument more than it has names for, as without `self`.
+
+    >>> lacks_self("Head.forward() takes 1 positional argument but 2 were given")
+    True
+    """
+    said = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", text)
+    return said is not None and int(said[2]) == int(said[1]) + 1
 
 
 def no_module(error: CaughtError) -> str:
@@ -183,14 +196,15 @@ def to_do(name: str, error: CaughtError) -> str:
     if is_of_another(error, name):
         verb = "calls" if error.function == error.definition else "uses"  # a function, a class
         return f"it {verb} `{error.definition}`, which is not written yet"
-    return "not written yet"
+    return UNWRITTEN
 
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
     """The file does not define the name: say what it does define, or why it could not."""
     called = spoken(case, attempt.references.hidden)
     if error := attempt.loaded.failure_of(name):
-        problem = f"`{name}` could not be loaded: {raised(error, attempt.place)}"
+        told = raised(error, attempt.place) + lost_name(error, attempt, case)
+        problem = f"`{name}` could not be loaded: {told}"
         return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
     names = attempt.loaded.names
     exercises = {e.name for e in attempt.chapter.exercises}
@@ -208,11 +222,13 @@ def listed(names: tuple[str, ...]) -> str:
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
-    """What became of the name that a NameError is about; nothing for other errors."""
+    """What became of a name that is not there, or which one is meant; nothing for other errors."""
+    if error.type == "AttributeError":
+        return lost_attribute(error, [case for case, _ in attempt.references.of(case.exercise)])
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
         return ""
-    if failure := attempt.loaded.failure_of(lost[1]):
+    if failure := attempt.loaded.failure_of(lost[1]) or import_like(lost[1], attempt.loaded):
         return f"; {what_failed(failure, attempt.place)}"
     if "on self" in error.signs:
         return f"; there is `self.{lost[1]}`: is `self.` missing?"
@@ -226,6 +242,26 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
     return "; it is no argument and nothing before that line makes it" + (
         ", or is `self.` missing?" if own else ""
     )
+
+
+def lost_attribute(error: CaughtError, cases: list[Case]) -> str:
+    """Which part that an object is asked to have is meant; nothing where none is like it."""
+    lost = re.search(r"object has no attribute '(\w+)'", error.text)
+    if not lost:
+        return ""
+    weights = [name for c in cases for step in c.steps for name in step.get("weights", {})]
+    parts = sorted({name.split(".")[0] for name in weights} - {lost[1]})
+    close = get_close_matches(lost[1], parts, 1, 0.75)
+    return f"; is `{close[0]}` meant?" if close else ""
+
+
+def import_like(name: str, loaded: Loaded) -> CaughtError | None:
+    """The import that failed for a name nearly spelt like this: `torhc` for `torch`."""
+    for problem in loaded.problems:
+        failed = problem.error.source.startswith(("import ", "from "))
+        if failed and get_close_matches(name, problem.names, 1, 0.75):
+            return problem.error
+    return None
 
 
 def names_of(case: Case) -> list[str]:

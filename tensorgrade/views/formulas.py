@@ -2,7 +2,7 @@ r"""Formulas in a lesson's text: TeX is read once, and written as plain text or 
 
 Lessons write `$…$` and `$$…$$`. Notebooks show these by themselves; scripts get plain text, pages
 get MathML, which browsers draw without a network. Only as much of TeX is known as lessons use; a
-command that is not known stands there by its name.
+command that is not known stands there by its name, and a build refuses it.
 """
 
 import html
@@ -15,10 +15,12 @@ PIECE = re.compile(r"\\begin\{\w+\}|\\end\{\w+\}|\\[a-zA-Z]+|\\.|\d+(?:[.,]\d+)*
 SYMBOLS = {
     "cdot": "·", "times": "×", "infty": "∞", "sum": "∑", "prod": "∏", "top": "⊤", "to": "→",
     "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "approx": "≈", "pm": "±",
-    "in": "∈", "dots": "…", "ldots": "…", "cdots": "⋯", "partial": "∂", "nabla": "∇", "lVert": "‖",
-    "rVert": "‖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "odot": "⊙", "mid": "|",
+    "leftarrow": "←", "in": "∈", "dots": "…", "ldots": "…", "cdots": "⋯", "partial": "∂",
+    "nabla": "∇", "lVert": "‖", "rVert": "‖", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈",
+    "rceil": "⌉", "odot": "⊙", "mid": "|",
     "langle": "⟨", "rangle": "⟩",
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ",
+    "varepsilon": "ε",
     "lambda": "λ", "mu": "μ", "pi": "π", "sigma": "σ", "tau": "τ", "phi": "φ", "omega": "ω",
     "Delta": "Δ", "Sigma": "Σ", "Omega": "Ω", "{": "{", "}": "}", "_": "_", "%": "%", "|": "‖",
 }  # fmt: skip
@@ -26,6 +28,8 @@ SPACES = {",": " ", ";": " ", ":": " ", " ": " ", "quad": "   ", "qquad": "   ",
 WORDS = {"operatorname", "mathrm", "text", "mathbf", "mathit", "textbf"}
 WIDEST = 88
 ONE_WORD, NAMES = r"[^_\W]+", r"[\w,]+"  # what needs no brackets behind a sign
+NAMED = set("log ln exp sin cos tan max min arg det dim Pr".split())  # by their own names
+KNOWN = {"frac", "sqrt", "left", "right", "begin", "end"}
 UNMARKED = {"big", "Big", "displaystyle", "limits"}
 BRACKETS = "()[]{}|‖⌊⌋⌈⌉⟨⟩"
 RAISED = dict(zip("0123456789-+⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ", strict=True))
@@ -120,6 +124,19 @@ def kind_of(text: str) -> str:
     if text.isalpha() and text not in "∑∏∂":
         return "name" if len(text) == 1 else "words"
     return "sign"
+
+
+def unknown_commands(lesson: str) -> list[str]:
+    r"""The commands in a lesson's formulas that nobody here knows how to write.
+
+    >>> unknown_commands(r"so $\beta \maps x$, in the folder C:\maps")
+    ['\\maps']
+    """
+    formulas = ("".join(map(str, found)) for found in FORMULA.findall(lesson))
+    said = {piece for formula in formulas for piece in PIECE.findall(formula)}
+    known = SYMBOLS.keys() | SPACES.keys() | WORDS | UNMARKED | NAMED | KNOWN
+    names = {piece for piece in said if re.fullmatch(r"\\[a-zA-Z]+", piece)}
+    return sorted(name for name in names if name[1:] not in known)
 
 
 def plain(part: Part) -> str:

@@ -17,7 +17,7 @@ from ..attempts.points import settled
 from ..attempts.verdict import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.unanswered import raised
+from ..judging.unanswered import UNWRITTEN, raised
 from .hints import print_hints
 from .note import Note
 from .words import place_in_file
@@ -65,7 +65,10 @@ def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
 def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
     """What else in the learner's files could not be run, and what was warned of in them."""
     for attempt in attempts:
-        for sentence in [*left_out(attempt), *attempt.backend.warned[:MOST_WARNINGS]]:
+        warned = [
+            f"{attempt.chapter.name}.py: {said}" for said in attempt.backend.warned[:MOST_WARNINGS]
+        ]
+        for sentence in [*left_out(attempt), *warned]:
             console.print(Text(sentence, "yellow"))
 
 
@@ -219,7 +222,7 @@ def print_first(
         first = first_failure(results)
         Note((first.finding if first else None) or OF_THE_TEST).print(console)
     else:
-        print_start(console, name, where)
+        print_start(console, name, where, first_failure(results))
     print_hints(console, exercise.hints, hints, f"tensorgrade hint {name} -n {hints + 1}")
 
 
@@ -236,8 +239,17 @@ def print_ending(console: Console, course: Course, chapter: Chapter) -> None:
         console.print(Padding(title, (1, 2, 0, 2)))
 
 
-def print_start(console: Console, name: str, where: str, again: str = AGAIN) -> None:
-    """What to do with an exercise that is not begun; `again`: how to check it afterwards."""
-    console.print(Text.assemble((f"Start here: {name}", "bold"), (f"  ({where})", "dim")))
+def print_start(
+    console: Console, name: str, where: str, first: CheckResult | None, again: str = AGAIN
+) -> None:
+    """What to do with an exercise that is not begun, or that waits for another one.
+
+    first: what the first of its checks said. again: how to check it afterwards.
+    """
+    told = first.finding.diagnosis.problem if first and first.finding else UNWRITTEN
+    begun = told != UNWRITTEN
+    title = f"{name} is written" if begun else f"Start here: {name}"
+    console.print(Text.assemble((title, "bold"), (f"  ({where})", "dim")))
     console.print()
-    console.print(Padding(f"{START} {again}", (0, 2)))
+    todo = f"{told[:1].upper()}{told[1:]}: go on there." if begun else START
+    console.print(Padding(Text(f"{todo} {again}"), (0, 2)))

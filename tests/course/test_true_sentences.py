@@ -160,6 +160,21 @@ EDITED = [
         "`n` is 2",
         "outside",
     ),
+    (
+        "CausalAttention",
+        "def forward(self, x)",
+        "def forward(x)",
+        "is `self` missing among its parameters?",
+        "meant?",
+    ),
+    ("CausalAttention", "= self.W_query(x)", "= self.W_qurey(x)", "is `W_query` meant?", "self.`"),
+    (
+        "CausalAttention",
+        "self.W_query(x), self.W_key(x)",
+        "self.W_query(x), self.W_qeury(x)",
+        "is `W_query` meant?",
+        "missing",
+    ),
     ("CausalAttention", "triu(1)", "triu(3)", "they see the future", "right shape"),
     (
         "CausalAttention",
@@ -376,3 +391,28 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     told = Diagnosis(Kind.ERROR, "`attention_scores` could not be loaded: SyntaxError …")
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
     assert in_short(told) == told.problem
+
+
+SOFTMAX = """
+def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    largest = einops.reduce(x, "... d -> ... 1", "max")
+    return torch.exp(x - largest) / torch.exp(x - largest).sum(dim, keepdim=True)
+"""
+DROPOUT = """
+def inverted_dropout(attn_weights, p, training=True):
+    if not training:
+        return attn_weights
+    return attn_weights * (torch.rand(1) > p) / (1 - p)
+"""
+
+
+def test_an_import_that_is_misspelt_is_told(told):
+    for message in told(CH1, "softmax", f"import eniops\n{SOFTMAX}"):
+        assert "name 'einops' is not defined" in message
+        assert "its import failed" in message and "No module named 'eniops'" in message
+
+
+def test_one_draw_for_everything_is_told(told):
+    for message in told(CH3, "inverted_dropout", DROPOUT):
+        assert "not all scaled" not in message
+        assert "dropped" in message

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tensorgrade.attempts.verdict import Sure
+from tensorgrade.author.recording.mistakes import make, mistake
 from tensorgrade.sources.handins import Handin
 
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
@@ -119,3 +120,60 @@ RIGHT = """RIGHT TEXT"""
 def test_a_forged_idea_is_not_repeated(grader):
     verdict = verdict_on(grader, FORGED)
     assert "full points" not in verdict.message and verdict.status != "passed"
+
+
+def said_of(project, grader, chapter, exercise, *edits):
+    """The verdict on the solution with some edits in one exercise, and its text."""
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    wrong = make(source, exercise, [mistake("wrong", "", {exercise: edits})])
+    verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", wrong.encode()))
+    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
+    return verdict, wrong
+
+
+# An edit of a right answer, and what would be false to say of it.
+FALSE = {
+    "a mask made within one line": (
+        ("ch3_causal_attention", "CausalAttention"),
+        (
+            "torch.triu(torch.ones(context_length, context_length), diagonal=1)",
+            "torch.ones(context_length, context_length).tril(-1) == 0",
+        ),
+        ("masked_fill(future, -torch.inf)", "masked_fill(future, -1e30)"),
+        "changed places",
+    ),
+    "exponentials of what was cut off": (
+        ("ch1_simplified_attention", "softmax"),
+        ("torch.exp(shifted)", "torch.exp(x.clamp(-80, 80))"),
+        "sum to 1",
+    ),
+    "a sum along the other side of a symmetric case": (
+        ("ch1_simplified_attention", "softmax"),
+        ("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum(dim=dim)[None]"),
+        "changed places",
+    ),
+    "a result that some step of right answers looks like": (
+        ("ch4_multi_head_attention", "split_heads"),
+        (
+            "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)",
+            "x.reshape(b, num_heads, num_tokens, head_dim)",
+        ),
+        "only the shape",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_nothing_false_is_said_of_what_is_halfway(project, grader, name):
+    (chapter, exercise), *edits, false = FALSE[name]
+    verdict, _ = said_of(project, grader, chapter, exercise, *edits)
+    assert verdict.points < verdict.max_points and verdict.message
+    assert false not in verdict.message, verdict.message
+
+
+def test_a_value_in_which_all_became_the_same_is_blamed(project, grader):
+    """A softmax over the only row is all ones: that line is wrong, and not the one after it."""
+    edits = ("torch.softmax(attn_scores, dim=-1)", "torch.softmax(attn_scores[None], dim=0)[0]")
+    verdict, wrong = said_of(project, grader, "ch1_simplified_attention", "context_vector", edits)
+    line = next(n for n, text in enumerate(wrong.splitlines(), 1) if edits[1] in text)
+    assert verdict.line == line, verdict

@@ -25,6 +25,7 @@ from ...judging.course_checks import CourseChecks, load_checks
 from ...judging.diagnosis import Wrong
 from ...project import Project
 from ...recognition.signatures import signature_of
+from ...views.formulas import unknown_commands
 from ..building.derive import with_hints
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
@@ -119,8 +120,9 @@ def is_call_with(node: ast.Call, function: str, text: str) -> bool:
 
 def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[str]:
     """What is wrong with the lesson of a chapter."""
-    found = []
     path = project.solution(chapter.name)
+    text = path.read_text(encoding="utf-8")
+    found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
     for exercise in chapter.exercises:
         where = f"{path}: {exercise.name}"
         if len(exercise.hints) < FEWEST_HINTS:

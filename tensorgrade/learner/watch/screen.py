@@ -52,7 +52,8 @@ def show_exercise(
         console.print(Text("  n: the next one", "dim"))
         return
     if state == State.TO_DO:
-        print_start(console, name, where, again="This page follows each save.")
+        first = first_failure(by_exercise[name])
+        print_start(console, name, where, first, again="This page follows each save.")
     else:
         show_note(console, name, where, by_exercise[name])
     print_hints(console, exercise.hints, hints, more="press h")
