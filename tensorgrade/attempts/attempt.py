@@ -81,10 +81,9 @@ class Attempt:
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
         self.saw_hidden = self.saw_hidden or bool(new)
-        for part in new:
-            part.claimed = self.claimed_on(part.name)
-        for part in new:
-            part.seen = [self.told(seen) for seen in part.claimed]
+        claimed = [self.claimed_on(part.name) for part in new]
+        for part, on_its_cases in zip(new, claimed, strict=True):
+            part.judge_by(on_its_cases)
 
     @cached_property
     def handed_in(self) -> HandedIn:
@@ -113,18 +112,27 @@ class Attempt:
             observed = replace(observed, error=sayable.as_in_public(error, observed.error, public))
         return claimed._replace(observed=observed)
 
-    def claimed_on(self, name: str) -> list[Seen]:
-        """What the attempt gives on every case of an exercise, run in one exchange."""
+    def claimed_on(self, name: str, backend: Backend | None = None) -> list[Seen]:
+        """What the attempt gives on every case of an exercise, run in one exchange.
+
+        backend: one of the same file, with stand-ins for some of it, in place of the attempt's own.
+        """
         entries = [entry for entry in self.references.entries if entry[0].exercise == name]
         if self.loaded.status == Outcome.LOADED:
             # A stalled exercise before this one may have ended the process: then a fresh one.
-            observed = self.backend.run([case for case, _ in entries])
+            observed = (backend or self.backend).run([case for case, _ in entries])
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
         return [
             Seen(case, expected, in_asked_names(expected, got))
             for (case, expected), got in zip(entries, observed, strict=True)
         ]
+
+    def called_before(self, name: str) -> list[str]:
+        """The earlier exercises that the code of one calls, as the learner's process says."""
+        called = self.loaded.calls.get(name, ())
+        names = list(self.exercises)
+        return [earlier for earlier in names[: names.index(name)] if earlier in called]
 
     def in_public(self, cases: list[Case]) -> list[Observation]:
         """What it gives on cases that learners have, in a process that has seen no hidden one.
@@ -163,6 +171,13 @@ class ExerciseAttempt(Checks):
             if hasattr(self, check):
                 raise CourseError(f"checks.py: {check!r} is taken; choose another name")
             setattr(self, check, MethodType(function, self))
+
+    def judge_by(self, claimed: list[Seen]) -> None:
+        """Be judged by what the learner's process says on all cases, in this run or another one."""
+        self.claimed = claimed
+        self.seen = [self.attempt.told(seen) for seen in claimed]
+        for known in ("mistakes", "names"):
+            self.__dict__.pop(known, None)
 
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
         """All that is to be said about a failed check. asks: the check's own line."""
@@ -215,8 +230,14 @@ class ExerciseAttempt(Checks):
 
     @cached_property
     def names(self) -> Names:
-        """The names that the learner has for what the stub names otherwise."""
-        return Names.told([one.observed for one in self.seen])
+        """The names that the learner has for what the stub names otherwise.
+
+        One that stands in an earlier exercise, of which this one is built, is told of there.
+        """
+        names = Names.told([one.observed for one in self.seen])
+        for earlier in self.attempt.called_before(self.name):
+            names = names.without(self.attempt.exercises[earlier].names)
+        return names
 
     @cached_property
     def public_errors(self) -> list[CaughtError]:

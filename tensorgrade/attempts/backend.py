@@ -39,8 +39,11 @@ class Backend(Protocol):
     def close(self) -> None:
         """Give back what it holds. It may be used again: then it starts anew."""
 
-    def fresh(self) -> "Backend":
-        """Another one for the same file, that has seen nothing yet and has no more time left."""
+    def fresh(self, stand_ins: dict[str, str] | None = None) -> "Backend":
+        """Another one for the same file, that has seen nothing yet and has no more time left.
+
+        stand_ins: sources of what is put in the place of the learner's own, by name.
+        """
 
 
 class Unread:
@@ -64,6 +67,6 @@ class Unread:
     def close(self) -> None:
         """Nothing to give back."""
 
-    def fresh(self) -> "Unread":
+    def fresh(self, stand_ins: dict[str, str] | None = None) -> "Unread":
         """The same: it sees nothing."""
         return self

@@ -7,6 +7,9 @@ is asked what comes of it. Where the learner's later exercise gives the same, it
 What is passed on is what a right answer computes on its way, never a result. It goes to a fresh
 process, after all that is judged has been seen, and nothing that this process says is told. The
 earlier exercise's own cases are mixed in: what answers them otherwise now is no helper.
+
+A class cannot be asked so. For one the course may have a stand-in (`stand_ins/` there): it takes
+the wrong one's place in a fresh process, where the later exercise is run and judged once more.
 """
 
 import secrets
@@ -28,9 +31,10 @@ from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
 from .in_process import InProcess
+from .points import at_its_price, sums
 from .verdict import EXCUSED, CheckResult, State, state_of
 
-FOLDER = "from_earlier"
+FOLDER, STAND_INS = "from_earlier", "stand_ins"
 MORE_OFTEN_THAN = 4  # one question in so many is an old one
 Results = dict[str, list[CheckResult]]  # by exercise
 Again = Callable[[str], list[CheckResult]]  # the checks of an exercise, on what is seen now
@@ -51,6 +55,8 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
         part.inherited = {m for one in wrong for m in attempt.exercises[one].mistakes}
         right = bool(part.mistakes) and part.inherited.issuperset(part.mistakes)
         right = right or agrees_with_own(part, wrong, again, tests)
+        if not right and (claimed := beside_stand_ins(part, wrong, tests)):
+            checks, right = better_of_both(part, checks, claimed, again)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
         part.excused_by = root if right else ""
         results[name] = [noted(check, root, right) for check in checks]
@@ -59,13 +65,8 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
 
 def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str]:
     """The earlier exercises that are wrong and that the code of this one calls, it says."""
-    names = [exercise.name for exercise in attempt.chapter.exercises]
-    called = attempt.loaded.calls.get(name, ())
-    return [
-        earlier
-        for earlier in names[: names.index(name)]
-        if earlier in called and state_of(results.get(earlier, [])) == State.WRONG
-    ]
+    called = attempt.called_before(name)
+    return [one for one in called if state_of(results.get(one, [])) == State.WRONG]
 
 
 def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
@@ -108,6 +109,44 @@ def passes(
     theirs = [one._replace(observed=one.expected) for one in seen]
     own, best = (checked(part, which, again) for which in (seen, theirs))
     return all(mine or not possible for mine, possible in zip(own, best, strict=True))
+
+
+def beside_stand_ins(part: ExerciseAttempt, wrong: list[str], tests: Path) -> list[Seen]:
+    """What the learner's exercise gives where right ones stand for the wrong ones that it uses.
+
+    For what cannot be asked across processes, such as a class; nothing where the course has no
+    stand-in for one of them. One that is excused itself stays: what it uses is put right.
+    """
+    attempt = part.attempt
+    roots = [name for name in wrong if not attempt.exercises[name].excused_by]
+    folder = tests / FOLDER / attempt.chapter.name / STAND_INS
+    paths = {name: folder / f"{name}.py" for name in roots}
+    if not attempt.references.hidden or not all(path.exists() for path in paths.values()):
+        return []
+    texts = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
+    backend = attempt.backend.fresh(texts)
+    try:
+        return attempt.claimed_on(part.name, backend)
+    finally:
+        backend.close()
+
+
+def better_of_both(
+    part: ExerciseAttempt, checks: list[CheckResult], claimed: list[Seen], again: Again
+) -> tuple[list[CheckResult], bool]:
+    """The checks on what was seen first or beside stand-ins, and whether all is right there.
+
+    Where something is wrong there as well, that is the exercise's own: then only that counts.
+    Somebody may have written around what is wrong: nobody is to lose points by stand-ins.
+    """
+    first, earned = part.claimed, sums(at_its_price(part, checks))[0]
+    part.judge_by(claimed)
+    beside = again(part.name)
+    right = all(check.passed for check in beside)
+    if right or sums(at_its_price(part, beside))[0] <= earned:
+        part.judge_by(first)
+        return checks, right
+    return beside, False
 
 
 def looks_alike(part: ExerciseAttempt, seen: Seen) -> bool:

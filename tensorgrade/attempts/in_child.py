@@ -176,9 +176,10 @@ class InChild:
         waited = CaughtError("OutOfTime", f"{self.limits.case_seconds:g} seconds") if late else None
         return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
 
-    def fresh(self) -> "InChild":
+    def fresh(self, stand_ins: dict[str, str] | None = None) -> "InChild":
         """Another one for the same file and out of the same budget, whose requests nobody keeps."""
-        other = InChild(self.submission, self.warm, self.limits, self.device)
+        submission = self.submission.with_stand_ins(stand_ins or {})
+        other = InChild(submission, self.warm, self.limits, self.device)
         other.budget, other.definitions_only = self.budget, self.definitions_only
         return other
 

@@ -95,6 +95,6 @@ class InProcess:
     def close(self) -> None:
         """Nothing to give back."""
 
-    def fresh(self) -> "InProcess":
+    def fresh(self, stand_ins: dict[str, str] | None = None) -> "InProcess":
         """Another one for the same file, loaded anew when it is used."""
-        return InProcess(self.submission, self.device)
+        return InProcess(self.submission.with_stand_ins(stand_ins or {}), self.device)

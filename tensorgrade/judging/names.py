@@ -36,16 +36,42 @@ class Names:
                 getattr(names, kind).update(texts(one.fact("names", kind, default={})))
         return names
 
+    def without(self, earlier: Self) -> Self:
+        """Less those in parts that an earlier exercise makes, where they have been told of.
+
+        >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
+        {'width': 'w'}
+        """
+        there = earlier.understood.items()
+        inner = {asked: self.within(asked) for asked in self.understood}
+        told = {asked for asked, pair in inner.items() if pair[0] != asked and pair in there}
+        return replace(
+            self, understood={a: own for a, own in self.understood.items() if a not in told}
+        )
+
+    def within(self, asked: str) -> tuple[str, str]:
+        """A name asked for and its own, less the parts that hold both, whatever those are called.
+
+        >>> Names({"rows.0.last": "rows.0.end", "last.1": "last.2"}).within("rows.0.last")
+        ('last', 'end')
+        """
+        wanted, there = asked.split("."), self.understood[asked].split(".")
+        for count in range(min(len(wanted), len(there)) - 1, 0, -1):
+            holder, other = ".".join(wanted[:count]), ".".join(there[:count])
+            numbered = wanted[count].isdigit() or there[count].isdigit()  # no name by itself
+            if self.understood.get(holder, holder) == other and not numbered:
+                return ".".join(wanted[count:]), ".".join(there[count:])
+        return asked, self.understood[asked]
+
     @property
     def sentence(self) -> str:
-        """All names that differ; nothing where none does.
+        """All names that differ, each once however many parts have it; nothing where none does.
 
-        >>> Names({"width": "w"}, {"rows": "x"}).sentence
+        >>> Names({"width": "w", "part.0.width": "part.0.w"}, {"rows": "x"}).sentence
         '`w` is asked for as `width`, `x` as `rows`'
         """
-        pairs = [
-            f"`{own}` as `{asked}`" for asked, own in (self.understood | self.arguments).items()
-        ]
+        differ = dict.fromkeys([*map(self.within, self.understood), *self.arguments.items()])
+        pairs = [f"`{own}` as `{asked}`" for asked, own in differ]
         return ", ".join(pairs).replace("` as ", "` is asked for as ", 1)
 
     @property

@@ -194,7 +194,8 @@ def listed_names(names: Sequence[str]) -> str:
 def to_do(name: str, error: CaughtError) -> str:
     """Whether the exercise itself is unwritten, or calls one that is."""
     if is_of_another(error, name):
-        return f"it calls `{error.definition}`, which is not written yet"
+        verb = "calls" if error.function == error.definition else "uses"  # a function, a class
+        return f"it {verb} `{error.definition}`, which is not written yet"
     return UNWRITTEN
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import permutations
+from itertools import permutations, takewhile
 
 MOST = 6  # names that are weighed against one another: all their orders are tried
 LIKE = 0.4  # what is less alike than this is not alike
@@ -95,6 +95,8 @@ def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
     >>> meant_parts({"first.weight": (2, 3), "last.weight": (3, 3)},
     ...             {"fst.weight": (2, 3), "out.weight": (3, 3)})
     {'first': 'fst', 'last': 'out'}
+    >>> meant_parts({"table.weight": (2, 3)}, {"table": (2, 3)})
+    {'table.weight': 'table'}
     """
     wanted, found = by_part(asked), by_part(there)
 
@@ -109,11 +111,75 @@ def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
         [name for name in found if name not in wanted],
         fits,
     )
-    for part in wanted.keys() & found.keys():
-        if "" not in wanted[part] and "" not in found[part]:
-            inner = meant_parts(wanted[part], found[part])
-            renamed |= {f"{part}.{name}": f"{part}.{other}" for name, other in inner.items()}
-    return renamed
+    alike = {part: part for part in wanted if part in found} | renamed
+    for part, other in alike.items():
+        if "" not in wanted[part] and "" not in found[other]:
+            inner = meant_parts(wanted[part], found[other])
+            renamed |= {f"{part}.{name}": f"{other}.{own}" for name, own in inner.items()}
+    return renamed | left_over(asked, there, renamed)
+
+
+def left_over(asked: Shapes, there: Shapes, renamed: Mapping[str, str]) -> dict[str, str]:
+    """The parts that are meant by tensors for which no name is found yet, by shapes alone.
+
+    Only where each one asked for has a partner, and none is over: `first.weight` and `last.weight`
+    for `layers.0.weight` and `layers.2.weight`. Of several with one shape the names that are most
+    alike belong together, and where that does not tell, the order in which they are made. That is
+    a guess, and a safe one: what it decides is only which values a tensor gets, and without it it
+    gets none, which fails every check of values. A wrong guess fails them too, and no more.
+    """
+    known = {name: as_asked(name, renamed) for name in there}
+    left = by_shape({n: shape for n, shape in asked.items() if n not in known.values()})
+    over = by_shape({n: shape for n, shape in there.items() if known[n] not in asked})
+    if {s: len(names) for s, names in left.items()} != {s: len(names) for s, names in over.items()}:
+        return {}
+    pairs: dict[str, str] = {}
+    for shape, names in left.items():
+        wanted, found = told_apart(names), told_apart(over[shape])
+        few = meant(list(wanted), list(found)) or dict(zip(wanted, found, strict=True))
+        pairs |= {wanted[name]: found[own] for name, own in few.items()}
+    return by_owner(pairs)
+
+
+def told_apart(names: Sequence[str]) -> dict[str, str]:
+    """Dotted names by what is left of each without the beginnings and ends that all share.
+
+    >>> told_apart(["made.q.weight", "made.k.weight"])
+    {'q': 'made.q.weight', 'k': 'made.k.weight'}
+    """
+    if len(names) == 1:
+        return {names[0]: names[0]}
+    split = [name.split(".") for name in names]
+    first, last = shared(split), shared([parts[::-1] for parts in split])
+    middles = [".".join(parts[first : len(parts) - last]) for parts in split]
+    return dict(zip(middles if all(middles) else names, names, strict=True))
+
+
+def shared(split: list[list[str]]) -> int:
+    """How many parts all begin with."""
+    return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*split, strict=False))))
+
+
+def by_shape(tensors: Shapes) -> dict[tuple[int, ...], list[str]]:
+    """The names of tensors by their shapes."""
+    names: dict[tuple[int, ...], list[str]] = {}
+    for name, shape in tensors.items():
+        names.setdefault(tuple(shape), []).append(name)
+    return names
+
+
+def by_owner(pairs: Mapping[str, str]) -> dict[str, str]:
+    """Pairs of tensors as pairs of the parts that hold them, where that says the same.
+
+    >>> by_owner({"layers.0.weight": "first.weight", "layers.0.bias": "first.bias"})
+    {'layers.0': 'first'}
+    """
+    shorter: dict[str, str] = {}
+    for asked, own in pairs.items():
+        holder, other = asked.rpartition(".")[0], own.rpartition(".")[0]
+        shorter |= {holder: other} if holder and other else {asked: own}
+    same = all(as_asked(own, shorter) == asked for asked, own in pairs.items())
+    return shorter if same else dict(pairs)
 
 
 def by_part(shapes: Shapes) -> dict[str, dict[str, Sequence[int]]]:
@@ -130,8 +196,10 @@ def as_asked(name: str, renamed: Mapping[str, str]) -> str:
 
     >>> as_asked("fst.weight", {"first": "fst"}), as_asked("fsts", {"first": "fst"})
     ('first.weight', 'fsts')
+    >>> as_asked("out.w", {"last": "out", "last.weight": "out.w"})  # the longest name counts
+    'last.weight'
     """
-    for asked, there in renamed.items():
+    for asked, there in sorted(renamed.items(), key=lambda pair: -len(pair[1])):
         if name == there or name.startswith(there + "."):
             return asked + name[len(there) :]
     return name

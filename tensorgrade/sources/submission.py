@@ -1,6 +1,6 @@
 """A chapter's code as it goes to the runner: the learner's text or files, and the stand-ins."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -23,6 +23,10 @@ class Submission:
     given: dict[str, str] = field(default_factory=dict)
     rebind: tuple[str, ...] = ()
     exercises: tuple[str, ...] = ()
+
+    def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
+        """The same with definitions put in the place of the learner's own, by their names."""
+        return replace(self, given=self.given | sources, rebind=(*self.rebind, *sources))
 
     def load_request(self, device: str, definitions_only: bool = False) -> dict:
         """The header of the `load` message for the runner."""

@@ -6,6 +6,7 @@ from tensorgrade.sources.handins import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+CH6 = "ch6_small_gpt"
 MANY_HEADS = """
 import torch
 from torch import nn
@@ -50,28 +51,37 @@ class MultiHeadAttentionWrapper(nn.Module):
 
 
 @pytest.fixture
-def judge(grader):
-    """A function that grades one exercise in a text."""
+def grade(grader):
+    """A function that grades a text: verdicts by exercise."""
 
-    def judge(chapter: str, exercise: str, text: str):
+    def grade(chapter: str, text: str) -> dict:
         verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
-        return next(verdict for verdict in verdicts if verdict.exercise == exercise)
+        return {verdict.exercise: verdict for verdict in verdicts}
 
-    return judge
+    return grade
+
+
+@pytest.fixture
+def judge(grade):
+    """A function that grades one exercise in a text."""
+    return lambda chapter, exercise, text: grade(chapter, text)[exercise]
 
 
 @pytest.fixture
 def edited(project, judge):
     """The same for a solution with pieces of its text replaced, everywhere."""
+    return lambda chapter, exercise, edits: judge(
+        chapter, exercise, edited_solution(project, chapter, edits)
+    )
 
-    def edited(chapter: str, exercise: str, edits: dict[str, str]):
-        text = project.solution(chapter).read_text(encoding="utf-8")
-        for old, new in edits.items():
-            assert old in text
-            text = text.replace(old, new)
-        return judge(chapter, exercise, text)
 
-    return edited
+def edited_solution(project, chapter: str, edits: dict[str, str]) -> str:
+    """A chapter's solution with pieces of its text replaced, everywhere."""
+    text = project.solution(chapter).read_text(encoding="utf-8")
+    for old, new in edits.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
 
 
 def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
@@ -127,6 +137,64 @@ def test_another_name_costs_a_point_at_most(edited, chapter, exercise, edits, to
     verdict = edited(chapter, exercise, edits)
     assert verdict.max_points - 1 <= verdict.points < verdict.max_points
     assert verdict.message.startswith(told), verdict
+
+
+LAYERS = "self.layers = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))"
+APART = {
+    LAYERS: "self.fc1, self.fc2 = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)",
+    "self.layers(x)": "self.fc2(nn.functional.gelu(self.fc1(x)))",
+}
+TABLE = {
+    "nn.Embedding(context_length, d)": "nn.Parameter(torch.randn(context_length, d))",
+    "self.position_embedding(places)": "self.position_embedding[places]",
+}
+
+
+@pytest.mark.parametrize(
+    "exercise, edits, said",
+    [
+        (
+            "LayerNorm",
+            {"self.scale": "self.gamma", "self.shift": "self.beta"},
+            "`gamma` is asked for as `scale`, `beta` as `shift`.",
+        ),
+        (
+            "TransformerBlock",
+            {"self.attention": "self.att", "self.feed_forward": "self.ff"},
+            "`att` is asked for as `attention`, `ff` as `feed_forward`.",
+        ),
+        ("FeedForward", APART, "`fc1` is asked for as `layers.0`, `fc2` as `layers.2`."),
+        (
+            "SmallGPT",
+            TABLE,
+            "`position_embedding` is asked for as `position_embedding.weight`.",
+        ),
+    ],
+)
+def test_another_name_costs_once_where_it_stands(grade, project, exercise, edits, said):
+    found = grade(CH6, edited_solution(project, CH6, edits))
+    charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
+    assert charged == {exercise: said}
+    assert found[exercise].points == pytest.approx(
+        found[exercise].max_points - min(1, found[exercise].max_points / 10)
+    )
+
+
+def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
+    found = grade(CH6, edited_solution(project, CH6, APART | {"self.feed_forward": "self.ff"}))
+    charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
+    assert charged.keys() == {"FeedForward", "TransformerBlock"}
+    assert "`ff.fc1` is asked for as `feed_forward.layers.0`" in charged["TransformerBlock"]
+
+
+def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(edited):
+    """Nothing is earned by it: what they compute is looked at, and what has no partner is lost."""
+    bent = edited(CH6, "FeedForward", APART | {"functional.gelu": "functional.relu"})
+    assert bent.mistakes == ["relu_for_gelu"] and bent.points == 2
+    turned = edited(CH6, "FeedForward", APART | {"self.fc1(x)": "self.fc1(x.flip(-1))"})
+    assert turned.points <= 1
+    narrow = edited(CH6, "FeedForward", {**APART, "4 * d": "3 * d"})
+    assert "has no parameter `layers.0.weight`" in narrow.message and narrow.points <= 1
 
 
 def test_parameters_of_a_function_are_its_authors_and_are_told(edited):

@@ -12,7 +12,10 @@ from tensorgrade.sources.handins import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
-WAYS = sorted((Path(__file__).parents[2] / "graders" / "from_earlier").glob("*/*.py"))
+CH6 = "ch6_small_gpt"
+FROM_EARLIER = Path(__file__).parents[2] / "graders" / "from_earlier"
+WAYS = sorted(FROM_EARLIER.glob("*/*.py"))
+STAND_INS = sorted(FROM_EARLIER.glob("*/stand_ins/*.py"))
 
 WEIGHTS = """    attn_scores = queries @ keys.transpose(-2, -1)
     d_k = keys.shape[-1]
@@ -209,6 +212,79 @@ def test_an_earlier_exercise_that_is_not_written_yet_is_told_as_that(verdicts):
     found = verdicts(CH2, {WEIGHTS: "    raise NotImplementedError\n"})
     message = found["scaled_dot_product_attention"].message
     assert "`attention_weights`, which is not written yet" in message
+
+
+NOT_UNBIASED = {", unbiased=False": ""}
+ATTENDED = "x = x + self.dropout(self.attention(self.norm1(x)))"
+FED = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"
+NORM_AFTER = {
+    ATTENDED: "x = self.norm1(x + self.dropout(self.attention(x)))",
+    FED: "x = self.norm2(x + self.dropout(self.feed_forward(x)))",
+}
+RAISES = {"        mean = x.mean(": "        raise ValueError\n        mean = x.mean("}
+
+
+@pytest.mark.parametrize(
+    "slip, edits, right",
+    [
+        ("LayerNorm", NOT_UNBIASED, "TransformerBlock SmallGPT"),  # by its name
+        ("LayerNorm", RAISES, "TransformerBlock SmallGPT"),  # nothing comes of it
+        ("FeedForward", {"4 * d": "3 * d"}, "TransformerBlock SmallGPT"),  # has other weights
+        ("TransformerBlock", NORM_AFTER, "SmallGPT"),
+        ("cross_entropy", {"- right).mean()": "- right).sum()"}, "train_step"),
+    ],
+)
+def test_one_slip_costs_once_in_what_is_built_of_a_class(verdicts, slip, edits, right):
+    found = verdicts(CH6, edits, calls=False)
+    assert lost(found) == {slip}
+    for name in right.split():
+        assert (found[name].status, found[name].mistakes) == ("passed", [])
+        assert f"your own `{slip}` is called here" in found[name].message, found[name]
+
+
+def test_beside_a_stand_in_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
+    block = verdicts(CH6, NOT_UNBIASED | NORM_AFTER, calls=False)["TransformerBlock"]
+    assert block.mistakes == ["norm_after_the_sum"] and block.points == block.max_points / 2
+    assert "your own `LayerNorm` is called here" in block.message.replace("Your", "your")
+
+
+@pytest.mark.parametrize(
+    "answer, most",
+    [
+        ("self.norm2(self.norm1(x))", 4),  # only the stand-in's own work
+        ("x + sys.modules['TransformerBlock'].TransformerBlock.forward(self, x)", 4),
+        ("x + TransformerBlock.__mro__[1].forward(self, x)", 4),
+    ],
+)
+def test_a_stand_in_earns_nobody_the_later_points(verdicts, answer, most):
+    """Of an exercise that is judged there is no stand-in in its process, nor of a later one."""
+    edits = NOT_UNBIASED | {ATTENDED: "import sys", FED: f"x = {answer}"}
+    assert verdicts(CH6, edits, calls=False)["TransformerBlock"].points <= most
+
+
+def test_who_has_written_around_an_own_slip_loses_nothing_by_a_stand_in(verdicts):
+    twice = {
+        "normed + self.shift": "normed + self.shift) * 2",
+        "return self.scale": "return (self.scale",
+    }
+    halved = {
+        ATTENDED: ATTENDED.replace("self.norm1(x)", "self.norm1(x) / 2"),
+        FED: FED.replace("self.norm2(x)", "self.norm2(x) / 2"),
+        "self.final_norm(x)": "self.final_norm(x) / 2",
+    }
+    assert lost(verdicts(CH6, twice | halved, calls=False)) == {"LayerNorm"}
+
+
+def test_every_stand_in_is_right(project, grader):
+    """But that it may call what its exercise is there to write."""
+    for chapter in {path.parent.parent.name for path in STAND_INS}:
+        text = project.solution(chapter).read_text(encoding="utf-8")
+        for path in STAND_INS:
+            if path.parent.parent.name == chapter:
+                text += path.read_text(encoding="utf-8")
+        found = grader.grade(Handin("somebody", chapter, "a.py", text.encode()))
+        wrong = {v.exercise: v.message for v in found if v.points < v.max_points}
+        assert all("torch's own" in message for message in wrong.values()), wrong
 
 
 @pytest.mark.parametrize("path", WAYS, ids=lambda path: f"{path.parent.name}-{path.stem}")

@@ -17,6 +17,7 @@ from tensorgrade.views.summary import in_short
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+CH6 = "ch6_small_gpt"
 IMPORTS = "import torch\nfrom torch import nn\n"
 V1 = """
 class SelfAttention_v1(nn.Module):
@@ -224,6 +225,26 @@ def test_a_size_taken_from_the_batch_is_not_called_a_wrong_head_dim(told):
         assert "head_dim is taken" not in message and "`n` is 2" in message
 
 
+BLOCK = """
+class TransformerBlock(nn.Module):
+    def __init__(self, d, context_length, dropout, num_heads):
+        super().__init__()
+        self.norm1, self.norm2, self.feed_forward = LayerNorm(d), LayerNorm(d), FeedForward(d)
+        self.attention = MultiHeadAttention(d, d, context_length, dropout, num_heads)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        x = x + self.dropout(self.attention(self.norm1(x)))
+        return x + self.dropout(self.feed_forward(self.norm2(x)))
+
+class FeedForward(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+
+    def forward(self, x):
+        return self.layers(x)
+"""
 FUNCTIONS = [
     (
         CH2,
@@ -280,6 +301,22 @@ FUNCTIONS = [
         "def scaled_dot_product_attention(queries, keys, values):\n"
         "    return attention_weights(queries, keys) @ values\n",
         "It calls `attention_weights`, which is not written yet",
+    ),
+    (
+        CH6,
+        "TransformerBlock",
+        "class LayerNorm(nn.Module):\n    def __init__(self, d, eps=1e-5):\n"
+        "        super().__init__()\n        raise NotImplementedError\n\n" + BLOCK,
+        "It uses `LayerNorm`, which is not written yet",
+    ),
+    (
+        CH6,
+        "TransformerBlock",
+        "class LayerNorm(nn.Module):\n    def __init__(self, d, eps=1e-5):\n"
+        "        super().__init__()\n        self.scale = nn.Parameter(torch.ones(d))\n"
+        "        self.shift = nn.Parameter(torch.zeros(d))\n\n    def forward(self, x):\n"
+        "        raise NotImplementedError\n\n" + BLOCK,
+        "It uses `LayerNorm`, which is not written yet",
     ),
 ]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.runner.names import meant, meant_parts
+from tensorgrade.runner.names import as_asked, meant, meant_parts
 
 ASKED = ["W_query", "W_key", "W_value", "out_proj"]
 
@@ -63,3 +63,57 @@ def test_another_shape_is_another_thing():
 def test_parts_within_parts_and_parts_that_lack_something():
     asked = {"heads.0.proj.weight": [2, 3], "heads.0.proj.bias": [2]}
     assert meant_parts(asked, {"heads.0.p.weight": [2, 3]}) == {"heads.0.proj": "heads.0.p"}
+
+
+FEED = {"layers.0.weight": [8, 2], "layers.0.bias": [8], "layers.2.weight": [2, 8]}
+
+
+@pytest.mark.parametrize(
+    "there, renamed",
+    [
+        # By shapes alone, in whatever order they are made.
+        (
+            {"fc1.weight": [8, 2], "fc1.bias": [8], "fc2.weight": [2, 8]},
+            {"layers.0": "fc1", "layers.2": "fc2"},
+        ),
+        (
+            {"down.weight": [2, 8], "up.weight": [8, 2], "up.bias": [8]},
+            {"layers.0": "up", "layers.2": "down"},
+        ),
+        (
+            {"layers.0.0.weight": [8, 2], "layers.0.0.bias": [8], "layers.1.weight": [2, 8]},
+            {f"layers.0.{n}": f"layers.0.0.{n}" for n in ("weight", "bias")}
+            | {"layers.2": "layers.1"},
+        ),
+        ({"w1": [8, 2], "b1": [8], "w2": [2, 8]}, dict(zip(FEED, ["w1", "b1", "w2"], strict=True))),
+        # One of another shape, one too many, one too few: it could mean anything.
+        ({"fc1.weight": [4, 2], "fc1.bias": [4], "fc2.weight": [2, 4]}, {}),
+        ({"a.weight": [8, 2], "a.bias": [8], "b.weight": [2, 8], "b.bias": [2]}, {}),
+        ({"fc1.weight": [8, 2], "fc2.weight": [2, 8]}, {}),
+    ],
+)
+def test_tensors_that_are_left_over_are_meant_where_all_have_a_partner(there, renamed):
+    assert meant_parts(FEED, there) == renamed
+    understood = {as_asked(name, renamed) for name in there}
+    assert bool(renamed) == (understood == set(FEED))
+
+
+def test_of_several_with_one_shape_likeness_tells_first_and_then_the_order():
+    asked = {"W_query.weight": [3, 3], "W_key.weight": [3, 3], "W_value.weight": [3, 3]}
+    likely = {f"made.{name}.weight": [3, 3] for name in "vkq"}
+    found = meant_parts(asked, likely)
+    assert found == {"W_query": "made.q", "W_key": "made.k", "W_value": "made.v"}
+    nameless = {f"made.{name}.weight": [3, 3] for name in range(3)}
+    found = meant_parts(asked, nameless)
+    assert found == {"W_query": "made.0", "W_key": "made.1", "W_value": "made.2"}
+
+
+def test_what_lies_in_a_part_of_another_name_is_looked_at_too():
+    asked = {f"blocks.{n}.feed.{name}": size for n in range(2) for name, size in FEED.items()}
+    there = {
+        name.replace("feed", "ff").replace("layers.0", "one").replace("layers.2", "two"): size
+        for name, size in asked.items()
+    }
+    renamed = meant_parts(asked, there)
+    assert {as_asked(name, renamed) for name in there} == set(asked)
+    assert renamed["blocks.1.feed.layers.2"] == "blocks.1.ff.two"
