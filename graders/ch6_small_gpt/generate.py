@@ -165,6 +165,11 @@ MISTAKES = [
         ("return ids", "return ids[:, ids.shape[1] - max_new_tokens :]"),
     ),
     mistake(
+        "one_token_too_few",
+        "One new token too few comes back.",
+        ("range(max_new_tokens)", "range(max_new_tokens - 1)"),
+    ),
+    mistake(
         "written_text_never_seen",
         "The model never sees what it has written.",
         ("for _ in range(max_new_tokens):", "start = ids\n    for _ in range(max_new_tokens):"),
