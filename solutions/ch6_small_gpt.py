@@ -479,8 +479,8 @@ def generate(
         else:
             logits = logits / temperature
             if top_k is not None:
-                least = logits.topk(top_k, dim=-1).values[:, -1:]
-                logits = logits.masked_fill(logits < least, -torch.inf)
+                last_kept = logits.topk(top_k, dim=-1).values[:, -1:]
+                logits = logits.masked_fill(logits < last_kept, -torch.inf)
             probabilities = torch.softmax(logits, dim=-1)
             chosen = torch.multinomial(probabilities, 1, generator=generator)
         ids = torch.cat((ids, chosen), dim=1)

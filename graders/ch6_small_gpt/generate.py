@@ -141,7 +141,7 @@ def test_generate_inputs(attempt):
 CUT = "ids[:, -model.context_length :]"
 TEMPERATURE = "logits = logits / temperature"
 DRAW = "chosen = torch.multinomial(probabilities, 1, generator=generator)"
-HIDE = "logits = logits.masked_fill(logits < least, -torch.inf)"
+HIDE = "logits = logits.masked_fill(logits < last_kept, -torch.inf)"
 
 MISTAKES = [
     mistake(
@@ -208,7 +208,7 @@ MISTAKES = [
     mistake(
         "hidden_with_zero",
         "The other tokens' logits are set to 0, which the softmax gives a share like any other.",
-        (HIDE, "logits = logits.masked_fill(logits < least, 0.0)"),
+        (HIDE, "logits = logits.masked_fill(logits < last_kept, 0.0)"),
     ),
     mistake(
         "always_the_likeliest",
