@@ -221,13 +221,19 @@ def test_a_run_from_its_first_words_to_its_own(project, tmp_path, capsys):
         load_command(commands / "talk.py")("ñ", out, 30, 0.8, 0, solutions)
 
 
+@pytest.mark.timeout(300)
 def test_ctrl_c_keeps_the_weights(tmp_path):
     """The signal comes after the first step, with a hundred thousand before it."""
     out = tmp_path / "own.safetensors"
     command = [sys.executable, "-m", "tensorgrade.cli", "train", "--folder", "solutions"]
     options = ["--text", "the_verdict", "--steps", "100000", "--out", str(out)]
     with subprocess.Popen(
-        [sys.executable, "-u", *command[1:], *options], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-u", *command[1:], *options],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell starts what runs in its background deaf to Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         for line in process.stdout:
             if line.startswith("step 1:"):

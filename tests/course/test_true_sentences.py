@@ -289,7 +289,8 @@ FUNCTIONS = [
     (
         CH2,
         "scaled_dot_product_attention",
-        "def attention_weights(queries, keys):\n    return torch.softmax(queries @ keys, -1)\n\n"
+        "def attention_weights(queries, keys):\n"
+        "    return (queries[:, :1] @ keys.T).softmax(-1)\n\n"
         "def scaled_dot_product_attention(queries, keys, values):\n"
         "    return attention_weights(queries, keys) @ values\n",
         "In `attention_weights`, which it uses: RuntimeError: mat1 and mat2",

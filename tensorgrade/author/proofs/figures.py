@@ -55,11 +55,12 @@ class Figures:
 def named_rightly(trial: Trial, known: list[Mistake]) -> bool:
     """The names are those of the mistakes made, no fewer and no more.
 
-    A mistake that is marked as the same as another one carries that one's name where it is told.
+    A mistake that is marked as the same as another one carries that one's name where no case
+    tells the two apart, and its own where one does.
     """
-    names = {m.name: m.same_as for m in known if trial.exercise in m.edits}
-    wanted = {names[name] if names[name] in names else name for name in trial.mistakes}
-    return set(trial.named) == wanted
+    same = {m.name: m.same_as for m in known if trial.exercise in m.edits}
+    named, fitting = set(trial.named), [{name, same[name]} for name in trial.mistakes]
+    return all(named & names for names in fitting) and named <= set().union(*fitting)
 
 
 def measure(project: Project, right_answers: Path, count: int = PAIRS, seed: int = SEED) -> Figures:

@@ -4,4 +4,4 @@ from torch.nn import functional
 
 
 def cross_entropy(logits, targets):
-    return functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
+    return functional.cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
