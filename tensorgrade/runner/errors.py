@@ -2,10 +2,9 @@
 
 import linecache
 import re
+import sys
 import traceback
 from types import FrameType
-
-import torch
 
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
 # What else can be seen at the place of an error (`signs_of`).
@@ -88,10 +87,12 @@ def names_in_init(owner: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def sizes_in(frame: FrameType, source: str) -> dict[str, list[int] | int]:
     """Shapes of the tensors, and values of the whole numbers, that a line of code names."""
+    # Without torch there are no tensors, and nobody is to import it for this.
+    tensors = getattr(sys.modules.get("torch"), "Tensor", ())
     seen: dict[str, list[int] | int] = {}
     for name in re.findall(r"(?<![.\w])[A-Za-z_]\w*", source):
         value = frame.f_locals.get(name)
-        if isinstance(value, torch.Tensor) and not value.is_nested:
+        if isinstance(value, tensors) and not value.is_nested:
             seen[name] = list(value.shape)
         elif type(value) is int and abs(value) < LARGEST:
             seen[name] = value
