@@ -121,17 +121,17 @@ def imprints_of(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprin
     return {case.name: imprint(case, expected, observed, own) for case, expected, observed in seen}
 
 
-def digest_of(exercise: str, imprints: dict[str, Imprint], secret: int | None) -> str:
+def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str:
     """Names all wrong answers that give the same: equal words, and numbers to four digits.
 
-    secret: the course's seed. Without it learner code, which words its own errors, could look for
-    words whose digest tells what it has seen.
+    secret: what learner code never sees. Without it that code, which words its own errors, could
+    look for words whose digest tells what it has seen.
     """
     told = [
         (case, one.words, *(f"{number:.4g}" for number in one.numbers))
         for case, one in sorted(imprints.items())
     ]
-    key = hashlib.blake2b(str(secret).encode()).digest()
+    key = hashlib.blake2b(secret).digest()
     digest = hashlib.blake2b(repr((exercise, told)).encode(), digest_size=6, key=key).hexdigest()
     return digest.translate(LETTERS)
 

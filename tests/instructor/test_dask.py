@@ -35,7 +35,7 @@ def submitted(tmp_path_factory):
             content = f"{text}\n# {number}\n".encode()
             path = folder / f"s{number:02}" / chapter / f"{chapter}.py"
             path.parent.mkdir(parents=True)
-            path.write_bytes(content + b"\xff" if number == 7 else content)
+            path.write_bytes(b"\0" * 100 if number == 7 else content)
     return folder
 
 
@@ -45,7 +45,7 @@ def local(submitted, tmp_path_factory) -> bytes:
     out = tmp_path_factory.mktemp("local")
     end_of(begin(submitted, out, "--jobs", "2"))
     rows = read_lines(out / "results.jsonl")
-    assert {row["status"] for row in rows} >= {"passed", "partial", "error"}
+    assert {row["status"] for row in rows} >= {"passed", "partial", "not_attempted"}
     return (out / "results.jsonl").read_bytes()
 
 

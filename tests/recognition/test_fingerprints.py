@@ -116,6 +116,6 @@ def test_of_two_mistakes_the_one_comes_first_that_explains_the_case():
 
 def test_equal_answers_share_a_group_and_no_other_course_can_tell_it():
     one, close, other = (imprints_of(seen(r), {}) for r in (DOUBLED, DOUBLED + 1e-9, TURNED))
-    assert digest_of("f", one, 1) == digest_of("f", close, 1)
-    names = {digest_of("f", one, 1), digest_of("f", other, 1), digest_of("g", one, 1)}
-    assert len(names | {digest_of("f", one, 2)}) == 4 and "".join(names).isalpha()
+    assert digest_of("f", one, b"1") == digest_of("f", close, b"1")
+    names = {digest_of("f", one, b"1"), digest_of("f", other, b"1"), digest_of("g", one, b"1")}
+    assert len(names | {digest_of("f", one, b"2")}) == 4 and "".join(names).isalpha()

@@ -59,7 +59,8 @@ def named_rightly(trial: Trial, known: list[Mistake]) -> bool:
     tells the two apart, and its own where one does.
     """
     same = {m.name: m.same_as for m in known if trial.exercise in m.edits}
-    named, fitting = set(trial.named), [{name, same[name]} for name in trial.mistakes]
+    named = set(trial.named)
+    fitting = [{name} | ({same[name]} & same.keys()) for name in trial.mistakes]
     return all(named & names for names in fitting) and named <= set().union(*fitting)
 
 
