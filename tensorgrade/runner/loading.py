@@ -15,8 +15,6 @@ import sys
 import types
 from dataclasses import asdict, dataclass
 
-import torch
-
 from .errors import OutOfTime, describe_error
 from .source import UNPARSABLE
 
@@ -121,6 +119,8 @@ def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
     Values are tensors, torch modules and whole numbers: what a notebook's cells leave behind. A
     name in capitals is a constant, and meant to be read so.
     """
+    import torch  # here: notebooks are read by processes that never need it
+
     kinds = (torch.Tensor, torch.nn.Module, int)
     values = {
         name
