@@ -365,7 +365,7 @@ def channel(
     out: Annotated[Path, typer.Option(help="The zip to write.")],
     isolation: Annotated[
         str, typer.Option(help="The lowest rung on which learner code may run there.")
-    ] = "landlock",
+    ] = "uid",
 ) -> None:
     """Write what a course system needs to grade a chapter in its own containers."""
     from .instructor.channels import write_channel

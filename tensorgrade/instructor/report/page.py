@@ -19,6 +19,7 @@ from ...views.words import plural
 from ..groups import Group, groups_of, without_names
 from ..history import read_history
 from ..ledger import read_lines
+from ..overrides import said
 
 # By status: a mark that needs no colour, and words.
 STATES = {
@@ -67,6 +68,7 @@ PAGES.filters["points"] = "{:g}".format
 PAGES.filters["percent"] = "{:.0%}".format
 PAGES.filters["late"] = late
 PAGES.filters["with_code"] = with_code
+PAGES.filters["said"] = said
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
@@ -149,6 +151,8 @@ def people_of(rows: list[dict], most: float) -> dict[str, Person]:
     for row in rows:
         person = people[row["student"]]
         person.points += row["points"]
+        if told := row.get("override"):  # what is excused is not to be had
+            person.most -= told["of"] - row["max_points"]
         person.chapters.setdefault(row["chapter"], []).append(row)
     return people
 
@@ -209,6 +213,9 @@ def class_view(
         ),
         "identical": [
             g | {"people": [people[s] for s in g["students"] if s in people]} for g in identical
+        ],
+        "by_hand": [
+            {"row": row, "person": people[row["student"]]} for row in rows if row.get("override")
         ],
         "rungs": sorted(Counter(row["isolation"] for row in rows).items()),
     }
@@ -300,7 +307,8 @@ def mistake_counts(rows: list[dict]) -> list[dict]:
 def needing_help(people: dict[str, Person]) -> dict:
     """Learners with few points, fewest first, each with what stands in the way."""
     low = sorted(
-        (p for p in people.values() if p.share < NEEDS_HELP), key=lambda p: (p.share, p.name)
+        (p for p in people.values() if p.most and p.share < NEEDS_HELP),
+        key=lambda p: (p.share, p.name),
     )
     listed = [{"person": p, "why": obstacles(p)} for p in low[:ENOUGH_HELP]]
     return {"listed": listed, "more": len(low) - len(listed), "below": NEEDS_HELP}
