@@ -10,8 +10,6 @@ above 700 MB or 60 seconds of processor time. Needs root and bubblewrap.
 """
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,10 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.project import Project, find_project  # noqa: E402
-from tests.container import contained  # noqa: E402
+from tests.container import measured  # noqa: E402
 
 MOST_MEGABYTES, MOST_SECONDS = 700, 60
-EVERY = 0.05
 
 
 def main(chapters: list[str]) -> None:
@@ -41,7 +38,7 @@ def main(chapters: list[str]) -> None:
             for kind, text in files.items():
                 (base / "submission" / f"{chapter}.py").write_text(text, encoding="utf-8")
                 for landlock in (True, False):
-                    megabytes, processor, seconds = measured(base, landlock)
+                    megabytes, processor, seconds = graded(base, landlock)
                     worst = max(worst[0], megabytes), max(worst[1], processor)
                     told = json.loads((base / "results" / "results.json").read_text())
                     points = sum(test["score"] for test in told["tests"])
@@ -67,43 +64,15 @@ def unpacked(project: Project, chapter: str, folder: Path) -> Path:
     return base
 
 
-def measured(base: Path, landlock: bool) -> tuple[float, float, float]:
-    """Megabytes at most, processor seconds and seconds of one run."""
-    command = contained(
-        ["/bin/bash", str(base / "source" / "run_autograder")], base.parent, landlock
-    )
+def graded(base: Path, landlock: bool) -> tuple[float, float, float]:
+    """Megabytes at most, processor seconds and seconds of one run of the parcel's own script."""
+    script, begun = base / "source" / "run_autograder", time.monotonic()
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    begun = time.monotonic()
-    run = subprocess.Popen(command, env={"PATH": path, "AUTOGRADER": str(base)})
-    most = 0
-    while True:
-        ended, status, used = os.wait4(run.pid, os.WNOHANG)
-        if ended:
-            break
-        most = max(most, sum(map(share_of, family(run.pid))))
-        time.sleep(EVERY)
+    status, *used = measured(
+        ["/bin/bash", str(script)], base.parent, landlock, PATH=path, AUTOGRADER=str(base)
+    )
     assert status == 0, "run_autograder failed"
-    return most / 1e3, used.ru_utime + used.ru_stime, time.monotonic() - begun
-
-
-def family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
-    children = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children += map(int, task.read_text().split())
-        except OSError:
-            continue  # it has ended since
-    return [pid, *(one for child in children for one in family(child))]
-
-
-def share_of(pid: int) -> int:
-    """Kilobytes of a process, what it shares with others divided among them."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    return *used, time.monotonic() - begun
 
 
 if __name__ == "__main__":

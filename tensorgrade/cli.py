@@ -291,12 +291,20 @@ def report(
     hide_names: Annotated[
         bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Write it again and again while a run goes on.")
+    ] = False,
 ) -> None:
     """Write OUT/report.html, the class on one page, from the results in OUT."""
-    from .instructor.report.page import write_report
+    from .instructor.report.page import watch_report, write_report
     from .project import find_project
 
-    typer.echo(f"{write_report(out, find_project().course, hide_names)}")
+    course = find_project().course
+    if watch:
+        with interruptible("The page is as it was last written."):
+            typer.echo(f"{watch_report(out, course, hide_names, typer.echo)}")
+    else:
+        typer.echo(f"{write_report(out, course, hide_names)}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -337,7 +345,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
     to: Annotated[str, typer.Option(help="csv, html or jsonl; csv where nothing is said.")] = "",
     form: Annotated[
-        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
+        str, typer.Option("--format", help="plain, excel, moodle, canvas or jsonl-annotations.")
     ] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,

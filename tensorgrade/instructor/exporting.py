@@ -79,6 +79,12 @@ def plain_csv(what: Export) -> list[Path]:
     return write(what.folder / "grades.csv", in_csv(HEADER, lines))
 
 
+def spreadsheets_csv(what: Export) -> list[Path]:
+    """The same with the mark by which Excel knows UTF-8; without it, it garbles names."""
+    (path,) = plain_csv(what)
+    return write(path.with_name("grades-excel.csv"), "\ufeff" + path.read_text(encoding="utf-8"))
+
+
 def line_of(student: str, chapter: str, rows: list[dict]) -> list[object]:
     """One learner's chapter."""
     passed = sum(row["status"] == Status.PASSED for row in rows)
@@ -318,6 +324,7 @@ def annotation(row: dict) -> dict:
 
 WRITERS: dict[tuple[str, str], Callable[[Export], list[Path]]] = {
     ("csv", "plain"): plain_csv,
+    ("csv", "excel"): spreadsheets_csv,
     ("csv", "moodle"): moodle_csv,
     ("csv", "canvas"): canvas_csv,
     ("html", "plain"): learners_pages,

@@ -239,6 +239,7 @@ def test_late_work_loses_the_same_wherever_the_system_says_when(grade, tmp_path)
     """Canvas' download does not say when; there nothing is late, as the manual says."""
     less = {login: p * (0.8 if "late" in LEARNERS[login] else 1) for login, p in EXPECTED.items()}
     for layout, make in LAYOUTS.items():
+        (tmp_path / layout).mkdir()
         submitted, names = make(tmp_path / layout)
         got = points(grade(submitted, tmp_path / layout / "out", names.values(), RULE), names)
         assert got == (EXPECTED if layout == "canvas" else less), layout

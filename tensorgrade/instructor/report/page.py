@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural
 from ..groups import Group, groups_of, without_names
 from ..history import read_history
-from ..ledger import read_lines
+from ..ledger import is_in_use, read_lines
 from ..overrides import said
 
 # By status: a mark that needs no colour, and words.
@@ -82,11 +83,36 @@ def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
     view = class_view(course, rows, identical, hide_names, history)
     page = render(view | {"groups": unnamed_groups(rows, out, hide_names)}, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
-    path, temporary = out / name, out / "report.tmp"
+    path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
     # A name that is no UTF-8 on disk is shown with a mark in its place.
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
+
+
+PAUSE = 5.0  # seconds between two looks at a run
+
+
+def watch_report(
+    out: Path,
+    course: Course,
+    hide_names: bool,
+    tell: Callable[[str], None],
+    wait: Callable[[float], None] = time.sleep,
+) -> Path:
+    """Write the page again and again while a run writes into the folder, and once after it.
+
+    tell: is given a line whenever there is more to see. Raises CourseError.
+    """
+    seen = -1
+    while is_in_use(out):
+        if (out / "results.jsonl").exists():
+            count = len({(row["student"], row["chapter"]) for row in rows_of(out, course)})
+            if count != seen:
+                tell(f"{plural(count, 'hand-in')} in {write_report(out, course, hide_names)}")
+                seen = count
+        wait(PAUSE)
+    return write_report(out, course, hide_names)
 
 
 def rows_of(out: Path, course: Course) -> list[dict]:
