@@ -60,6 +60,13 @@ def call_filter(landlock: bool) -> bytes:
     return exported(rules)
 
 
+TIMED = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[2:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+open(sys.argv[1], "w").write(str(used.ru_utime + used.ru_stime))
+sys.exit(status)
+"""
 EVERY = 0.05  # seconds between two looks at the memory
 
 
@@ -70,16 +77,14 @@ def measured(
 
     Memory is what all its processes have together (PSS), looked at many times a second.
     """
+    used = folder / "processor_seconds"
+    command = [sys.executable, "-c", TIMED, str(used), *command]
     run = subprocess.Popen(contained(command, folder, landlock), env=environment)
     most = 0
-    while True:
-        ended, status, used = os.wait4(run.pid, os.WNOHANG)
-        if ended:
-            break
+    while run.poll() is None:
         most = max(most, sum(map(share_of, family(run.pid))))
         time.sleep(EVERY)
-    run.returncode = os.waitstatus_to_exitcode(status)
-    return run.returncode, most / 1e3, used.ru_utime + used.ru_stime
+    return run.returncode, most / 1e3, float(used.read_text())
 
 
 def family(pid: int) -> list[int]:

@@ -3,7 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-BESIDE_TESTS = ("solutions", "source", "course_config.py", "gradebook.db")
+BESIDE_TESTS = (
+    "solutions",
+    "source",
+    "course_config.py",
+    "gradebook.db",
+    "submitted",
+    "autograded",
+)
 
 
 @dataclass(frozen=True)

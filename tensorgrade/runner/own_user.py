@@ -18,6 +18,7 @@ from .step_down import become
 
 # Numbers that no system gives out: next come those of systemd's services.
 USERS = range(61001, 61184)
+TRIES = 100
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 
 
@@ -29,10 +30,13 @@ class OwnUser:
     claim: socket.socket
 
     def end(self) -> None:
-        """End what it left behind, and give the number back."""
-        if any(processes_of(self.number)) or any(files_of(self.number)):
+        """End what it left behind, and give the number back; not where something still runs."""
+        for _ in range(TRIES):  # what runs may end what comes to end it
+            if not any(processes_of(self.number)) and not any(files_of(self.number)):
+                break
             clear(self.number)
-        self.claim.close()
+        if not any(processes_of(self.number)):
+            self.claim.close()
 
 
 class Users:
@@ -65,13 +69,15 @@ def claimed(number: int) -> socket.socket | None:
     return claim
 
 
-def processes_of(number: int) -> Iterator[int]:
-    """Processes that run as a user. Who owns their folders in /proc would not tell: of one that
-    cannot be looked into, root does."""
+def processes_of(*numbers: int) -> Iterator[int]:
+    """Processes that run as one of these users.
+
+    Who owns their folders in /proc would not tell: of what nobody may look into, root does.
+    """
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError), open(f"/proc/{name}/status") as file:
             users = next((line for line in file if line.startswith("Uid:")), "")
-            if str(number) in users.split():
+            if {*map(str, numbers)} & set(users.split()):
                 yield int(name)
 
 

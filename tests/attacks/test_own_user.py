@@ -18,6 +18,7 @@ import pytest
 from tensorgrade.course import Limits
 from tensorgrade.isolation.ladder import UID, Rung
 from tensorgrade.isolation.warm_process import WarmProcess
+from tensorgrade.runner.own_user import USERS, processes_of
 
 from ..container import CAN_BE_MADE, contained
 from .conftest import (
@@ -25,6 +26,8 @@ from .conftest import (
     HONEST,
     SECRET,
     TOKEN,
+    WRONG,
+    attack_file,
     attacks,
     environment,
     files_named_after_token,
@@ -133,20 +136,19 @@ if os.fork() == 0:
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_IGN)
     os.dup2(os.open("/dev/null", os.O_RDWR), 3)
+    if os.fork() == 0:
+        while True:  # whoever comes to end it is to be ended first
+            for pid in range(os.getpid() + 1, os.getpid() + 200):
+                if libc.kill(pid, 9) == 0:
+                    open("/tmp/TOKEN-killed", "w").close()
     os.execv("/bin/sleep", ["TOKEN", "1000"])
 """.replace("TOKEN", TOKEN)
 )
 
 
-def running() -> list[str]:
-    """Processes of this machine that an attack has started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            found += [path.parent.name] if path.read_bytes().startswith(TOKEN.encode()) else []
-        except OSError:
-            continue  # it has ended since
-    return found
+def running() -> list[int]:
+    """Processes of this machine that run as one of the children's users."""
+    return list(processes_of(*USERS))
 
 
 def test_what_a_child_leaves_goes_with_it(warm):
@@ -170,6 +172,9 @@ def attacked(classroom, listener, tmp_path_factory):
     hand_in_honest(room)
     for name in attacks() if os.environ.get("ATTACKS") == "all" else SENT:
         room.hand_in_attack(name)
+    # Other copies of this course that lie open on this machine are no part of such a container.
+    source = attack_file("look_for_answers").read_text(encoding="utf-8")
+    room.hand_in("look_for_answers", WRONG + room.fill(source.replace("/*/*/solutions", "/none")))
     seen = len(listener.callers)
     room.grade(tmp_path_factory.mktemp("out"), "--isolation", "uid")
     room.left = [*files_named_after_token(), *listener.callers[seen:]]
