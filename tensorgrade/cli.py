@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .course import CourseError
+
+if TYPE_CHECKING:
+    from .instructor.alike import Alike
 
 ROSTER = "The class as CSV, as the course system gives it out."
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
@@ -294,17 +297,39 @@ def report(
     watch: Annotated[
         bool, typer.Option("--watch", help="Write it again and again while a run goes on.")
     ] = False,
+    alike: Annotated[
+        Path | None, typer.Option(help="SUBMITTED: list answers in it that are nearly the same.")
+    ] = None,
+    isolation: Annotated[
+        str, typer.Option(help="How learners' files are read for --alike, as for grading.")
+    ] = "auto",
 ) -> None:
     """Write OUT/report.html, the class on one page, from the results in OUT."""
     from .instructor.report.page import watch_report, write_report
     from .project import find_project
 
-    course = find_project().course
+    course, listed = find_project().course, []
+    if alike is not None:
+        listed = answers_in(alike, isolation)
     if watch:
         with interruptible("The page is as it was last written."):
             typer.echo(f"{watch_report(out, course, hide_names, typer.echo)}")
     else:
-        typer.echo(f"{write_report(out, course, hide_names)}")
+        typer.echo(f"{write_report(out, course, hide_names, listed)}")
+
+
+def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
+    """Answers in a folder of hand-ins that are nearly the same."""
+    from .attempts.maker import AttemptMaker
+    from .attempts.setup import Setup
+    from .instructor.alike import answers_alike
+    from .project import find_project
+
+    maker = AttemptMaker(Setup(find_project().graders, isolation))
+    try:
+        return answers_alike(maker, submitted)
+    finally:
+        maker.close()
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

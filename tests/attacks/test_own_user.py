@@ -3,6 +3,7 @@
 `ATTACKS=all pytest tests/attacks/test_own_user.py` sends every attack there.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -103,6 +104,7 @@ def sibling_of(warm: WarmProcess):
 
 
 SIGNAL_ALL = """
+import json
 import os
 mine, reached = os.getpid(), []
 for name in filter(str.isdigit, os.listdir("/proc")):
@@ -223,3 +225,14 @@ def test_what_everybody_can_read_is_not_graded_there(classroom, tmp_path):
     said = done.stderr.replace("\n", "")
     assert done.returncode == 2 and f"chmod -R go= {opened}/graders {opened}/course_conf" in said
     assert "solutions" not in said and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("landlock, rung", [(True, "landlock"), (False, "uid")])
+def test_doctor_says_what_a_container_gives(tmp_path, landlock, rung):
+    command = [sys.executable, "-m", "tensorgrade.cli", "doctor", "--json"]
+    done = subprocess.run(
+        contained(command, tmp_path, landlock), env=environment(), capture_output=True, text=True
+    )
+    report = json.loads(done.stdout)
+    assert report["rung"] == rung and report["layers"]["uid"]["works"]
+    assert report["layers"]["landlock"]["works"] is landlock and report["mend"]

@@ -17,6 +17,7 @@ from ...attempts.verdict import TROUBLE, Status
 from ...course import Chapter, Course, CourseError
 from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural
+from ..alike import Alike
 from ..groups import Group, groups_of, without_names
 from ..history import read_history
 from ..ledger import is_in_use, read_lines
@@ -73,15 +74,18 @@ PAGES.filters["said"] = said
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
-def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
+def write_report(
+    out: Path, course: Course, hide_names: bool = False, alike: Sequence[Alike] = ()
+) -> Path:
     """Write the page of a folder of results; returns its path. Raises CourseError.
 
-    hide_names: a copy beside it in which nobody is named.
+    hide_names: a copy beside it in which nobody is named. alike: answers for a human to look at.
     """
     rows = rows_of(out, course)
     identical, history = read_lines(out / "identical.jsonl"), read_history(out)
     view = class_view(course, rows, identical, hide_names, history)
-    page = render(view | {"groups": unnamed_groups(rows, out, hide_names)}, hide_names)
+    view |= {"groups": unnamed_groups(rows, out, hide_names), "alike": with_people(alike, view)}
+    page = render(view, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
     # A name that is no UTF-8 on disk is shown with a mark in its place.
@@ -129,6 +133,15 @@ def unnamed_groups(rows: list[dict], out: Path, hide_names: bool) -> list[Group]
         return groups
     students = sorted({row["student"] for row in rows})
     return [replace(group, code=without_names(group.code, students)) for group in groups]
+
+
+def with_people(alike: Sequence[Alike], view: dict) -> list[dict]:
+    """Groups of answers that are alike, with the learners of a view."""
+    people = {person.name: person for person in view["people"]}
+    return [
+        {"group": one, "people": [people[name] for name in one.students if name in people]}
+        for one in alike[:MOST_GROUPS]
+    ]
 
 
 def known(row: dict, course: Course) -> bool:
@@ -232,6 +245,7 @@ def class_view(
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
         "mistakes": mistake_counts(rows),
         "groups": [],
+        "alike": [],
         "helped": needing_help(people),
         "trouble": troubles(rows, people),
         "troubled": len(
