@@ -1,8 +1,8 @@
 """What an instructor decides against the graders: `OUT/overrides.csv`, which no run writes.
 
     student,exercise,points,reason
-    ada,softmax,8,right but for a name
-    ben,ch1_simplified_attention,excused,ill
+    ada,second_exercise,8,right but for a name
+    ben,first_chapter,excused,ill
 
 An exercise that is excused counts for nothing and out of nothing. What the graders found stays in
 the row beside it, so that whoever takes a line away has that again.

@@ -82,8 +82,8 @@ def shapes(source: str) -> list[tuple[list[str], str]]:
     Comments, docstrings, hints, spaces and the names of local variables go; answers that differ in
     these alone have the same left.
 
-    >>> [left] = shapes("def f(x: int):\n    'Half.'\n    half = x / 2  # of it\n    return half")
-    >>> left == shapes("def f(a):\n  b = a/2\n  return b")[0]
+    >>> [left] = shapes("def f(x: int):\\n    'Half.'\\n    half = x / 2 # it\\n    return half")
+    >>> left == shapes("def f(a):\\n  b = a/2\\n  return b")[0]
     True
     """
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
