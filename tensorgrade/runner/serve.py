@@ -1,8 +1,8 @@
 """Answers the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 Of files that are still to be read, `load` first answers with the text that it found in them,
-before a line of it has run, and then with what came of loading it. `read` and `parts` run nothing.
-`mend` runs a case on small edits of what was loaded.
+before a line of it has run, and then with what came of loading it. `read`, `parts` and `shapes` run
+nothing. `mend` runs a case on small edits of what was loaded.
 """
 
 import ast
@@ -28,7 +28,7 @@ from .errors import OutOfTime
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import pack, receive, send, unpack
 from .names import meant
-from .reading import parts, source_in, source_that_counts
+from .reading import parts, shapes, source_in, source_that_counts
 from .source import Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
@@ -56,6 +56,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         request, tensors = unpack(message)
         if request["do"] == "parts":
             send(writer, pack({"parts": parts(request["text"])}))
+        elif request["do"] == "shapes":
+            send(writer, pack({"parts": shapes(request["text"])}))
         elif request["do"] in ("read", "load"):
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":
