@@ -35,6 +35,8 @@ from ..recognition.fingerprints import (
 )
 from ..recognition.signatures import imprint
 from ..runner.edits import Edit
+from ..sources.beside import missing
+from ..sources.submission import Weights, read_weights
 from .backend import Backend
 from .in_child import InChild
 
@@ -150,6 +152,10 @@ class Attempt:
         if self.saw_hidden:
             self.backend.close()
         self.saw_hidden = False
+
+    def weights(self, name: str) -> Weights:
+        """What is in a file that was handed in beside the learner's."""
+        return self.backend.weights.get(name) or read_weights(missing(name))
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""

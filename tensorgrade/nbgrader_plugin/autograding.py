@@ -17,8 +17,10 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
+from ..course_sources import load_course
 from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
+from ..sources.beside import files_beside
 from ..sources.handins import Handin, handed_in_at
 from .pouring import script_behind
 from .sound import reason_in
@@ -76,11 +78,14 @@ class HiddenGraders(NbGraderPreprocessor):
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
             return Handin(student, chapter, f"{chapter}.ipynb", reason=why)
+        files = load_course(Path(self.graders).resolve()).chapter(chapter).beside
+        beside = files_beside(files, folder)
         released = Path(self.release, chapter, f"{chapter}.ipynb")
         script = script_behind(nb, folder / f"{chapter}.py", released, reader)
         if script is not None:
-            return Handin(student, chapter, f"{chapter}.py", script)
-        return Handin(student, chapter, f"{chapter}.ipynb", nbformat.writes(nb).encode())
+            return Handin(student, chapter, f"{chapter}.py", script, beside=beside)
+        content = nbformat.writes(nb).encode()
+        return Handin(student, chapter, f"{chapter}.ipynb", content, beside=beside)
 
     def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
         """Make a verdict the cell's one output: a number for nbgrader, a card for people."""

@@ -38,10 +38,18 @@ class CaseRunner:
 
     given: stand-ins of the course, for cases that ask for `given` names.
     device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
+    beside: the tensors of files that were handed in beside the code, by the files' names.
     """
 
-    def __init__(self, module: ModuleType, given: dict, device: str = "cpu"):
+    def __init__(
+        self,
+        module: ModuleType,
+        given: dict,
+        device: str = "cpu",
+        beside: dict[str, dict[str, torch.Tensor]] | None = None,
+    ):
         self.module, self.given, self.device = module, given, device
+        self.beside = beside or {}
 
     def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
@@ -105,8 +113,12 @@ class CaseRunner:
         self.objects[step["on"]].load_state_dict(state)
 
     def do_load(self, step: dict) -> None:
-        """Copy weights in by name; note the names that are missing, extra or of another shape."""
-        weights = {name: self.tensors[key] for name, key in step["weights"].items()}
+        """Copy weights in by name; note the names that are missing, extra or of another shape.
+
+        Those of a file that was handed in come first; where it lacks some, these stay as they are.
+        """
+        weights = dict(self.beside.get(step.get("beside", ""), {}))
+        weights |= {name: self.tensors[key] for name, key in step["weights"].items()}
         told, renamed = load_weights(self.objects[step["on"]], weights)
         self.header["facts"]["load"], self.renamed[step["on"]] = told, renamed
         self.understood(renamed)
