@@ -91,6 +91,7 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # Deadlines and penalties are those above; a chapter without a deadline there keeps the date
     # that it has in the formgrader.
     c.HiddenGraders.deadlines = COURSE.lateness.deadlines
+    c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
     c.LateWork.lateness = asdict(COURSE.lateness)
     # Learners may hand in `.py` files too; where there are both, see docs/notebooks.md.

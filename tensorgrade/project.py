@@ -55,8 +55,8 @@ class Project:
 
     def beside(self, chapter: str) -> tuple[Beside, ...]:
         """What a right answer to a chapter carries beside its code."""
-        folder = self.root / "solutions" / "beside"
-        return files_beside(self.course.chapter(chapter).beside, folder)
+        files = self.course.chapter(chapter).beside
+        return files_beside(files, self.solution(chapter).parent)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """The file with an exercise's cases, tests and mistakes, imported."""

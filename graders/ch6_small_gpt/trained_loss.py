@@ -28,9 +28,9 @@ def cases(pick):
     sizes = pick(public=[(4, 2, 3)], hidden=[(5, 3, 1), (vocab, b, 6)])
     windows = windows_of_the_end(pick)
     return [
-        *(case(f"values/{size}", *measured(*size, training=False)) for size in sizes),
-        *(case(f"training/{size}", *measured(*size, training=True)) for size in sizes),
-        case("text/windows", *on_windows(windows)),
+        *(case(f"values/{size}", *measured(*size, False)) for size in sizes),
+        *(case(f"training/{size}", *measured(*size, True)) for size in sizes),
+        case("text/windows", *on_windows(windows), signature="ignored"),
         case("own/windows", *by_own_model(windows[:FEW].clone()), signature="ignored"),
     ]
 
@@ -69,7 +69,7 @@ def measured(vocab, b, n, training):
 
 
 def on_windows(windows):
-    """The same on windows of a text, as many as the weights are judged on."""
+    """The same on windows of a text: those that the weights are judged on."""
     model, values = in_training(TRAINED["vocab_size"], TRAINED["context_length"])
     called = call("trained_loss", model=model, windows=windows)
     return model, values, mode(False, on=model), called
@@ -98,7 +98,6 @@ def anything(chance):
 def test_trained_loss_values(attempt):
     """The mean loss at the last place, over all windows."""
     attempt.trained_loss.agrees("values", only="result", strict=True)
-    attempt.trained_loss.agrees("text")
 
 
 @exercise("trained_loss", points=1)

@@ -133,8 +133,12 @@ class Attempt:
         ]
 
     def called_before(self, name: str) -> list[str]:
-        """The earlier exercises that the code of one calls, as the learner's process says."""
-        called = self.loaded.calls.get(name, ())
+        """The earlier exercises that the code of one calls, as the learner's process says.
+
+        Or that its cases ask for by name, and what those call.
+        """
+        asked = {name, *self.references.asked_by_name(name)}
+        called = asked.union(*(self.loaded.calls.get(one, ()) for one in asked))
         names = list(self.exercises)
         return [earlier for earlier in names[: names.index(name)] if earlier in called]
 

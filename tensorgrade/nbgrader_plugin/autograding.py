@@ -17,7 +17,6 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
-from ..course_sources import load_course
 from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
 from ..sources.beside import files_beside
@@ -44,6 +43,9 @@ class HiddenGraders(NbGraderPreprocessor):
     ).tag(config=True)
     deadlines = Dict(
         {}, help="When chapters are due, as nbgrader writes it: {'ch1': '2027-01-15 23:59 UTC'}."
+    ).tag(config=True)
+    beside = Dict(
+        {}, help="The weights that hand-ins carry: {'ch6': {'my_model.safetensors': 1048576}}."
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -78,8 +80,7 @@ class HiddenGraders(NbGraderPreprocessor):
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
             return Handin(student, chapter, f"{chapter}.ipynb", reason=why)
-        files = load_course(Path(self.graders).resolve()).chapter(chapter).beside
-        beside = files_beside(files, folder)
+        beside = files_beside(self.beside.get(chapter, {}), folder)
         released = Path(self.release, chapter, f"{chapter}.ipynb")
         script = script_behind(nb, folder / f"{chapter}.py", released, reader)
         if script is not None:

@@ -121,7 +121,8 @@ class CaseRunner:
         weights |= {name: self.tensors[key] for name, key in step["weights"].items()}
         told, renamed = load_weights(self.objects[step["on"]], weights)
         self.header["facts"]["load"], self.renamed[step["on"]] = told, renamed
-        self.understood(renamed)
+        if "beside" not in step:  # names in a file say nothing of those in the code
+            self.understood(renamed)
 
     def do_mode(self, step: dict) -> None:
         """Switch between training and evaluation."""

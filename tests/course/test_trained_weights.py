@@ -190,17 +190,26 @@ def test_untrained_and_mixed_up_weights_have_learned_nothing(judged, trained):
 
 def other_block(name: str) -> str:
     """What a weight is called in the other one of two blocks."""
-    return name.translate({ord("0"): "1", ord("1"): "0"}) if name.startswith("blocks.") else name
+    place = {"blocks.0.": "blocks.1.", "blocks.1.": "blocks.0."}
+    return place.get(name[:9], name[:9]) + name[9:]
 
 
 @pytest.mark.slow
 def test_a_model_that_sees_what_comes_is_good_by_its_own_loss_and_earns_nothing(judged, tmp_path):
-    MODELS["train"]("no mask", 0, 150, tmp_path)
+    MODELS["train"]("no mask", 0, 300, tmp_path)
     (path,) = tmp_path.glob("*.safetensors")
     with safe_open(path, "pt") as file:
         told = json.loads(file.metadata()["told"])
-    assert told["own"] < 1.5 and told["own_last"] > 2.3
-    assert judged(Beside(FILE, path.read_bytes())).points == OWN_WORK + 1
+    assert told["own"] < 1 and told["own_last"] > 2.5
+    found = judged(Beside(FILE, path.read_bytes()))
+    assert found.points == OWN_WORK + 1 and "below 2.2 is asked for" in found.message
+
+
+def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
+    """A weight that is called otherwise is missing; the code's own names are right."""
+    tensors = {name.replace("layers.0", "layers.9"): t for name, t in load(trained).items()}
+    found = judged(Beside(FILE, file_of(tensors)))
+    assert found.points == OWN_WORK and "layers.9" not in found.message
 
 
 def test_an_own_model_that_makes_something_else_of_the_weights_loses_that_part(
