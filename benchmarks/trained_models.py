@@ -6,7 +6,7 @@
 WHAT is `right` or one of WRONG: the solutions with known mistakes in them, trained as `tensorgrade
 train` does it, by one thread. The table has a line for each file: the loss that the model comes to
 by its own code, at all places and at the last one, and the loss at the last place of the graders'
-model with the same weights, on hidden windows of five terms; with those of models that only count.
+model with the same weights, on hidden windows of three terms; with those of models that only count.
 """
 
 import argparse
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = Project(ROOT)
 ATTENTION, GPT = "ch4_multi_head_attention", "ch6_small_gpt"
 CHECKS = runpy.run_path(str(ROOT / "graders" / "checks.py"))
-TERMS = range(5)
+TERMS = range(3)
 
 # What is wrong, where, and by which known mistake.
 KNOWN = {

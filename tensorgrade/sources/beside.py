@@ -1,5 +1,6 @@
 """Files of weights that are handed in beside a chapter's code: found, and read as bytes."""
 
+import os.path
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ class Beside:
 def files_beside(files: Mapping[str, int], folder: Path, *elsewhere: Path) -> tuple[Beside, ...]:
     """The files of these names, none larger than it may be, from the first folder that has one."""
     places = {name: [place / name for place in (folder, *elsewhere)] for name in files}
-    there = {name: [path for path in paths if path.exists()] for name, paths in places.items()}
+    there = {name: [path for path in paths if os.path.lexists(path)] for name, paths in places.items()}
     return tuple(
         file_beside((there[name] or places[name])[0], most) for name, most in files.items()
     )
