@@ -22,7 +22,9 @@ class Beside:
 def files_beside(files: Mapping[str, int], folder: Path, *elsewhere: Path) -> tuple[Beside, ...]:
     """The files of these names, none larger than it may be, from the first folder that has one."""
     places = {name: [place / name for place in (folder, *elsewhere)] for name in files}
-    there = {name: [path for path in paths if os.path.lexists(path)] for name, paths in places.items()}
+    there = {
+        name: [path for path in paths if os.path.lexists(path)] for name, paths in places.items()
+    }
     return tuple(
         file_beside((there[name] or places[name])[0], most) for name, most in files.items()
     )
