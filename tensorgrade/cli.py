@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 ROSTER = "The class as CSV, as the course system gives it out."
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
 THIS_COURSE = "This course"
+SECONDS_TO_END = 10.0  # after Ctrl-C; then a command ends wherever it is
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split("\n")[0])
 
 
@@ -276,16 +278,34 @@ def interruptible(then: str) -> Iterator[None]:
 
     then: how to go on.
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
+
+    def end() -> None:
         typer.echo(f"\nInterrupted. {then}", err=True)
         # All that counts is on disk. A usual exit would wait for the pool, and the pool, now and
         # then, for a worker that was ended in the middle of a message.
         os._exit(130)
+
+    here = os.getpid()
+
+    def interrupt(*_: object) -> None:
+        if os.getpid() != here:  # a worker that has only just been forked
+            os._exit(130)
+        # Python loses an error that is raised while a process forks, or in a callback.
+        last = threading.Timer(SECONDS_TO_END, end)
+        last.daemon = True
+        last.start()
+        raise KeyboardInterrupt
+
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, interrupt)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not one to be ignored
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        end()
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
