@@ -108,6 +108,8 @@ def drops_both_halves(exercise, group: str) -> None:
         dropped = exercise.result(case, "dropped", expected, observed)
         if dropped.isnan().any():
             exercise.wrong("nan", "in training the result contains NaN", case=case, actual=dropped)
+        if not halves_agree(exercise.result(case, "plain", expected, observed)):
+            exercise.compare(case, "plain", expected.tensors["plain"], observed)
         if not halves_agree(dropped):
             said = (
                 "what is dropped is not an attention weight: a dropped weight takes all of a "
@@ -325,7 +327,7 @@ def draws_from_the_generator(exercise, group: str) -> None:
 
 
 LATER = {
-    "other": "another seed gives the same result: chance has no part in it",
+    "other": "another seed of the generator gives the same result: nothing is drawn from it",
     "next": "a generator gives the same result a second time; it goes on from where it was",
 }
 RUNS = {"first", "again", *LATER}

@@ -137,6 +137,9 @@ class Checks:
             return
         if lost := lost_weights(observed):
             self.wrong("fact", lost, case=case)
+        whole, _, weight = name.partition(".")
+        if actual is None and whole == "gradient" and self.is_no_parameter(weight):
+            self.wrong("absent", NO_PARAMETER.format(weight), case=case, expected=expected)
         self.wrong(
             gap.kind,
             describe(gap.kind, name, case, expected, observed),
@@ -146,6 +149,14 @@ class Checks:
             expected=expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
+        )
+
+    def is_no_parameter(self, weight: str) -> bool:
+        """Whether a module keeps a weight as a plain tensor, as far as any case tells."""
+        return any(
+            weight in observed.fact(name, "attributes", default=[])
+            for _, _, observed in self.seen
+            for name in observed.facts
         )
 
     @property
@@ -335,7 +346,9 @@ class Checks:
                 self.wrong("fact", problem, case=case, actual=runs[0])
             for run, behaviour in behaviours:
                 if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
-                    self.wrong("fact", dropout.sentence(behaviour, p), case=case, actual=run)
+                    said = dropout.sentence(behaviour, p)
+                    lost = (expected.tensors["plain"].abs() > 1e-12) & (plain == 0)
+                    self.wrong("fact", ALREADY if lost.any() else said, case=case, actual=run)
             entries = dropout.once(case, filled, halves)
             drawn = dropout.chances(
                 torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
@@ -453,6 +466,7 @@ def refused_otherwise(given: str, errors: Collection[str]) -> str:
 
 
 NOT_THERE = "without dropout most of the entries are missing that could be dropped"
+ALREADY = "where nothing is to be dropped, some entries are 0 already"
 TOGETHER = (
     "what happens to an entry depends on {}; each entry of each call is dropped by a chance of "
     "its own"
@@ -483,6 +497,9 @@ def stays_behind(left: object) -> str:
     )
 
 
+NO_PARAMETER = (
+    "`{}` is a plain tensor and no nn.Parameter: an optimiser does not find it, so it never learns"
+)
 NO_BUFFER = {
     "parameters": "`{}` is a parameter; an optimiser would try to learn it. A buffer is asked for",
     "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. "

@@ -34,17 +34,18 @@ def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> str:
     """A sentence about NaN, or about infinities where there should be none; or nothing.
 
     >>> not_numbers(torch.tensor([1.0, torch.inf]), torch.zeros(2))
-    'it holds infinities: an exponential overflowed, or something was divided by 0'
+    'it holds infinities: an exponential overflowed, or a division or a logarithm met 0'
     """
     if not actual.is_floating_point():
         return ""
     if bool(actual.isnan().any()):
         return origin_of_nan(actual.isnan())
     if bool(actual.isinf().any()) and not bool(expected.isinf().any()):
-        return "it holds infinities: an exponential overflowed, or something was divided by 0"
+        return INFINITIES
     return ""
 
 
+INFINITIES = "it holds infinities: an exponential overflowed, or a division or a logarithm met 0"
 # How many digits a dtype keeps.
 FEW_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
 
@@ -293,7 +294,7 @@ def reshaped(actual: torch.Tensor, expected: torch.Tensor) -> str:
     ):
         return ""
     shape = spoken_shape(expected.shape)
-    return f"its numbers are right and in order; only the shape should be {shape}"
+    return f"its numbers are right and in order; the shape should be {shape}"
 
 
 def shuffled(actual: torch.Tensor, expected: torch.Tensor) -> str:

@@ -178,7 +178,7 @@ def test_a_ratio_that_looks_like_nothing_is_told_without_an_origin():
 def test_numbers_in_another_order():
     right = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     assert "dimensions 1 and 2" in reordered(right.transpose(1, 2), right)
-    assert "only the shape should be (2, 3, 4)" in reordered(right.reshape(6, 4), right)
+    assert "in order; the shape should be (2, 3, 4)" in reordered(right.reshape(6, 4), right)
     assert (
         reordered(right[..., [1, 0, 3, 2]], right)
         == "it has the right columns in another order: 1, 0, 3 and 2"
