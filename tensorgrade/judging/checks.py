@@ -398,7 +398,8 @@ class Checks:
             for key in keys:
                 if got.get(key) != want[key]:
                     value = told.get(key, "…") if key in got else "missing"
-                    self.wrong("values", f"`{key}` is {value}", case=case)
+                    said = "not what it should be" if value == "…" else value
+                    self.wrong("values", f"`{key}` is {said}", case=case)
                 if not all(type(size) is int for size in got[key]):
                     problem = f"`{key}` is {told.get(key, '…')}; sizes are whole numbers"
                     self.wrong("values", problem, case=case)

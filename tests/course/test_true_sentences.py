@@ -347,9 +347,10 @@ FUNCTIONS = [
         CH3,
         "inverted_dropout",
         "def inverted_dropout(attn_weights, p, training=True):\n"
-        "    kept = torch.rand_like(attn_weights) >= p\n"
-        "    return attn_weights * kept / (1 - p) if training else attn_weights * kept / 2\n",
-        "where nothing is to be dropped, some entries are 0 already",
+        "    if not training:\n"
+        "        return 0.5 * attn_weights * (torch.rand_like(attn_weights) > 0.1)\n"
+        "    return attn_weights * (torch.rand_like(attn_weights) >= p) / (1 - p)\n",
+        "Where nothing is to be dropped, some entries are 0 already",
     ),
     (
         CH3,
@@ -359,7 +360,7 @@ FUNCTIONS = [
         "    kept, count = torch.ones(attn_weights.numel()), attn_weights.numel()\n"
         "    kept[torch.randperm(count)[: int(p * count)]] = 0\n"
         "    return attn_weights * kept.reshape(attn_weights.shape) / (1 - p)\n",
-        "always the same number of entries is dropped",
+        "Always the same number of entries is dropped",
     ),
     (
         CH2,
