@@ -346,9 +346,8 @@ class Checks:
                 self.wrong("fact", problem, case=case, actual=runs[0])
             for run, behaviour in behaviours:
                 if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
-                    said = dropout.sentence(behaviour, p)
-                    lost = (expected.tensors["plain"].abs() > 1e-12) & (plain == 0)
-                    self.wrong("fact", ALREADY if lost.any() else said, case=case, actual=run)
+                    said = ALREADY if lost_in(plain, expected) else dropout.sentence(behaviour, p)
+                    self.wrong("fact", said, case=case, actual=run)
             entries = dropout.once(case, filled, halves)
             drawn = dropout.chances(
                 torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
@@ -383,6 +382,8 @@ class Checks:
             gradient = self.result(case, f"gradient.{name}", expected, observed)
             passed = gradient.double() * plain
             if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
+                if lost_in(plain, expected):
+                    self.wrong("fact", ALREADY, case=case, actual=plain)
                 problem = f"the gradient for `{name}` is not that of the entries that were kept"
                 self.wrong("values", problem, case=case, actual=gradient)
 
@@ -448,6 +449,11 @@ class Checks:
         if hidden:
             raise Wrong(told)
         raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
+
+
+def lost_in(plain: torch.Tensor, expected: Observation) -> bool:
+    """Whether entries are 0 in the run without dropout that are not 0 in the reference's."""
+    return bool(((expected.tensors["plain"].abs() > 1e-12) & (plain == 0)).any())
 
 
 def is_refused(observed: Observation) -> bool:

@@ -184,6 +184,13 @@ EDITED = [
         "differentiable",
     ),
     (
+        "CausalAttention",
+        "return w @ values",
+        "w @ values",
+        "None: is there a `return`?",
+        "`plain`",
+    ),
+    (
         "SelfAttention_v1",
         "x @ self.W_query,",
         "self.W_query(x),",
@@ -480,6 +487,16 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     told = Diagnosis(Kind.ERROR, "`attention_scores` could not be loaded: SyntaxError …")
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
     assert in_short(told) == told.problem
+
+
+def test_a_size_that_may_not_be_told_is_no_riddle(told):
+    code = (
+        "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
+        "    shape = (b, num_tokens, d_out)\n"
+        "    return dict(x=(b, num_tokens, 31337), queries=shape, output=shape)\n"
+    )
+    hidden, _ = told(CH4, "trace_shapes", code.replace("31337", "31 * 1013"))
+    assert "…" not in hidden and "`x` is not what it should be" in hidden, hidden
 
 
 SOFTMAX = """

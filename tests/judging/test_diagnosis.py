@@ -9,6 +9,7 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.cases import record
 from tensorgrade.judging.diagnosis import Diagnosis, PublicDiagnosis, Wrong
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
+from tensorgrade.judging.where_right import where_right
 
 EVEN = torch.full((3, 4), 0.25)
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
@@ -118,6 +119,15 @@ def test_hidden_remarks_do_not_depend_on_the_expected_values():
             case, actual, second, hidden=True
         )
         assert remarks(case, actual, first, hidden=True)
+
+
+def test_an_argument_that_some_cases_leave_out_is_told_before_its_sizes():
+    without = [case_of(x=torch.ones(n, 2)) for n in (3, 4)]
+    passed = [case_of(x=torch.ones(n, 2), hidden=torch.ones(n, n)) for n in (5, 6)]
+    said = "in all cases in which `hidden` is passed in, and in no others"
+    assert where_right(without, passed) == f"it is wrong {said}"
+    assert where_right(passed, without) == f"it is right {said}"
+    assert where_right(without[:1] + passed[:1], without[1:] + passed[1:]) == ""
 
 
 def test_sums_of_rows_and_columns():
