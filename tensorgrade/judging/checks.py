@@ -399,7 +399,8 @@ class Checks:
             for key in keys:
                 if got.get(key) != want[key]:
                     value = told.get(key, "…") if key in got else "missing"
-                    said = "not what it should be" if value == "…" else value
+                    some = any(map(str.isalnum, str(value)))  # of it may be told
+                    said = value if some else "not what it should be"
                     self.wrong("values", f"`{key}` is {said}", case=case)
                 if not all(type(size) is int for size in got[key]):
                     problem = f"`{key}` is {told.get(key, '…')}; sizes are whole numbers"

@@ -209,7 +209,8 @@ def origin(factor: float, case: Case) -> str:
     for number, meaning in numbers(case):
         for form, value in forms(number).items():
             if abs(factor - value) < STEADY * value:
-                return f", which is {form}; {number:g} is {meaning}"
+                own = "" if form == f"{number:g}" else f"{form}; {number:g} is "
+                return f", which is {own}{meaning}"
     return ""
 
 

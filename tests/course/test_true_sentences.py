@@ -355,7 +355,7 @@ FUNCTIONS = [
         "inverted_dropout",
         "def inverted_dropout(attn_weights, p, training=True):\n"
         "    if not training:\n"
-        "        return 0.5 * attn_weights * (torch.rand_like(attn_weights) > 0.1)\n"
+        "        return 0.7 * attn_weights * (torch.rand_like(attn_weights) > 0.3)\n"
         "    return attn_weights * (torch.rand_like(attn_weights) >= p) / (1 - p)\n",
         "Where nothing is to be dropped, some entries are 0 already",
     ),
@@ -493,9 +493,9 @@ def test_a_size_that_may_not_be_told_is_no_riddle(told):
     code = (
         "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
         "    shape = (b, num_tokens, d_out)\n"
-        "    return dict(x=(b, num_tokens, 31337), queries=shape, output=shape)\n"
+        "    return dict(x=(31 * 1013, 31 * 1019, 7 * 3301), queries=shape, output=shape)\n"
     )
-    hidden, _ = told(CH4, "trace_shapes", code.replace("31337", "31 * 1013"))
+    hidden, _ = told(CH4, "trace_shapes", code)
     assert "…" not in hidden and "`x` is not what it should be" in hidden, hidden
 
 

@@ -56,7 +56,7 @@ def project_qkv(x, W_query, W_key, W_value):
 def test_a_constant_ratio_on_public_cases_is_told_with_what_it_looks_like(public):
     part, diagnosis = diagnose(public, CH1, "attention_scores", TIMES)
     assert diagnosis.remarks == (
-        "it is the expected result times 6, which is 6; 6 is the number of rows of `inputs`",
+        "it is the expected result times 6, which is the number of rows of `inputs`",
     )
     assert part.mistakes == ()
 
@@ -164,9 +164,9 @@ def test_where_nan_comes_from():
     "factor, said",
     [
         (0.5, "1/sqrt(4); 4 is `d_k`"),
-        (4.0, "is 4; 4 is `d_k`"),
+        (4.0, "times 4, which is `d_k`"),
         (2.0, "sqrt(4); 4 is `d_k`"),
-        (5.0, "is 5; 5 is the number of rows of `x`"),
+        (5.0, "times 5, which is the number of rows of `x`"),
         (-1.0, "its sign is turned around"),
         (1 / 0.7, "1/(1 - 0.3); 0.3 is `p`"),
     ],
