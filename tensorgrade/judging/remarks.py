@@ -70,7 +70,10 @@ def origin_of_nan(nan: torch.Tensor) -> str:
     if nan.ndim > 1 and torch.equal(nan.any(dim=-1), nan.all(dim=-1)):
         rows = nan.any(dim=-1)
         which = "the first row" if only_first(rows) else "whole rows"
-        return f"NaN fills {which}: 0 divided by 0, or a softmax over nothing but -inf"
+        return (
+            f"NaN fills {which}: 0 divided by 0, infinity by infinity, or a softmax over nothing "
+            "but -inf"
+        )
     return (
         "NaN stands at single places: 0 times infinity, infinity minus infinity, or 0 divided by 0"
     )
