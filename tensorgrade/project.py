@@ -8,6 +8,7 @@ from types import ModuleType
 from .course import Course, CourseError
 from .course_sources import load_config
 from .grader_files import grader_path, import_from
+from .sources.beside import Beside, files_beside
 from .sources.submission import Source, Submission, read_given
 
 
@@ -50,7 +51,12 @@ class Project:
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")
         names = tuple(exercise.name for exercise in self.course.chapter(chapter).exercises)
-        return Submission(chapter, text, given, rebind, names)
+        return Submission(chapter, text, given, rebind, names, self.beside(chapter))
+
+    def beside(self, chapter: str) -> tuple[Beside, ...]:
+        """What a right answer to a chapter carries beside its code."""
+        files = self.course.chapter(chapter).beside
+        return files_beside(files, self.solution(chapter).parent)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """The file with an exercise's cases, tests and mistakes, imported."""

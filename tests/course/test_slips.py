@@ -78,7 +78,10 @@ def verdicts(project, grader):
         for old, new in ((CALLS[chapter] if calls else {}) | edits).items():
             assert old in text, old
             text = text.replace(old, new)
-        found = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
+        beside = project.beside(chapter)
+        found = grader.grade(
+            Handin("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
+        )
         return {verdict.exercise: verdict for verdict in found}
 
     return verdicts
@@ -227,11 +230,12 @@ RAISES = {"        mean = x.mean(": "        raise ValueError\n        mean = x.
 @pytest.mark.parametrize(
     "slip, edits, right",
     [
-        ("LayerNorm", NOT_UNBIASED, "TransformerBlock SmallGPT"),  # by its name
-        ("LayerNorm", RAISES, "TransformerBlock SmallGPT"),  # nothing comes of it
+        ("LayerNorm", NOT_UNBIASED, "TransformerBlock SmallGPT trained_loss"),  # by its name
+        ("LayerNorm", RAISES, "TransformerBlock SmallGPT trained_loss"),  # nothing comes of it
         ("FeedForward", {"4 * d": "3 * d"}, "TransformerBlock SmallGPT"),  # has other weights
-        ("TransformerBlock", NORM_AFTER, "SmallGPT"),
-        ("cross_entropy", {"- right).mean()": "- right).sum()"}, "train_step"),
+        ("TransformerBlock", NORM_AFTER, "SmallGPT trained_loss"),
+        ("SmallGPT", {" + self.position_embedding(places)": ""}, "trained_loss"),
+        ("cross_entropy", {"- right).mean()": "- right).sum()"}, "train_step trained_loss"),
     ],
 )
 def test_one_slip_costs_once_in_what_is_built_of_a_class(verdicts, slip, edits, right):
@@ -282,7 +286,8 @@ def test_every_stand_in_is_right(project, grader):
         for path in STAND_INS:
             if path.parent.parent.name == chapter:
                 text += path.read_text(encoding="utf-8")
-        found = grader.grade(Handin("somebody", chapter, "a.py", text.encode()))
+        beside = project.beside(chapter)
+        found = grader.grade(Handin("somebody", chapter, "a.py", text.encode(), beside=beside))
         wrong = {v.exercise: v.message for v in found if v.points < v.max_points}
         assert all("torch's own" in message for message in wrong.values()), wrong
 
