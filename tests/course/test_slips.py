@@ -4,6 +4,7 @@ And nobody earns the later exercise's points by what the earlier one answers.
 """
 
 import re
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,16 @@ def test_one_slip_costs_once(verdicts, chapter, slip, edits, right):
         assert found[name].status == "passed" and found[name].mistakes == []
         assert f"your own `{slip}` is called here" in found[name].message, found[name]
         assert "mend that first" in found[name].message
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_when_old_questions_are_mixed_in_makes_no_difference(verdicts, monkeypatch, first):
+    """Where operations are counted, those of asking are not the right answer's."""
+    turns = count(first)
+    monkeypatch.setattr("tensorgrade.attempts.earlier.secrets.randbelow", lambda n: next(turns) % 2)
+    assert lost(verdicts(CH4, {MERGE: "1.5 * x.flip(1).transpose(1, 2).flatten(2)"})) == {
+        "merge_heads"
+    }
 
 
 def test_two_slips_in_two_helpers_cost_twice(verdicts):
