@@ -26,7 +26,8 @@ from ...recognition.imprints import Imprint
 from ...recognition.signatures import UNSEEN, imprint
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
-from .mistakes import EditError, make
+from .meeting import Ran, begun, differing, marked, numbered
+from .mistakes import EditError, make, place_of
 from .origin import (
     case_digest,
     code_digest,
@@ -40,6 +41,13 @@ from .origin import (
 
 Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
 PAIRS = "-pairs"
+
+
+class Alone(NamedTuple):
+    """What a version with one mistake gives on each case, and which statements it begins there."""
+
+    row: dict[str, Imprint]
+    ran: Ran
 
 
 class Version(NamedTuple):
@@ -193,6 +201,7 @@ class Recording:
         self.forms = {form.name: form for form in forms_of(project, exercise)}
         self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
         self.cases = recorded_cases(project, chapter, exercise, hidden)
+        self.numbered: dict[str, dict[ast.stmt, int]] = {}
 
     @cached_property
     def references(self) -> References:
@@ -240,6 +249,59 @@ class Recording:
                 for case, right in entries
             }
         return rows
+
+    def ran(self, version: Version) -> Ran:
+        """Which statements of its definition a version of the author's begins on each case."""
+        text = marked(self.source_of(version), self.exercise)
+        backend = InProcess(self.project.submission(self.chapter, text))
+        ran = dict.fromkeys((case.name for case in self.cases), frozenset[int]())
+        with warnings.catch_warnings(action="ignore"):
+            for case in self.cases:
+                if case.signature not in UNSEEN:
+                    begun(backend)  # loading it is no case
+                    backend.run([case])
+                    ran[case.name] = begun(backend)
+        return ran
+
+    def rows_of_pairs(
+        self, pairs: Iterable[Version], cases: Iterable[str], alone: dict[str, Alone]
+    ) -> Rows:
+        """The same rows as `rows` gives, of pairs, where only those cases are run that have to be.
+
+        alone: by the names of all their mistakes.
+        """
+        found = {}
+        for pair in pairs:
+            known = self.foreseen(pair, cases, alone)
+            left = [case for case in cases if case not in known]
+            found[pair] = known | (self.rows([pair], left)[pair] if left else {})
+        return found
+
+    def foreseen(
+        self, pair: Version, cases: Iterable[str], alone: dict[str, Alone]
+    ) -> dict[str, Imprint]:
+        """What a pair gives where one of its edits is never reached beside the other, by case."""
+        both = self.definition(pair)
+        known: dict[str, Imprint] = {}
+        for name in pair.mistakes:
+            numbers = self.numbers(name)
+            parted = {one and numbers[one] for one in differing(next(iter(numbers)), both)}
+            if None not in parted:
+                row, ran = alone[name]
+                known |= {case: row[case] for case in cases if ran[case].isdisjoint(parted)}
+        return known
+
+    def numbers(self, name: str) -> dict[ast.stmt, int]:
+        """The numbered statements of the definition with one mistake, itself the first of them."""
+        if name not in self.numbered:
+            self.numbered[name] = numbered(self.definition(Version((name,))))
+        return self.numbered[name]
+
+    def definition(self, version: Version) -> ast.stmt:
+        """The exercise's definition in a version; parsed alone, thousands of times."""
+        first, last = place_of(self.source, self.exercise)
+        lines, after = self.source_of(version).splitlines(), len(self.source.splitlines()) - last
+        return ast.parse("\n".join(lines[first : len(lines) - after])).body[0]
 
     def observed(
         self, versions: list[Version], cases: list[Case]
