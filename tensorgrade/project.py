@@ -44,6 +44,11 @@ class Project:
         there = (self.graders / "stages.py").exists()
         return dict(import_from(self.graders, "stages").STAGES) if there else {}
 
+    @cached_property
+    def drawn(self) -> dict[tuple[str, str, bool], list]:
+        """The cases that have been drawn: by chapter, exercise, and whether they are hidden."""
+        return {}
+
     def submission(self, chapter: str, source: str, filename: str | None = None) -> Submission:
         """A chapter's source with the stand-ins that the course puts beside it."""
         chapters = [c.name for c in self.course.chapters]

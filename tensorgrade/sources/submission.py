@@ -2,11 +2,13 @@
 
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from ..runner.source import Source, Unreadable, decode
 from .handins import Handin
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Submission:
             "device": device,
         }
 
-    def files(self) -> dict[str, torch.Tensor]:
+    def files(self) -> dict[str, "torch.Tensor"]:
         """The tensors of the `load` message: files that are still to be read, as bytes."""
         if isinstance(self.source, Source):
             return {}
@@ -50,8 +52,10 @@ class Submission:
         return {name: as_tensor(content) for name, content in files.items() if content}
 
 
-def as_tensor(content: bytes) -> torch.Tensor:
+def as_tensor(content: bytes) -> "torch.Tensor":
     """A file's bytes, as messages carry them: (bytes,), uint8."""
+    import torch  # here: whoever only asks where a course's files stand need not wait for it
+
     return torch.frombuffer(bytearray(content), dtype=torch.uint8)
 
 

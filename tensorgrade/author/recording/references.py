@@ -15,7 +15,7 @@ import torch
 from ...attempts.in_process import InProcess
 from ...course import CourseError
 from ...exchange.cases import Case
-from ...exchange.observation import Observation
+from ...exchange.observation import CaughtError, Observation
 from ...exchange.references import References, case_to_json
 from ...exchange.stages import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
@@ -38,6 +38,7 @@ from .origin import (
     mistakes_digest,
     ways_digest,
 )
+from .steps import SETTINGS
 
 Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
 PAIRS = "-pairs"
@@ -97,12 +98,24 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     seen = observe(project, chapter, source, cases)
     for case, observation in zip(cases, seen, strict=True):
         if observation.error and case.signature != "error":
-            raise CourseError(f"the solution fails on {case.id}: {observation.error}")
+            raise CourseError(failure(case, observation.error))
         if problem := unfit(case, observation):
             raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
     entries = tuple(zip(cases, seen, strict=True))
     ways = {} if hidden else ways_of(project, chapter, exercise, source, cases)
     return References(chapter, hidden, entries, ways)
+
+
+def failure(case: Case, error: CaughtError) -> str:
+    """That the solution fails on a case, and why; and what may be behind it."""
+    place = f" ({case.exercise}, {error.source})" if error.source else ""
+    said = f"the solution fails on {case.id}: {error.type}: {error.text}{place}"
+    taken = [name for name in sorted(SETTINGS) if f"'{name}'" in error.text]
+    if error.type == "TypeError" and taken:
+        name = taken[0]
+        said += f"; `{name}=` is a setting of the step: an argument of that name is passed with "
+        said += f'named={{"{name}": …}}'
+    return said
 
 
 def ways_of(
@@ -200,8 +213,12 @@ class Recording:
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
         self.forms = {form.name: form for form in forms_of(project, exercise)}
         self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
-        self.cases = recorded_cases(project, chapter, exercise, hidden)
         self.numbered: dict[str, dict[ast.stmt, int]] = {}
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The exercise's cases, with the numbers that they are asked with."""
+        return recorded_cases(self.project, self.chapter, self.exercise, self.hidden)
 
     @cached_property
     def references(self) -> References:
