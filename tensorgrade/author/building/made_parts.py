@@ -68,11 +68,12 @@ class Part:
 class Made:
     """A part, and what it was made from. pairs: the same of its pairs, empty where it has none.
 
-    stored: it was taken from the stored files.
+    prints: gives its fingerprints, which are read when they are asked for. stored: it was taken
+    from the stored files.
     """
 
     references: References
-    prints: list[Fingerprint]
+    prints: Callable[[], list[Fingerprint]]
     origin: str
     pairs: str
     stored: bool = True
@@ -178,7 +179,7 @@ class Work:
         self.prints = tell_apart(self.recording, self.rows)
         if stored and self.gives_pairs_of(stored) and not (self.wish.anew and self.wish.pairs):
             self.origin_of_pairs = stored.pairs
-            self.taken = [one for one in stored.prints if len(one.mistakes) == 2]
+            self.taken = [one for one in stored.prints() if len(one.mistakes) == 2]
         elif self.wish.pairs or self.has_few_pairs():
             self.origin_of_pairs, self.makes_pairs = self.recording.origin_of_pairs, True
 
@@ -187,7 +188,7 @@ class Work:
 
         Where the solution and every mistake alone give what they gave, so do two mistakes.
         """
-        alone = [one for one in stored.prints if len(one.mistakes) == 1]
+        alone = [one for one in stored.prints() if len(one.mistakes) == 1]
         return (
             stored.pairs == self.recording.origin_of_pairs
             and same_entries(stored.references, self.recording.references)
@@ -275,7 +276,7 @@ class Work:
         self.keep()
         return Made(
             self.recording.references,
-            [*prints, *self.taken],
+            lambda: [*prints, *self.taken],
             self.recording.origin,
             self.origin_of_pairs,
             stored=False,
