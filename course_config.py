@@ -50,7 +50,7 @@ COURSE = Settings(
         reply_bytes=8 << 20,
         source_bytes=1 << 20,
     ),
-    # Grading refuses on a machine that gives less: full, namespaces, landlock or none
+    # Grading refuses on a machine that gives less: full, namespaces, landlock, uid or none
     # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
     isolation="namespaces",
     # When chapters are due, and what late work loses, on every route to a grade. For example

@@ -8,7 +8,7 @@ import torch
 from ..course import Course
 from ..course_sources import load_course
 from ..exchange.references import References, load_references
-from ..isolation.ladder import choose_rung
+from ..isolation.ladder import choose_rung, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, load_fingerprints
@@ -108,6 +108,7 @@ class AttemptMaker:
         """The warm process, started if there is none. Raises NotIsolated or NotStarted."""
         if self.warm is None or not self.warm.alive():
             rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
+            must_be_closed(rung, self.setup.private)
             self.warm = WarmProcess(self.course.limits, rung)
         return self.warm
 

@@ -55,9 +55,17 @@ def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") ->
         grader.close()
 
 
+def close_to_others(*folders: Path) -> None:
+    """As root, let nobody else read these: learner code may have to run as another user here."""
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    for folder in filter(Path.is_dir, folders if root else ()):
+        folder.chmod(0o700)
+
+
 def gradescope(chapter: str, base: Path) -> None:
     """`submission/` and `submission_metadata.json` in, `results/results.json` out."""
     started, graders = time.monotonic(), Path("graders").resolve()
+    close_to_others(graders, base / "submission", base / "results")
     told = read_json(base / "submission_metadata.json")
     lateness = Lateness(**read_json(graders.parent / DATES))
     rows = rows_on(base / "submission", chapter, graders)
@@ -115,8 +123,10 @@ def gradescope_test(row: dict) -> dict:
 
 def prairielearn(chapter: str, base: Path) -> None:
     """`student/` in, `results/results.json` out."""
+    graders = Path("graders").resolve()
+    close_to_others(graders, *(base / name for name in ("student", "data", "results")))
     try:
-        rows = rows_on(base / "student", chapter, Path("graders").resolve())
+        rows = rows_on(base / "student", chapter, graders)
         results = prairielearn_results(rows)
     except CourseError as error:
         print(error, file=sys.stderr)

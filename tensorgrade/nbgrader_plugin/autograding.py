@@ -36,7 +36,7 @@ class HiddenGraders(NbGraderPreprocessor):
         config=True
     )
     isolation = Enum(
-        ("auto", "full", "namespaces", "landlock", "none"),
+        ("auto", "full", "namespaces", "landlock", "uid", "none"),
         "auto",
         help="`auto`: locked in, or refused. `none`: only code that you trust.",
     ).tag(config=True)
