@@ -93,6 +93,21 @@ def test_pairs_that_are_not_run_give_what_they_would_give(project):
     assert one.rows_of_pairs(pairs, cases, unseen) != all_run
 
 
+def test_of_what_is_no_python_nothing_is_foreseen(project, monkeypatch):
+    one = Recording(project, "ch1_simplified_attention", "softmax", hidden=False)
+    first, second = one.singles[:2]
+    pair, cases = Version(first.mistakes + second.mistakes), list(one.case_digests)
+    alone = {v.mistakes[0]: Alone(dict.fromkeys(cases), one.ran(v)) for v in (first, second)}
+    assert all(known.ran[cases[0]] for known in alone.values())
+    source_of, text = one.source_of, one.source.replace("def softmax(", "def softmax((")
+    for broken in (pair, first):
+        monkeypatch.setattr(one, "source_of", lambda v, b=broken: text if v == b else source_of(v))
+        one.numbered.clear()
+        assert not any(one.ran(broken).values())
+        found = one.foreseen(pair, cases, alone)
+        assert broken == first or found == {}
+
+
 def test_a_build_that_watches_mistakes_makes_the_same_files(tmp_path, monkeypatch):
     course, watched = make_course(tmp_path / "small"), []
     hand_in = made_parts.Watched.hand_in

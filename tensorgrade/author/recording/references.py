@@ -4,6 +4,7 @@ import ast
 import json
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -269,9 +270,16 @@ class Recording:
 
     def ran(self, version: Version) -> Ran:
         """Which statements of its definition a version of the author's begins on each case."""
-        text = marked(self.source_of(version), self.exercise)
-        backend = InProcess(self.project.submission(self.chapter, text))
         ran = dict.fromkeys((case.name for case in self.cases), frozenset[int]())
+        with suppress(SyntaxError):  # of what is no Python, nothing is foreseen
+            text = marked(self.source_of(version), self.exercise)
+            ran |= self.ran_in(text)
+        return ran
+
+    def ran_in(self, text: str) -> Ran:
+        """The same of a marked text."""
+        ran: Ran = {}
+        backend = InProcess(self.project.submission(self.chapter, text))
         with warnings.catch_warnings(action="ignore"):
             for case in self.cases:
                 if case.signature not in UNSEEN:
@@ -298,15 +306,22 @@ class Recording:
         self, pair: Version, cases: Iterable[str], alone: dict[str, Alone]
     ) -> dict[str, Imprint]:
         """What a pair gives where one of its edits is never reached beside the other, by case."""
-        both = self.definition(pair)
         known: dict[str, Imprint] = {}
         for name in pair.mistakes:
-            numbers = self.numbers(name)
-            parted = {one and numbers[one] for one in differing(next(iter(numbers)), both)}
+            parted = self.parted(name, pair)
             if None not in parted:
                 row, ran = alone[name]
                 known |= {case: row[case] for case in cases if ran[case].isdisjoint(parted)}
         return known
+
+    def parted(self, name: str, pair: Version) -> set[int | None]:
+        """The statements of the version with one mistake by which a pair parts from it."""
+        try:
+            numbers, both = self.numbers(name), self.definition(pair)
+        except SyntaxError:  # one of them is no Python
+            return {None}
+        found = differing(next(iter(numbers)), both)
+        return {None if one is None else numbers[one] for one in found}
 
     def numbers(self, name: str) -> dict[ast.stmt, int]:
         """The numbered statements of the definition with one mistake, itself the first of them."""
