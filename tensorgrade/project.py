@@ -4,11 +4,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .course import Course, CourseError
 from .course_sources import load_config
 from .grader_files import grader_path, import_from
-from .sources.submission import Source, Submission, read_given
+from .sources.beside import Beside, files_beside
+
+if TYPE_CHECKING:
+    from .sources.submission import Submission
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,20 @@ class Project:
         """The cases that have been drawn: by chapter, exercise, and whether they are hidden."""
         return {}
 
-    def submission(self, chapter: str, source: str, filename: str | None = None) -> Submission:
+    def submission(self, chapter: str, source: str, filename: str | None = None) -> "Submission":
         """A chapter's source with the stand-ins that the course puts beside it."""
+        from .sources.submission import Source, Submission, read_given  # which imports torch
+
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")
         names = tuple(exercise.name for exercise in self.course.chapter(chapter).exercises)
-        return Submission(chapter, text, given, rebind, names)
+        return Submission(chapter, text, given, rebind, names, self.beside(chapter))
+
+    def beside(self, chapter: str) -> tuple[Beside, ...]:
+        """What a right answer to a chapter carries beside its code."""
+        files = self.course.chapter(chapter).beside
+        return files_beside(files, self.solution(chapter).parent)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """The file with an exercise's cases, tests and mistakes, imported."""

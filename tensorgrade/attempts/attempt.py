@@ -35,6 +35,8 @@ from ..recognition.fingerprints import (
 )
 from ..recognition.signatures import imprint
 from ..runner.edits import Edit
+from ..sources.beside import missing
+from ..sources.submission import Weights, read_weights
 from .backend import Backend
 from .in_child import InChild
 
@@ -131,8 +133,12 @@ class Attempt:
         ]
 
     def called_before(self, name: str) -> list[str]:
-        """The earlier exercises that the code of one calls, as the learner's process says."""
-        called = self.loaded.calls.get(name, ())
+        """The earlier exercises that the code of one calls, as the learner's process says.
+
+        Or that its cases ask for by name, and what those call.
+        """
+        asked = {name, *self.references.asked_by_name(name)}
+        called = asked.union(*(self.loaded.calls.get(one, ()) for one in asked))
         names = list(self.exercises)
         return [earlier for earlier in names[: names.index(name)] if earlier in called]
 
@@ -150,6 +156,10 @@ class Attempt:
         if self.saw_hidden:
             self.backend.close()
         self.saw_hidden = False
+
+    def weights(self, name: str) -> Weights:
+        """What is in a file that was handed in beside the learner's."""
+        return self.backend.weights.get(name) or read_weights(missing(name))
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""

@@ -73,6 +73,7 @@ class InChild:
         self.requests = requests or Requests()
         handed = submission.source
         self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
+        self.weights = submission.weights
         self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False

@@ -232,11 +232,12 @@ class RecordedObject:
     def __init__(self, recorder: Recorder, handle: str):
         self.recorder, self.handle = recorder, handle
 
-    def load(self, weights: dict[str, torch.Tensor]) -> None:
-        """Copy weights in by their names."""
+    def load(self, weights: dict[str, torch.Tensor], beside: str = "") -> None:
+        """Copy weights in by their names. beside: before these, those of a file handed in."""
         at = f"{self.handle}.{len(self.recorder.steps)}"  # it may be given weights twice
         keys = {k: self.recorder.tensor(f"{at}.{k}", v) for k, v in weights.items()}
-        self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys})
+        file = {"beside": beside} if beside else {}
+        self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys, **file})
 
     def duplicate(self) -> "RecordedObject":
         """A deep copy of it."""

@@ -19,10 +19,11 @@ import torch
 
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status
-from ..course import CourseError, Limits
+from ..course import Course, CourseError
 from ..lateness import Lateness, read_time, written
+from ..sources.beside import files_beside
 from ..sources.handins import Handin, as_meant, read_file
-from ..sources.near_misses import rescued, versions_in
+from ..sources.near_misses import CODE, rescued, versions_in
 from .channels import DATES
 from .grader import Grader
 
@@ -30,16 +31,18 @@ LEARNER = "learner"
 TO_BE_LOOKED_AT = "Grading failed, and not by your fault; your instructor has to look at it."
 
 
-def handin_in(folder: Path, chapter: str, limits: Limits) -> Handin:
+def handin_in(folder: Path, chapter: str, course: Course) -> Handin:
     """What lies in a submission's folder: what is called like the chapter, else the only file."""
-    versions = versions_in(folder, {chapter}, limits)
-    if versions:
-        handin, _ = rescued(LEARNER, versions, limits)
+    limits = course.limits
+    versions = versions_in(folder, {chapter}, limits, course.beside)
+    if any(version.kind in CODE for version in versions):
+        handin, _ = rescued(LEARNER, versions, limits, course.beside)
         return as_meant(handin)[0]
     files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
     if len(files) == 1 and (read := read_file(LEARNER, files[0], limits.source_bytes)):
         named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
-        return as_meant(named)[0]
+        beside = files_beside(course.chapter(chapter).beside, folder)
+        return replace(as_meant(named)[0], beside=beside)
     return Handin(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
 
 
@@ -49,7 +52,7 @@ def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") ->
     grader = Grader(Setup(tests, isolation))
     try:
         grader.start()
-        handin = handin_in(folder, chapter, grader.maker.course.limits)
+        handin = handin_in(folder, chapter, grader.maker.course)
         return [verdict.row() for verdict in grader.grade(handin)]
     finally:
         grader.close()

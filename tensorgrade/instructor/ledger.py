@@ -17,7 +17,7 @@ from pathlib import Path
 from ..attempts.verdict import Verdict
 from ..course import CourseError
 from ..lateness import Lateness
-from ..sources.handins import NOTHING, Handin
+from ..sources.handins import NOTHING, WEIGHTS, Handin
 from .history import HISTORY, OTHER_FILE, record
 from .overrides import Key, Override, as_found, overridden
 
@@ -107,9 +107,9 @@ class Ledger:
             raise CourseError(f"{self.results} holds no rows of {', '.join(unknown)}")
 
     def contents(self) -> dict[tuple[str, str], str]:
-        """A digest of what each learner handed in for each chapter, of all that is graded."""
+        """A digest of the code that each learner handed in for each chapter, of all graded."""
         entries = read_lines(self.graded)
-        digests = {(e["student"], e["chapter"]): e["stamp"].split("-")[0] for e in entries}
+        digests = {about_note(e): e["stamp"].split("-")[0].split(WEIGHTS)[0] for e in entries}
         return {a: digest for a, digest in digests.items() if not digest.startswith(NOTHING)}
 
     def moved(self) -> list[dict]:

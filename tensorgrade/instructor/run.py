@@ -134,7 +134,7 @@ def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
     groups: dict[tuple, list[Handin]] = defaultdict(list)
     for handin in handins:
         kind = handin.filename.rsplit(".", 1)[-1]
-        content = handin.content, handin.script, handin.reason
+        content = handin.content, handin.script, handin.reason, handin.beside
         groups[handin.chapter, kind, *content].append(handin)
     return {group[0]: group for group in groups.values()}
 

@@ -26,7 +26,7 @@ import torch
 from .edits import Edit, edits, holds
 from .errors import OutOfTime
 from .loading import load_module, misspelt_in, read_from_outside
-from .messages import pack, receive, send, unpack
+from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
 from .reading import parts, shapes, source_in, source_that_counts
 from .source import Source, Unreadable
@@ -62,7 +62,7 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":
                 source = found
-                case_runner, reply = load(request, source)
+                case_runner, reply = load(request, source, tensors)
                 send(writer, pack(reply))
         elif request["do"] == "mend":
             send(writer, mend(case_runner, source, request, tensors))
@@ -95,8 +95,13 @@ def read(
     return found
 
 
-def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
-    """Load the learner's text beside the stand-ins; say which names it defines and what failed."""
+def load(
+    request: dict, source: Source, tensors: dict[str, torch.Tensor]
+) -> tuple[CaseRunner, dict]:
+    """Load the learner's text beside the stand-ins; say which names it defines and what failed.
+
+    tensors: those of the message; weights that were handed in beside the text are among them.
+    """
     given = install_given(request["given"])
     misspelt = misspelt_in(source.text, request["exercises"])
     with standard_torch():  # what the file switches at its top is put back
@@ -107,9 +112,20 @@ def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
-    case_runner = CaseRunner(module, given, request["device"], misspelt)
+    beside = weights_in(tensors)
+    case_runner = CaseRunner(module, given, request["device"], misspelt, beside)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     return case_runner, told
+
+
+def weights_in(tensors: dict[str, torch.Tensor]) -> dict[str, dict[str, torch.Tensor]]:
+    """By the names of files that were handed in beside the text: their tensors, by name."""
+    found: dict[str, dict[str, torch.Tensor]] = {}
+    for key, tensor in tensors.items():
+        if key.startswith(BESIDE):
+            file, _, name = key.removeprefix(BESIDE).partition("|")
+            found.setdefault(file, {})[name] = tensor
+    return found
 
 
 def defined_names(module: types.ModuleType) -> list[str]:
@@ -208,7 +224,8 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
         module = edited(case_runner, edit, source.filename)
         if module is None:
             continue
-        runner = CaseRunner(module, case_runner.given, case_runner.device)
+        given, device, beside = case_runner.given, case_runner.device, case_runner.beside
+        runner = CaseRunner(module, given, device, beside=beside)
         try:
             with seconds(SECONDS_OF_A_TRY), silenced():
                 header, found = runner.run_case(request["steps"], tensors)

@@ -121,15 +121,27 @@ def test_classroom_50_gets_whole_numbers_and_never_a_point_too_many(most, unit):
 
 
 def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(project, tmp_path):
-    limits = project.course.limits
-    assert handin_in(tmp_path, CH1, limits).missing
+    course = project.course
+    assert handin_in(tmp_path, CH1, course).missing
     (tmp_path / "homework.py").write_bytes(b"1")
-    found = handin_in(tmp_path, CH1, limits)
+    found = handin_in(tmp_path, CH1, course)
     assert (found.filename, found.content) == (f"{CH1}.py", b"1")
     (tmp_path / "other.py").write_bytes(b"2")
-    assert handin_in(tmp_path, CH1, limits).missing
+    assert handin_in(tmp_path, CH1, course).missing
     (tmp_path / f"{CH1} (1).py").write_bytes(b"3")
-    assert handin_in(tmp_path, CH1, limits).content == b"3"
+    assert handin_in(tmp_path, CH1, course).content == b"3"
+
+
+def test_a_submission_carries_its_weights(project, tmp_path):
+    chapter, file = "ch6_small_gpt", "my_model.safetensors"
+    (tmp_path / "homework.py").write_bytes(b"1")
+    (tmp_path / file).write_bytes(b"2")
+    assert [one.content for one in handin_in(tmp_path, chapter, project.course).beside] == [b"2"]
+    (tmp_path / f"{chapter}.py").write_bytes(b"3")
+    found = handin_in(tmp_path, chapter, project.course)
+    assert (found.content, [one.content for one in found.beside]) == (b"3", [b"2"])
+    (tmp_path / file).unlink()
+    assert [one.missing for one in handin_in(tmp_path, chapter, project.course).beside] == [True]
 
 
 def test_what_is_no_channel_is_a_sentence(project, tmp_path):

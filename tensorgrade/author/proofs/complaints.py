@@ -157,6 +157,7 @@ def strays(project: Project, files: list[Derived]) -> list[str]:
     """Files in the folders of exercises and graders that nothing put there."""
     known = {file.path for file in files}
     known |= {project.solution(chapter.name) for chapter in project.course.chapters}
+    known |= {project.root / "solutions" / name for name in project.course.beside}
     places = [
         *project.exercises.glob("*"),
         *project.exercises.glob("references/*"),

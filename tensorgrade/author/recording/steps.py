@@ -59,9 +59,12 @@ def moved(**arguments: Any) -> Step:
     return Step("move", None, arguments)
 
 
-def load(values: dict, on: Step | None = None) -> Step:
-    """Copy weights in by their names; `on` says into which object, if not the one made last."""
-    return Step("load", on, {"weights": values})
+def load(values: dict, on: Step | None = None, beside: str = "") -> Step:
+    """Copy weights in by their names; `on` says into which object, if not the one made last.
+
+    beside: the name of a file that is handed in; what is in it is copied in before.
+    """
+    return Step("load", on, {"weights": values} | ({"beside": beside} if beside else {}))
 
 
 def duplicate(of: Step | None = None) -> Step:
