@@ -28,8 +28,8 @@ def cases(pick):
     sizes = pick(public=[(4, 2, 3)], hidden=[(5, 3, 1), (vocab, b, 6)])
     windows = windows_of_the_end(pick)
     return [
-        *(case(f"values/{size}", *measured(*size, False)) for size in sizes),
-        *(case(f"training/{size}", *measured(*size, True)) for size in sizes),
+        *(case(f"values/{size}", *measured(*size, training=False)) for size in sizes),
+        *(case(f"training/{size}", *measured(*size, training=True)) for size in sizes),
         case("text/windows", *on_windows(windows), signature="ignored"),
         case("own/windows", *by_own_model(windows[:FEW].clone()), signature="ignored"),
     ]
