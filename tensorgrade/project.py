@@ -4,12 +4,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .course import Course, CourseError
 from .course_sources import load_config
 from .grader_files import grader_path, import_from
 from .sources.beside import Beside, files_beside
-from .sources.submission import Source, Submission, read_given
+
+if TYPE_CHECKING:
+    from .sources.submission import Submission
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,15 @@ class Project:
         there = (self.graders / "stages.py").exists()
         return dict(import_from(self.graders, "stages").STAGES) if there else {}
 
-    def submission(self, chapter: str, source: str, filename: str | None = None) -> Submission:
+    @cached_property
+    def drawn(self) -> dict[tuple[str, str, bool], list]:
+        """The cases that have been drawn: by chapter, exercise, and whether they are hidden."""
+        return {}
+
+    def submission(self, chapter: str, source: str, filename: str | None = None) -> "Submission":
         """A chapter's source with the stand-ins that the course puts beside it."""
+        from .sources.submission import Source, Submission, read_given  # which imports torch
+
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")

@@ -184,7 +184,9 @@ class Recorder:
         return [self.tensor(f"{result}.gradient", gradient)]
 
     def step(self, verb: str, arguments: dict, *, handle: str, **settings: object) -> None:
-        at = len(self.steps)
+        """A step with arguments; those whose names are settings of the verb stand in `named`."""
+        at, named = len(self.steps), arguments.get("named", {})
+        arguments = {k: v for k, v in arguments.items() if k != "named"} | named
         spelled = {k: self.spell(f"{at}.{k}", v) for k, v in arguments.items()}
         self.steps.append({"verb": verb, "as": handle, "arguments": spelled, **settings})
 

@@ -1,4 +1,4 @@
-"""Whatever mistakes a hand-in puts together, it is judged, and again the same: points, a sentence."""
+"""Whatever mistakes a hand-in puts together: it is judged, and judged the same again."""
 
 import os
 import random

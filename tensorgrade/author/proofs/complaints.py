@@ -18,8 +18,9 @@ from ..building.derive import derive
 from ..building.derived import Derived
 from ..building.made_parts import Tell, Wish
 from ..building.reference_files import without_pairs
-from ..kept import keep_proved
+from ..kept import Kept, keep_proved
 from ..recording.casebook import recorded_cases
+from ..recording.origin import case_digest, digest, engine_digest
 from .slips import slips
 
 
@@ -44,7 +45,7 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
         if not file.fresh():
             file.write()
             wrote(str(file.path.relative_to(project.root)))
-    wrong = complaints(project, files)
+    wrong = complaints(project, files, Kept(project.root))
     built = Built(last_line(project, wish, len(files)), tuple(wrong))
     if not wrong and not wish.exercises:
         keep_proved(project.root, built.said, not without_pairs(project))
@@ -93,13 +94,16 @@ def last_line(project: Project, wish: Wish, files: int) -> str:
     return said
 
 
-def complaints(project: Project, files: list[Derived]) -> list[str]:
-    """One sentence for each thing that is not as it should be."""
+def complaints(project: Project, files: list[Derived], kept: Kept | None = None) -> list[str]:
+    """One sentence for each thing that is not as it should be.
+
+    kept: where it may stand that a stub was looked at before.
+    """
     found = [
         f"{file.path.relative_to(project.root)} is stale" for file in files if not file.fresh()
     ]
     for chapter in project.course.chapters:
-        found += solved_stubs(project, chapter)
+        found += solved_stubs(project, chapter, kept)
     return found + strays(project, files)
 
 
@@ -129,17 +133,23 @@ def failing_solutions(project: Project) -> list[str]:
     return [f"the solutions fail their own tests:\n{run.stdout[-2000:]}"] if run.returncode else []
 
 
-def solved_stubs(project: Project, chapter: Chapter) -> list[str]:
+def solved_stubs(project: Project, chapter: Chapter, kept: Kept | None = None) -> list[str]:
     """Exercises whose stub, when it is run, does not say that it is still to do."""
     names = [exercise.name for exercise in project.course.chapter(chapter.name).exercises]
     cases = [
         case for name in names for case in recorded_cases(project, chapter.name, name, hidden=False)
     ]
     source = (project.exercises / f"{chapter.name}.py").read_text(encoding="utf-8")
-    backend = InProcess(project.submission(chapter.name, source))
+    submission, name = project.submission(chapter.name, source), f"{chapter.name}/stub.txt"
+    looked_at = digest(engine_digest(), repr(submission), *map(case_digest, cases))
+    if kept and kept.text(name) == looked_at:
+        return []
+    backend = InProcess(submission)
     backend.load()
     seen = zip(cases, backend.run(cases), strict=True)
     solved = {c.exercise for c, o in seen if not o.error or o.error.type != "NotImplementedError"}
+    if kept and not solved:
+        kept.keep_text(name, looked_at)
     return [f"{chapter.name}: the stub of {name} is solved already" for name in sorted(solved)]
 
 
