@@ -194,7 +194,7 @@ def test_attacks_earn_and_reach_nothing(attacked):
     rows = [(place, row) for name in sent for place, row in attacked.rows[name].items()]
     assert [row for place, row in rows if row["points"] > wrong[place]["points"]] == []
     rows = [(place, row) for place, row in rows if row["student"] not in MAY_WRITE]
-    said = [row["message"].replace(SYSTEM, "") for _, row in rows]
+    said = [row["message"] for _, row in rows if SYSTEM not in row["message"]]
     assert [message for message in said if "ACHIEVED" in message or SECRET in message] == []
     assert {row["isolation"] for _, row in rows} == {"uid"}
     assert attacked.left == []
