@@ -4,11 +4,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from .course import Course, CourseError
 from .course_sources import load_config
-from .grader_files import grader_path, import_from
+from .grader_files import BUG, grader_path, import_from
 from .sources.submission import Source, Submission, read_given
+
+if TYPE_CHECKING:  # it imports pytest
+    from .marker import FindTheBug
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Project:
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")
-        names = tuple(exercise.name for exercise in self.course.chapter(chapter).exercises)
+        names = {exercise.name: "" for exercise in self.course.chapter(chapter).exercises}
         return Submission(chapter, text, given, rebind, names)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
@@ -72,6 +76,10 @@ class Project:
                 "graders/mistakes, once, and says where"
             )
         return found
+
+    def bug(self, chapter: str, exercise: str) -> "FindTheBug | None":
+        """What an exercise says in which a mistake is to be found; None for any other."""
+        return getattr(self.grader(chapter, exercise), BUG, None)
 
     @cached_property
     def form_edits(self) -> list:
