@@ -135,9 +135,9 @@ def test_a_failing_solution_is_found(copy):
 def test_no_stub_holds_a_solution(project):
     for chapter in project.course.chapters:
         text = (project.exercises / f"{chapter.name}.py").read_text("utf-8")
-        assert "SOLUTION" not in text and text.count("raise NotImplementedError") >= len(
-            chapter.exercises
-        )
+        written = [e for e in chapter.exercises if not project.bug(chapter.name, e.name)]
+        assert "SOLUTION" not in text
+        assert text.count("raise NotImplementedError") >= len(written)
 
 
 def test_regions_keep_their_indentation():
