@@ -54,9 +54,9 @@ def bug_in(path: Path) -> tuple[str, float]:
     """
     for node in syntax_of(path).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == BUG:
-            first = getattr(node.value, "args", [])[:1]
-            named = {key.arg: key.value for key in getattr(node.value, "keywords", [])}
-            of, points = (getattr(one, "value", None) for one in (*first, named.get(POINTS)))
+            first = next(iter(getattr(node.value, "args", ())), None)
+            named = {key.arg: key.value for key in getattr(node.value, "keywords", ())}
+            of, points = (getattr(one, "value", None) for one in (first, named.get(POINTS)))
             if isinstance(of, str) and isinstance(points, int | float):
                 return of, points
             raise CourseError(f"{path}:{node.lineno}: write {AS_BUG}")

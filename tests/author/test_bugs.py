@@ -155,6 +155,12 @@ SLIPS = [
     (FILE, '("torch.mul("', '("torch.mull("', "'torch.mull(' is there 0 times"),
     (FILE, '        "scaled_twice": (', '        # "scaled_twice": (', "among 3 mistakes at least"),
     (FILE, "points=4", "points=2 + 2", f"{NAME}.py:5: write BUG = find_the_bug("),
+    (
+        FILE,
+        "BUG = find_the_bug(",
+        "BUG = 7\nIT = find_the_bug(",
+        f"{NAME}.py:5: write BUG = find_the_bug(",
+    ),
     (FILE, '"scaled",', '"scald",', "there is no scald.py whose tests could judge it"),
     (LESSON, "torch.mul(entries, factors)", "scaled(entries, factors)", "and calls scaled"),
     (FILE, '"torch.mul(", "torch.add("', '"products.reshape(x.shape)", "x"', None),
