@@ -90,7 +90,7 @@ def price(part: ExerciseAttempt, cost: float) -> float:
     """
     own = [name for name in part.mistakes if name not in part.inherited]
     prices = [price_of(part, name, cost) for name in own]
-    return prices[0] if len(prices) == 1 else min(sum(prices), max(cost, *prices))
+    return prices[0] if len(prices) == 1 else min(sum(prices), max((cost, *prices)))
 
 
 def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:

@@ -13,12 +13,16 @@ import linecache
 import re
 import sys
 import types
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from types import MappingProxyType
 
 from .errors import OutOfTime, describe_error
 from .source import UNPARSABLE
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
+SPELT = 0.85  # how like a name that is asked for one has to be that stands for it
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -31,12 +35,17 @@ class Problem:
 
 
 def load_module(
-    name: str, source: str, filename: str, definitions_only: bool = False
+    name: str,
+    source: str,
+    filename: str,
+    definitions_only: bool = False,
+    misspelt: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[types.ModuleType, list[dict]]:
     """A module made from the learner's source, and the problems met on the way.
 
     `definitions_only` keeps imports, functions, classes and literal assignments: the second try
-    for a file whose other code hangs or ends the process.
+    for a file whose other code hangs or ends the process. `misspelt`: definitions that get the
+    names that are asked for, by those; their own stay good as well.
 
     >>> module, problems = load_module("a", "x = 1\\ny = 1 / 0\\ndef f(): return x", "a.py")
     >>> module.f(), problems[0]["error"]["type"]
@@ -53,11 +62,17 @@ def load_module(
         filename,
     )
     problems: list[Problem] = []
+    asked = {own: name for name, own in misspelt.items()}
     flags = 0
     for statement in statements(source, filename, problems):
         flags |= future_flags(statement)
+        own = getattr(statement, "name", "")
+        if own in asked:
+            statement.name = asked[own]  # type: ignore[attr-defined]
         if not definitions_only or is_definition(statement):
             run(statement, module, filename, flags, problems)
+        if own in asked and asked[own] in vars(module):
+            vars(module)[own] = vars(module)[asked[own]]
     return module, [asdict(problem) for problem in problems]
 
 
@@ -79,6 +94,30 @@ def run(
         problems.append(Problem(names, describe_error(error, filename)))
         for name in names:
             module.__dict__.pop(name, None)
+
+
+def misspelt_in(source: str, asked: Collection[str]) -> dict[str, str]:
+    """The definitions in a text that can only be meant as one of those asked for, by its name.
+
+    >>> misspelt_in("def widht(): pass\\ndef other(): pass", ["width", "height"])
+    {'width': 'widht'}
+    """
+    defined = set(re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", source, re.M))
+    bound = " ".join({*defined, *re.findall(r"^(?:\S.*\bimport\b.*|\w+)", source, re.M)})
+    lost = [name for name in asked if not re.search(rf"\b{name}\b", bound)]
+    close = {n: [own for own in sorted(defined - {*asked}) if spelt_like(n, own)] for n in lost}
+    meant = [near for near in close.values() if len(near) == 1]
+    return {name: near[0] for name, near in close.items() if meant.count(near) == 1}
+
+
+def spelt_like(asked: str, own: str) -> bool:
+    """Whether a name is another one but for a slip: letters exchanged, one too many, one too few.
+
+    >>> spelt_like("width", "widht"), spelt_like("width_of", "Width_of"), spelt_like("new", "old")
+    (True, True, False)
+    """
+    left, right = asked.lower(), own.lower()
+    return sorted(left) == sorted(right) or bool(get_close_matches(left, [right], 1, SPELT))
 
 
 def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.stmt]:

@@ -27,7 +27,7 @@ import torch
 from .changes import changes
 from .edits import Edit, edits, holds
 from .errors import OutOfTime
-from .loading import load_module, read_from_outside
+from .loading import load_module, misspelt_in, read_from_outside
 from .messages import pack, receive, send, unpack
 from .names import meant
 from .reading import parts, source_in, source_that_counts
@@ -100,15 +100,16 @@ def read(
 def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
     """Load the learner's text beside the stand-ins; say which names it defines and what failed."""
     given = install_given(request["given"])
+    misspelt = misspelt_in(source.text, request["exercises"])
     with standard_torch():  # what the file switches at its top is put back
         module, problems = load_module(
-            request["name"], source.text, source.filename, request["definitions_only"]
+            request["name"], source.text, source.filename, request["definitions_only"], misspelt
         )
     names, outside = defined_names(module), read_from_outside(module)
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
-    case_runner = CaseRunner(module, given, request["device"])
+    case_runner = CaseRunner(module, given, request["device"], misspelt)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     return case_runner, told
 
@@ -201,11 +202,12 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
     until = time.monotonic() + request["seconds"]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
-    chosen = edits(source.text, request["name"], request["line"])[request["first"] :]
+    own = case_runner.misspelt.get(request["name"], request["name"])
+    chosen = edits(source.text, own, request["line"])[request["first"] :]
     for edit in chosen[: request["most"]]:
         if time.monotonic() > until:
             break
-        module = edited(case_runner.module, edit, source.filename)
+        module = edited(case_runner, edit, source.filename)
         if module is None:
             continue
         runner = CaseRunner(module, case_runner.given, case_runner.device)
@@ -220,14 +222,16 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
     return pack({"id": request["id"], "tries": tries}, results)
 
 
-def edited(module: types.ModuleType, edit: Edit, filename: str) -> types.ModuleType | None:
+def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleType | None:
     """The module with one of its definitions as an edit has it; None where that fails."""
-    new = types.ModuleType(module.__name__)
-    new.__dict__.update(vars(module))
+    new = types.ModuleType(case_runner.module.__name__)
+    new.__dict__.update(vars(case_runner.module))
     try:
         for node in ast.parse(edit.text).body:
             if holds(node, edit.line):
                 exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
+        for name, own in case_runner.misspelt.items():
+            vars(new)[name] = vars(new)[own]
     except Exception:
         return None
     return new

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import fields, is_dataclass
 from itertools import islice
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeGuard
 
 import torch
@@ -38,10 +38,18 @@ class CaseRunner:
 
     given: stand-ins of the course, for cases that ask for `given` names.
     device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
+    misspelt: the learner's own names of what was loaded under the names that are asked for.
     """
 
-    def __init__(self, module: ModuleType, given: dict, device: str = "cpu"):
+    def __init__(
+        self,
+        module: ModuleType,
+        given: dict,
+        device: str = "cpu",
+        misspelt: Mapping[str, str] = MappingProxyType({}),
+    ):
         self.module, self.given, self.device = module, given, device
+        self.misspelt = misspelt
 
     def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
@@ -286,6 +294,8 @@ class CaseRunner:
         names = self.given if given else vars(self.module)
         if name not in names:
             raise MissingName(name)
+        if not given and name in self.misspelt:
+            self.understood({name: self.misspelt[name]})
         return names[name]
 
     def target(self, step: dict) -> Any:

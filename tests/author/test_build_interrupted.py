@@ -56,10 +56,8 @@ def begin(course, command="build", stdout=subprocess.PIPE) -> subprocess.Popen:
 )
 def test_interrupted_it_leaves_nobody(course, number, everybody):
     process = begin(course)
-    while not children(process.pid):
-        assert process.poll() is None, process.stdout.read()
-        time.sleep(0.05)
-    time.sleep(3)  # some runs are done
+    wait_until(lambda: children(process.pid) and kept(course), process)
+    time.sleep(1)  # workers are in the midst of the next runs
     before = time.monotonic()
     (os.killpg if everybody else os.kill)(process.pid, number)
     said, _ = process.communicate(timeout=60)
@@ -68,7 +66,7 @@ def test_interrupted_it_leaves_nobody(course, number, everybody):
     assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 130), said
     assert "Traceback" not in said
     if number != signal.SIGKILL:  # what was made stays
-        assert list((course / ".tensorgrade").rglob("*.json"))
+        assert kept(course)
 
 
 def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(tmp_path):
@@ -84,6 +82,11 @@ def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(tmp_path):
         finally:
             nobody_is_left(process.pid)
     assert process.returncode == 130 and "Traceback" not in said.read_text(), said.read_text()
+
+
+def kept(course) -> list:
+    """The files of what a build has made so far."""
+    return list((course / ".tensorgrade").rglob("*.json"))
 
 
 def wait_until(done, process) -> None:

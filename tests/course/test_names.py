@@ -101,6 +101,22 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
         assert pair in verdict.message, verdict
 
 
+def test_a_misspelt_class_is_judged_as_the_one_that_is_meant(edited):
+    verdict = edited(CH3, "CausalAttention", {"class CausalAttention": "class CasualAttention"})
+    assert "`CasualAttention` is asked for as `CausalAttention`" in verdict.message
+    assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
+
+
+def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_told(edited):
+    wrong = {
+        "class CausalAttention": "class CasualAttention",
+        "attn_scores / d_k**0.5": "attn_scores",
+    }
+    verdict = edited(CH3, "CausalAttention", wrong)
+    assert verdict.mistakes == ["no_scale"]
+    assert "`CasualAttention` is asked for as `CausalAttention`" in verdict.message
+
+
 def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
     verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS.replace(" / self.head_dim**0.5", ""))
     assert verdict.mistakes == ["no_scale"] and verdict.points == 0.7 * 30 - 1

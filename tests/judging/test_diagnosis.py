@@ -248,11 +248,10 @@ def test_a_global_in_a_method_asks_for_self(public):
 
 def test_a_renamed_class_is_told_with_what_was_found(public):
     _, diagnosis = diagnose(
-        public, CH2, "SelfAttention_v2", MODULE.replace("Attention_v2", "AttentionV2")
+        public, CH2, "SelfAttention_v2", MODULE.replace("SelfAttention_v2", "SelfAttn_v2")
     )
-    assert (
-        diagnosis.kind == "missing" and "`SelfAttentionV2`, which looks close" in diagnosis.problem
-    )
+    found = "`SelfAttn_v2`, which looks close"
+    assert diagnosis.kind == "missing" and found in diagnosis.problem
 
 
 def test_every_file_of_the_engine_is_free_of_the_course_words(project):

@@ -1,0 +1,46 @@
+"""Whatever mistakes a hand-in puts together, it is judged: points within bounds, and a sentence."""
+
+import os
+import random
+
+import pytest
+
+from tensorgrade.author.proofs.sample_class import Choice, assemble
+from tensorgrade.sources.handins import Handin
+
+DRAWS = int(os.environ.get("ANY_MISTAKES", "2"))  # hand-ins of a chapter
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", range(DRAWS))
+def test_any_mistakes_together_are_judged(project, grader, draw):
+    chance = random.Random(draw)
+    for chapter in project.course.chapters:
+        judged(project, grader, chapter, lambda known: some_of(known, chance))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(DRAWS))
+def test_a_mistake_in_every_exercise_is_judged(project, grader, number):
+    """Mistakes that stand at one place in their lists are often of one kind."""
+    for chapter in project.course.chapters:
+        judged(project, grader, chapter, lambda known: [known[number % len(known)]])
+
+
+def some_of(known: list[str], chance: random.Random) -> list[str] | None:
+    """Some mistakes of an exercise, or none; None where it is to do."""
+    count = min(len(known), chance.choice([0, 1, 1, 1, 2]))
+    return None if chance.random() < 0.1 else chance.sample(known, count)
+
+
+def judged(project, grader, chapter, chosen) -> None:
+    """Grade a chapter with the mistakes that are chosen from those of each exercise."""
+    choices = []
+    for exercise in chapter.exercises:
+        made = chosen([m.name for m in project.mistakes if exercise.name in m.edits])
+        choices.append(Choice(exercise.name, tuple(made or ()), to_do=made is None))
+    text = assemble(project, chapter.name, choices)
+    verdicts = grader.grade(Handin("somebody", chapter.name, "any.py", text.encode()))
+    assert [v.exercise for v in verdicts] == [e.name for e in chapter.exercises]
+    for one in verdicts:
+        assert 0 <= one.points <= one.max_points and one.message, one
