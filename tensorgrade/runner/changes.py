@@ -7,7 +7,7 @@ import ast
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 
-from .loading import statements
+from .loading import bound_names, statements
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 MOST_PARTS = 3000  # of a definition; more are a rewrite, whatever they say
@@ -30,8 +30,14 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
 
 
 def definitions(text: str) -> dict[str, ast.stmt]:
-    """The functions and classes of a text by name; of two alike the last, as in Python."""
-    return {one.name: one for one in statements(text, "", []) if isinstance(one, DEFINITIONS)}
+    """The functions and classes of a text by name, unless that is given to something else later."""
+    found: dict[str, ast.stmt] = {}
+    for one in statements(text, "", []):
+        for name in bound_names(one):
+            found.pop(name, None)
+        if isinstance(one, DEFINITIONS):
+            found[one.name] = one
+    return found
 
 
 def differing(before: list[str], after: list[str]) -> int:

@@ -72,7 +72,7 @@ def test_the_kit_does_not_say_which(project):
         assert json.loads(prints.read_text("utf-8"))["exercises"][name]["prints"] == []
         ((old, _),) = drawn(project, chapter, name).edits[name]
         definition = stub(project, chapter).partition(f" {name}(")[2]
-        assert definition and old not in definition.partition("\n\n\n")[0]
+        assert definition and old not in definition.partition("# %%")[0]
 
 
 @pytest.mark.parametrize("chapter", [CH2, CH6])
@@ -81,7 +81,7 @@ def test_code_as_it_was_given_is_not_attempted_and_earns_nothing(project, rows, 
     for name, verdict in rows(chapter, text).items():
         assert (verdict.status, verdict.points, verdict.mistakes) == ("not_attempted", 0, [])
         assert verdict.message.startswith("Not mended yet: ") == (name in bugs(project))
-        assert verdict.line is None and verdict.sure is None
+        assert verdict.line is None and verdict.stage is None
 
 
 def test_a_repair_has_all_points_and_a_rewrite_all_but_one(project, rows):

@@ -50,7 +50,19 @@ def test_a_rewrite_counts_for_more():
     assert changes("def f(x, dim=-1):\n    return torch.softmax(x, dim)", {"f": GIVEN})["f"] > 10
 
 
-@pytest.mark.parametrize("text", ["", "f = 1", "f = lambda x: x", "def g(x): return x", "\0", "(("])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "f = 1",
+        GIVEN + "f = max",
+        GIVEN + "from math import sin as f",
+        "f = lambda x: x",
+        "def g(x): return x",
+        "\0",
+        "((",
+    ],
+)
 def test_what_is_no_definition_has_no_count(text):
     assert changes(text, {"f": GIVEN}) == {}
 
