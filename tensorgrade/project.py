@@ -79,7 +79,8 @@ class Project:
 
     def bug(self, chapter: str, exercise: str) -> "FindTheBug | None":
         """What an exercise says in which a mistake is to be found; None for any other."""
-        return getattr(self.grader(chapter, exercise), BUG, None)
+        there = grader_path(self.graders, chapter, exercise).exists()
+        return getattr(self.grader(chapter, exercise), BUG, None) if there else None
 
     @cached_property
     def form_edits(self) -> list:

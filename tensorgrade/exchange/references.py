@@ -60,7 +60,8 @@ class References:
         """The part of one exercise."""
         entries = tuple(self.of(exercise))
         own = {case.id: self.ways[case.id] for case, _ in entries if case.id in self.ways}
-        return replace(self, entries=entries, ways=own)
+        bugs = {name: code for name, code in self.bugs.items() if name == exercise}
+        return replace(self, entries=entries, ways=own, bugs=bugs)
 
 
 def save_references(path: Path, references: References) -> None:
