@@ -34,6 +34,9 @@ COURSE = Settings(
     # What an exercise is worth, where that is not to be the sum of its tests in graders/; each
     # test keeps its share. For example {"softmax": 12}.
     points={},
+    # What a chapter's hand-in carries beside the learner's code: weights as safetensors, by the
+    # file's name, and how many bytes it may have. `tensorgrade train` writes 470,000.
+    beside={"ch6_small_gpt": {"my_model.safetensors": 1 << 20}},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
     # What one learner's file may use, in seconds, bytes and pieces.
     limits=Limits(
@@ -50,7 +53,7 @@ COURSE = Settings(
         reply_bytes=8 << 20,
         source_bytes=1 << 20,
     ),
-    # Grading refuses on a machine that gives less: full, namespaces, landlock or none
+    # Grading refuses on a machine that gives less: full, namespaces, landlock, uid or none
     # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
     isolation="namespaces",
     # When chapters are due, and what late work loses, on every route to a grade. For example
@@ -88,6 +91,7 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # Deadlines and penalties are those above; a chapter without a deadline there keeps the date
     # that it has in the formgrader.
     c.HiddenGraders.deadlines = COURSE.lateness.deadlines
+    c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
     c.LateWork.lateness = asdict(COURSE.lateness)
     # Learners may hand in `.py` files too; where there are both, see docs/notebooks.md.

@@ -108,7 +108,8 @@ def judged(project: Project, asked: list) -> Verdicts:
     grader, found = Grader(Setup(project.graders, "none")), {}
     for chapter, exercise in asked:
         for name, text in attempts(project, chapter, exercise.name):
-            attempt = grader.maker.attempt_from_source(chapter, Source(text, f"{chapter}.py"))
+            source, beside = Source(text, f"{chapter}.py"), project.solution(chapter).parent
+            attempt = grader.maker.attempt_from_source(chapter, source, beside)
             results = grader.session.results(attempt, exercise.name)
             attempt.backend.close()
             told = verdict("", exercise, getattr(attempt, exercise.name), results)

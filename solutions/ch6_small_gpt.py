@@ -555,6 +555,52 @@ def generate(
 # for sense.
 
 # %% [markdown]
+# ## Hand in what you trained
+#
+# How good is it? The loss on text that it was trained on says little, and the loss over all places can be
+# fooled: a model whose tokens see what comes next foresees it perfectly, and has learned nothing. At the *last*
+# place of a window nothing is left to be seen, and the model stands where it stands when it writes. So that is
+# where a model is measured: windows of `context_length + 1` tokens from text that was held back, the last token
+# of each hidden from the model, and the mean loss of foreseeing it.
+#
+# Write that measurement. And hand in `my_model.safetensors`, which `tensorgrade train` has written, beside this
+# file: the graders put your weights into a model of their own and measure it so, on windows that you do not
+# know. To count what follows what in the whole text, with one character in view, comes to 2.50; after 2,000
+# steps on Shakespeare a model is at 1.9. Below 2.2 is asked for.
+
+# %% exercise="trained_loss"
+def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
+    """Return how well a model foresees the last token of each window: its mean loss there.
+
+    Beside this exercise your trained weights are judged: hand in my_model.safetensors, as
+    `tensorgrade train` writes it, beside your file.
+
+    Shapes:
+        model: maps ids (b, n) to logits (b, n, vocab_size)
+        windows: (b, n + 1) ids; the model sees the first n of each and is to foresee the last
+        result: a float, the cross-entropy at the last place, on average over the windows
+
+    The model is asked in evaluation; afterwards it is in the mode in which it was. No gradients
+    are kept. torch.nn.functional.cross_entropy may be called here.
+    """
+    ### BEGIN SOLUTION
+    training = model.training
+    model.eval()
+    with torch.no_grad():
+        logits = model(windows[:, :-1])[:, -1]
+    model.train(training)
+    return cross_entropy(logits, windows[:, -1]).item()
+    ### END SOLUTION
+
+
+# %% [markdown] hints="trained_loss"
+# 1. Of each window, what does the model see, and what is it to foresee? Of its logits (b, n, vocab_size) only
+#    one row for each window counts.
+# 2. `model.training` says in which mode a model is; `model.eval()` and `model.train(…)` switch it.
+# 3. `with torch.no_grad():` around the call. `cross_entropy` of the rows of the last place and the last
+#    tokens is the mean; `.item()` makes it a float.
+
+# %% [markdown]
 # ## Find the bug, twice
 #
 # The last two. Both run, both train, and a model built with them gets somewhere; each has one

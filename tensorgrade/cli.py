@@ -9,19 +9,24 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .course import CourseError
 
+if TYPE_CHECKING:
+    from .instructor.alike import Alike
+
 ROSTER = "The class as CSV, as the course system gives it out."
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
 THIS_COURSE = "This course"
+SECONDS_TO_END = 10.0  # after Ctrl-C; then a command ends wherever it is
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__.split("\n")[0])
 
 
@@ -273,16 +278,34 @@ def interruptible(then: str) -> Iterator[None]:
 
     then: how to go on.
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
+
+    def end() -> None:
         typer.echo(f"\nInterrupted. {then}", err=True)
         # All that counts is on disk. A usual exit would wait for the pool, and the pool, now and
         # then, for a worker that was ended in the middle of a message.
         os._exit(130)
+
+    here = os.getpid()
+
+    def interrupt(*_: object) -> None:
+        if os.getpid() != here:  # a worker that has only just been forked
+            os._exit(130)
+        # Python loses an error that is raised while a process forks, or in a callback.
+        last = threading.Timer(SECONDS_TO_END, end)
+        last.daemon = True
+        last.start()
+        raise KeyboardInterrupt
+
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, interrupt)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not one to be ignored
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except KeyboardInterrupt:
+        end()
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -291,12 +314,42 @@ def report(
     hide_names: Annotated[
         bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Write it again and again while a run goes on.")
+    ] = False,
+    alike: Annotated[
+        Path | None, typer.Option(help="SUBMITTED: list answers in it that are nearly the same.")
+    ] = None,
+    isolation: Annotated[
+        str, typer.Option(help="How learners' files are read for --alike, as for grading.")
+    ] = "auto",
 ) -> None:
     """Write OUT/report.html, the class on one page, from the results in OUT."""
-    from .instructor.report.page import write_report
+    from .instructor.report.page import watch_report, write_report
     from .project import find_project
 
-    typer.echo(f"{write_report(out, find_project().course, hide_names)}")
+    course, listed = find_project().course, []
+    if alike is not None:
+        listed = answers_in(alike, isolation)
+    if watch:
+        with interruptible("The page is as it was last written."):
+            typer.echo(f"{watch_report(out, course, hide_names, typer.echo)}")
+    else:
+        typer.echo(f"{write_report(out, course, hide_names, listed)}")
+
+
+def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
+    """Answers in a folder of hand-ins that are nearly the same."""
+    from .attempts.maker import AttemptMaker
+    from .attempts.setup import Setup
+    from .instructor.alike import answers_alike
+    from .project import find_project
+
+    maker = AttemptMaker(Setup(find_project().graders, isolation))
+    try:
+        return answers_alike(maker, submitted)
+    finally:
+        maker.close()
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -337,7 +390,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
     to: Annotated[str, typer.Option(help="csv, html or jsonl; csv where nothing is said.")] = "",
     form: Annotated[
-        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
+        str, typer.Option("--format", help="plain, excel, moodle, canvas or jsonl-annotations.")
     ] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
@@ -365,7 +418,7 @@ def channel(
     out: Annotated[Path, typer.Option(help="The zip to write.")],
     isolation: Annotated[
         str, typer.Option(help="The lowest rung on which learner code may run there.")
-    ] = "landlock",
+    ] = "uid",
 ) -> None:
     """Write what a course system needs to grade a chapter in its own containers."""
     from .instructor.channels import write_channel

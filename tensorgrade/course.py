@@ -60,13 +60,15 @@ class Exercise:
 class Chapter:
     """One lesson with several exercises: one file, one nbgrader assignment.
 
-    ending: what one can do who has finished it, in a sentence or two.
+    ending: what one can do who has finished it, in a sentence or two. beside: the files of weights
+    that a hand-in carries beside the learner's code, and how many bytes each may have.
     """
 
     name: str
     title: str
     exercises: tuple[Exercise, ...]
     ending: str = ""
+    beside: dict[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def points(self) -> float:
@@ -119,8 +121,8 @@ class Settings:
     """What an instructor decides, in `course_config.py`.
 
     chapters: by name, in their order. points: of exercises that shall be worth something else
-    than their tests say. off: exercises that are left out this term, everywhere. The rest is as in
-    `Course`.
+    than their tests say. off: exercises that are left out this term, everywhere. beside: by
+    chapter, as in `Chapter`. The rest is as in `Course`.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Settings:
     isolation: str = "namespaces"
     points: dict[str, float] = field(default_factory=dict)
     off: tuple[str, ...] = ()
+    beside: dict[str, dict[str, int]] = field(default_factory=dict)
     lateness: Lateness = field(default_factory=Lateness)
 
 
@@ -162,6 +165,15 @@ class Course:
                 return chapter
         names = ", ".join(chapter.name for chapter in self.chapters)
         raise CourseError(f"there is no chapter named {name}; the course has {names}")
+
+    @property
+    def beside(self) -> dict[str, tuple[str, int]]:
+        """By the names of all files that hand-ins carry beside code: whose, and the most bytes."""
+        return {
+            name: (chapter.name, most)
+            for chapter in self.chapters
+            for name, most in chapter.beside.items()
+        }
 
     def exercise(self, name: str) -> tuple[Chapter, Exercise]:
         """An exercise by its name, with its chapter. Raises CourseError where there is none."""
@@ -198,4 +210,5 @@ class Course:
 def chapter_from(data: dict) -> Chapter:
     """One chapter of `course.json`."""
     exercises = (Exercise(**e | {"hints": tuple(e["hints"])}) for e in data["exercises"])
-    return Chapter(data["name"], data["title"], tuple(exercises), data.get("ending", ""))
+    ending, beside = data.get("ending", ""), data.get("beside", {})
+    return Chapter(data["name"], data["title"], tuple(exercises), ending, beside)

@@ -4,6 +4,7 @@ exercises from the lessons, points from the tests; and the commands that only th
 import ast
 import re
 import runpy
+from collections.abc import Collection
 from math import isfinite
 from pathlib import Path
 from traceback import extract_tb
@@ -13,6 +14,7 @@ from .course import Chapter, Course, CourseError, Exercise, Settings, each
 from .grader_files import bug_in, grader_path, import_from, points_in, syntax_of
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
+WEIGHTS = re.compile(r"\w[\w-]*\.safetensors")
 EXERCISE = re.compile(r"^# %%.*\bexercise=\"(\w+)\"", re.MULTILINE)
 
 
@@ -47,6 +49,8 @@ def resolve(settings: Settings, root: Path) -> Course:
     names |= set(settings.off) & {name for one in settings.chapters for name in written(root, one)}
     if strange := sorted({*settings.points, *settings.off} - names):
         raise CourseError(f"course_config.py speaks of {strange[0]}, which is no exercise")
+    if wrong := complaints_on_files(settings.beside, settings.chapters):
+        raise CourseError(f"beside in course_config.py: {'; '.join(wrong)}")
     if wrong := settings.lateness.complaints(list(settings.chapters)):
         raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
     return Course(
@@ -59,6 +63,26 @@ def resolve(settings: Settings, root: Path) -> Course:
         settings.seed,
         settings.lateness,
     )
+
+
+def complaints_on_files(beside: dict[str, dict[str, int]], chapters: Collection[str]) -> list[str]:
+    """What is wrong with the files that hand-ins are to carry, in sentences.
+
+    Wherever such a file lies in a download, its name says whose it is.
+    """
+    names = [name for files in beside.values() for name in files]
+    sizes = [most for files in beside.values() for most in files.values()]
+    return [
+        *(f"{one} is no chapter" for one in beside if one not in chapters),
+        *(f"{one!r} is no name like my_model.safetensors" for one in names if not is_weights(one)),
+        *(f"{one} belongs to two chapters" for one in {n for n in names if names.count(n) > 1}),
+        *(f"{one!r} is no number of bytes" for one in sizes if type(one) is not int or one <= 0),
+    ]
+
+
+def is_weights(name: str) -> bool:
+    """Whether a name is one that a file of weights may have."""
+    return bool(WEIGHTS.fullmatch(name))
 
 
 def written(root: Path, chapter: str) -> list[str]:
@@ -80,7 +104,7 @@ def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
             raise CourseError(f"{path} judges an exercise that {lesson} does not have")
     taught = [exercise for exercise in exercises if exercise not in settings.off]
     read = each(lambda one: read_exercise(graders, name, one, settings.points), taught)
-    return Chapter(name, title[1], tuple(read))
+    return Chapter(name, title[1], tuple(read), beside=settings.beside.get(name, {}))
 
 
 def read_exercise(graders: Path, chapter: str, name: str, points: dict[str, float]) -> Exercise:

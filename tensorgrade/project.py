@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from .course import Course, CourseError
 from .course_sources import load_config
 from .grader_files import BUG, grader_path, import_from
-from .sources.submission import Source, Submission, read_given
+from .sources.beside import Beside, files_beside
 
-if TYPE_CHECKING:  # it imports pytest
+if TYPE_CHECKING:  # the first imports pytest, the second torch
     from .marker import FindTheBug
+    from .sources.submission import Submission
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,25 @@ class Project:
         there = (self.graders / "stages.py").exists()
         return dict(import_from(self.graders, "stages").STAGES) if there else {}
 
-    def submission(self, chapter: str, source: str, filename: str | None = None) -> Submission:
+    @cached_property
+    def drawn(self) -> dict[tuple[str, str, bool], list]:
+        """The cases that have been drawn: by chapter, exercise, and whether they are hidden."""
+        return {}
+
+    def submission(self, chapter: str, source: str, filename: str | None = None) -> "Submission":
         """A chapter's source with the stand-ins that the course puts beside it."""
+        from .sources.submission import Source, Submission, read_given  # which imports torch
+
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")
         names = {exercise.name: "" for exercise in self.course.chapter(chapter).exercises}
-        return Submission(chapter, text, given, rebind, names)
+        return Submission(chapter, text, given, rebind, names, self.beside(chapter))
+
+    def beside(self, chapter: str) -> tuple[Beside, ...]:
+        """What a right answer to a chapter carries beside its code."""
+        files = self.course.chapter(chapter).beside
+        return files_beside(files, self.solution(chapter).parent)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """The file with an exercise's cases, tests and mistakes, imported."""

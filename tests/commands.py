@@ -3,10 +3,12 @@
 A fresh interpreter spends seconds on importing torch before a command says its first word.
 """
 
+import csv
 import gc
 import multiprocessing
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,3 +61,28 @@ def run_here(command: list[str], cwd: Path, environment: dict, written: list[Pat
         runpy.run_module(command[0], run_name="__main__", alter_sys=True)
     finally:
         threading._shutdown()  # ends pools of processes, before anybody waits for their processes
+
+
+def points_in_nbgrader(course: Path, chapter: str) -> dict[str, float]:
+    """What nbgrader gives for a solved chapter, `ada`'s, and for one not begun, `bo`'s.
+
+    Without a sandbox: both are ours. Changes the course's settings, and leaves folders there.
+    """
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    config = course / "course_config.py"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(f'{text}    c.HiddenGraders.isolation = "none"\n', encoding="utf-8")
+
+    def nbgrader(*arguments: str) -> None:
+        done = run("nbgrader", *arguments, cwd=course, PATH=path)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    nbgrader("generate_assignment", chapter, "--force")
+    for student, notebook in (("ada", "source"), ("bo", "release")):
+        folder = course / "submitted" / student / chapter
+        folder.mkdir(parents=True)
+        shutil.copy(course / notebook / chapter / f"{chapter}.ipynb", folder)
+    nbgrader("autograde", chapter)
+    nbgrader("export")
+    with (course / "grades.csv").open(encoding="utf-8", newline="") as rows:
+        return {row["student_id"]: float(row["raw_score"]) for row in csv.DictReader(rows)}

@@ -24,7 +24,7 @@ COURSE = Settings(
     # test keeps its share. For example {"encode": 12}.
     points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
-    # Grading refuses on a machine that gives less: full, namespaces, landlock or none
+    # Grading refuses on a machine that gives less: full, namespaces, landlock, uid or none
     # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
     isolation="namespaces",
 )

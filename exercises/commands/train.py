@@ -15,7 +15,7 @@ from .parts.screen import Screen
 from .parts.texts import ids_of, read_text
 from .parts.training import Run, begin, in_two, loss_on, write
 from .parts.training import train as train_steps
-from .parts.weights_file import Settings, make_room, save_weights
+from .parts.weights_file import Settings, State, fill, load_weights, make_room, save_weights
 
 SAMPLE_EVERY, SAMPLE = 200, 160
 
@@ -30,21 +30,25 @@ def train(
     folder: Annotated[
         Path | None, typer.Option(help="Your files, where not in exercises/ or notebooks/.")
     ] = None,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="Go on from weights that an earlier run wrote.")
+    ] = None,
 ) -> None:
     """Train your own small GPT: two layers, four heads, a minute or two. Ctrl-C keeps what it has."""
     console = Console(highlight=False)
     characters = read_text(text)
+    before, settings = begun(start, characters)
     console.print("checking your chapter 6 …")
     gpt, own_attention = own_gpt(folder)
     if not own_attention:
         console.print(NO_ATTENTION)
-    if before := make_room(out):
-        console.print(f"{out} is kept as {before}", markup=False)
-    vocabulary = "".join(sorted(set(characters)))
-    settings = Settings(vocabulary, context_length=64, d=64, num_heads=4, num_layers=2)
-    ids, held_back = in_two(ids_of(characters, vocabulary), settings.context_length)
+    if kept := make_room(out):
+        console.print(f"{out} is kept as {kept}", markup=False)
+    ids, held_back = in_two(ids_of(characters, settings.vocabulary), settings.context_length)
     run, began = begin(gpt, settings, steps, seed), time.process_time()
-    learn(console, gpt, run, ids, vocabulary, seed)
+    if start:
+        fill(run.model, before, start)
+    learn(console, gpt, run, ids, settings.vocabulary, seed)
     save_weights(out, run.model.state_dict(), settings)
     if len(run.losses) < steps:
         console.print("\nInterrupted; the weights are kept.")
@@ -53,6 +57,19 @@ def train(
     loss = loss_on(run.model, held_back, settings.context_length)
     console.print(f"loss on text that it has not seen: {loss:.2f}")
     console.print(f"{out}; now: tensorgrade talk 'To be' --weights {out}", soft_wrap=True)
+    if own_attention and text == "shakespeare":
+        console.print("Hand it in beside your chapter 6: its last exercise, trained_loss, asks for it.")
+
+
+def begun(start: Path | None, characters: str) -> tuple[State, Settings]:
+    """The weights to go on from and what their model is made with; no weights where it is new.
+
+    Raises CourseError.
+    """
+    if start:
+        return load_weights(start)
+    vocabulary = "".join(sorted(set(characters)))
+    return {}, Settings(vocabulary, context_length=64, d=64, num_heads=4, num_layers=2)
 
 
 def learn(

@@ -36,7 +36,8 @@ from ..recognition.fingerprints import (
 from ..recognition.signatures import imprint
 from ..runner.edits import Edit
 from ..runner.source import Source
-from ..sources.submission import Submission
+from ..sources.beside import missing
+from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
 from .in_child import InChild
 from .in_process import InProcess
@@ -109,8 +110,9 @@ class Attempt:
             return claimed._replace(
                 observed=replace(observed, error=error and self.handed_in.in_place(error))
             )
-        if observed.status != Outcome.ANSWERED:
-            return claimed  # the process said nothing
+        if observed.status != Outcome.ANSWERED:  # the process said a line at most
+            own = error and replace(observed, error=self.handed_in.in_place(error))
+            return claimed._replace(observed=own or observed)
         sayable = Sayable(self.handed_in, case, expected)
         observed = sayable.observation(observed)
         if error and observed.error and not expected.error and not is_plain(observed.error):
@@ -135,8 +137,12 @@ class Attempt:
         ]
 
     def called_before(self, name: str) -> list[str]:
-        """The earlier exercises that the code of one calls, as the learner's process says."""
-        called = self.loaded.calls.get(name, ())
+        """The earlier exercises that the code of one calls, as the learner's process says.
+
+        Or that its cases ask for by name, and what those call.
+        """
+        asked = {name, *self.references.asked_by_name(name)}
+        called = asked.union(*(self.loaded.calls.get(one, ()) for one in asked))
         names = list(self.exercises)
         return [earlier for earlier in names[: names.index(name)] if earlier in called]
 
@@ -168,6 +174,10 @@ class Attempt:
         submission = Submission(f"{self.chapter.name}_given", Source(text, "given.py"))
         backend = InProcess(submission, self.backend.device)
         return Attempt(backend, self.course, self.references, own=self.own)
+
+    def weights(self, name: str) -> Weights:
+        """What is in a file that was handed in beside the learner's."""
+        return self.backend.weights.get(name) or read_weights(missing(name))
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""

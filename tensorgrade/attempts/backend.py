@@ -1,11 +1,12 @@
 """Where learner code runs, as attempts see it: in this process, in another one, or nowhere."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome
 from ..runner.source import Source
+from ..sources.submission import Weights
 
 # Of a case for which nothing is left of the seconds that a whole hand-in has.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
@@ -15,7 +16,8 @@ class Backend(Protocol):
     """One learner's chapter, wherever it runs.
 
     isolation: the rung that it runs on. warned: what Python and torch warned of in the learner's
-    own lines, a sentence each, where that is known.
+    own lines, a sentence each, where that is known. weights: of the files beside the learner's, by
+    their names.
     """
 
     @property
@@ -29,6 +31,9 @@ class Backend(Protocol):
 
     @property
     def warned(self) -> Sequence[str]: ...
+
+    @property
+    def weights(self) -> Mapping[str, Weights]: ...
 
     def load(self) -> Loaded:
         """Load the learner's file."""
@@ -54,6 +59,7 @@ class Unread:
 
     device = "cpu"
     warned = ()
+    weights: Mapping[str, Weights] = {}
 
     def __init__(self, reason: str, isolation: str):
         self.reason, self.isolation = reason, isolation

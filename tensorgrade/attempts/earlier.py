@@ -14,6 +14,7 @@ the wrong one's place in a fresh process, where the later exercise is run and ju
 
 import secrets
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -181,7 +182,15 @@ class Helpers:
         self.known = [seen for name in self.names for seen in self.attempt.exercises[name].claimed]
 
     def ask(self, name: str, arguments: dict, gradient: Any = None) -> Observation:
-        """What an earlier exercise gives; now and then an old question is mixed in."""
+        """What an earlier exercise gives.
+
+        In a thread of its own: what is done for that counts as no operation of the right answer.
+        """
+        with ThreadPoolExecutor(1) as apart:
+            return apart.submit(self.ask_here, name, arguments, gradient).result()
+
+    def ask_here(self, name: str, arguments: dict, gradient: Any) -> Observation:
+        """The same in this thread; now and then an old question is mixed in."""
         self.asked = True
         if secrets.randbelow(MORE_OFTEN_THAN) == 0:
             self.ask_an_old_one()

@@ -30,6 +30,7 @@ class InProcess:
         self.submission, self.device = submission, device
         handed = submission.source
         self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
+        self.weights = submission.weights
         self.case_runner: CaseRunner | None = None
         self.warned: list[str] = []
 
@@ -62,9 +63,10 @@ class InProcess:
     def loaded(self) -> tuple[CaseRunner, dict]:
         """A runner with the file loaded, and its reply; without loose code where that hangs."""
         try:
-            return serve.load(self.request(), self.source)
+            return serve.load(self.request(), self.source, self.submission.files())
         except OutOfTime:
-            return serve.load(self.request(definitions_only=True), self.source)
+            request = self.request(definitions_only=True)
+            return serve.load(request, self.source, self.submission.files())
 
     def ready_runner(self) -> CaseRunner:
         """The runner that has loaded the file."""

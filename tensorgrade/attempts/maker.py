@@ -8,10 +8,11 @@ import torch
 from ..course import Course
 from ..course_sources import load_course
 from ..exchange.references import References, load_references
-from ..isolation.ladder import choose_rung
+from ..isolation.ladder import choose_rung, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, load_fingerprints
+from ..sources.beside import Beside, files_beside
 from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
 from .attempt import Attempt
@@ -56,21 +57,33 @@ class AttemptMaker:
             source = read_source(path, self.course.limits.source_bytes)
         except Unreadable as error:
             return self.unread(chapter, str(error))
-        return self.attempt_from_source(chapter, source)
+        return self.attempt_from_source(chapter, source, path.parent)
 
     def unread(self, chapter: str, reason: str) -> Attempt:
         """The attempt of somebody whose file cannot be read, for this reason."""
         isolation = self.warm_up().isolation if self.is_hidden(chapter) else InProcess.isolation
         return self.attempt_from(chapter, Unread(reason, isolation))
 
-    def attempt_from_source(self, chapter: str, source: Source | Handin) -> Attempt:
-        """The attempt in a text, or in files in which the text is still to be found."""
+    def attempt_from_source(
+        self, chapter: str, source: Source | Handin, folder: Path | None = None
+    ) -> Attempt:
+        """The attempt in a text, or in files in which the text is still to be found.
+
+        folder: where a text lies; what it carries is looked for there.
+        """
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
             given = read_given(self.tests.parent / "exercises", chapter, chapters)
             self.given[chapter] = *given, self.names_in(chapter)
-        submission = Submission(chapter, source, *self.given[chapter])
+        beside = source.beside if isinstance(source, Handin) else self.files_beside(chapter, folder)
+        submission = Submission(chapter, source, *self.given[chapter], beside)
         return self.attempt_from(chapter, self.backend(submission))
+
+    def files_beside(self, chapter: str, folder: Path | None) -> tuple[Beside, ...]:
+        """What a text in a folder carries; for self-check also from where one is working."""
+        here = () if self.is_hidden(chapter) else (Path.cwd(),)
+        places = (*([folder] if folder else ()), *here)
+        return files_beside(self.course.chapter(chapter).beside, *places) if places else ()
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
         """The attempt behind a backend."""
@@ -110,6 +123,7 @@ class AttemptMaker:
         """The warm process, started if there is none. Raises NotIsolated or NotStarted."""
         if self.warm is None or not self.warm.alive():
             rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
+            must_be_closed(rung, self.setup.private)
             self.warm = WarmProcess(self.course.limits, rung)
         return self.warm
 

@@ -36,6 +36,10 @@ class Reader:
         """(names, text) of each top-level statement of a script. Raises Unreadable."""
         return self.answer(pack({"do": "parts", "text": text}), read_parts, "the script")
 
+    def shapes(self, text: str) -> list[tuple[list[str], str]]:
+        """What is left of each definition without names, comments and spaces. Raises Unreadable."""
+        return self.answer(pack({"do": "shapes", "text": text}), read_parts, "the script")
+
     def answer(self, request: bytes, read: Callable[[bytes], Answer], filename: str) -> Answer:
         """What a fresh child answers; it ends after that. Raises Unreadable."""
         child = self.warm.fork()

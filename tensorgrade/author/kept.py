@@ -1,7 +1,8 @@
 """What a build has made before, by what it was made from: the folder `.tensorgrade/` of a course.
 
 Nothing in it counts. Whatever is missing, stale or broken there is made again; the folder may be
-deleted at any time.
+deleted at any time. What rows need is imported with them: where nothing has changed, a build ends
+before torch is there.
 """
 
 import contextlib
@@ -11,19 +12,16 @@ import tempfile
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..course import CourseError
 from ..folders import ENGINE, digest_of_files, files_below
-from ..recognition.fingerprints import (
-    Fingerprint,
-    Fingerprints,
-    load_fingerprints,
-    save_fingerprints,
-)
-from ..recognition.imprints import Imprint
+
+if TYPE_CHECKING:
+    from ..recognition.imprints import Imprint
 
 FOLDER = ".tensorgrade"
-Table = dict[str, dict[str, Imprint]]  # by a version's digest, then by a case's
+Table = dict[str, dict[str, "Imprint"]]  # by a version's digest, then by a case's
 
 
 class Kept:
@@ -34,6 +32,8 @@ class Kept:
 
     def rows(self, name: str, made_with: str) -> Table:
         """The imprints of one kind that are kept under a name and were made with the same."""
+        from ..recognition.fingerprints import load_fingerprints
+
         path = self.folder / f"{name}.json"
         try:
             kept = load_fingerprints(path).by_exercise.get(made_with, [])
@@ -43,6 +43,8 @@ class Kept:
 
     def keep_rows(self, name: str, made_with: str, rows: Table) -> None:
         """Keep imprints; those that were made with anything else are dropped."""
+        from ..recognition.fingerprints import Fingerprint, Fingerprints, save_fingerprints
+
         prints = [Fingerprint((version,), imprints) for version, imprints in rows.items()]
         text = Fingerprints({made_with: prints})
         self.write(f"{name}.json", lambda path: save_fingerprints(path, text))

@@ -184,7 +184,9 @@ class Recorder:
         return [self.tensor(f"{result}.gradient", gradient)]
 
     def step(self, verb: str, arguments: dict, *, handle: str, **settings: object) -> None:
-        at = len(self.steps)
+        """A step with arguments; those whose names are settings of the verb stand in `named`."""
+        at, named = len(self.steps), arguments.get("named", {})
+        arguments = {k: v for k, v in arguments.items() if k != "named"} | named
         spelled = {k: self.spell(f"{at}.{k}", v) for k, v in arguments.items()}
         self.steps.append({"verb": verb, "as": handle, "arguments": spelled, **settings})
 
@@ -230,11 +232,12 @@ class RecordedObject:
     def __init__(self, recorder: Recorder, handle: str):
         self.recorder, self.handle = recorder, handle
 
-    def load(self, weights: dict[str, torch.Tensor]) -> None:
-        """Copy weights in by their names."""
+    def load(self, weights: dict[str, torch.Tensor], beside: str = "") -> None:
+        """Copy weights in by their names. beside: before these, those of a file handed in."""
         at = f"{self.handle}.{len(self.recorder.steps)}"  # it may be given weights twice
         keys = {k: self.recorder.tensor(f"{at}.{k}", v) for k, v in weights.items()}
-        self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys})
+        file = {"beside": beside} if beside else {}
+        self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys, **file})
 
     def duplicate(self) -> "RecordedObject":
         """A deep copy of it."""

@@ -51,6 +51,11 @@ class References:
         """The cases of one exercise, in the order in which they were written."""
         return [(case, seen) for case, seen in self.entries if case.exercise == exercise]
 
+    def asked_by_name(self, exercise: str) -> set[str]:
+        """The names of the learner's file that an exercise's cases make or call."""
+        steps = (step for case, _ in self.of(exercise) for step in case.steps)
+        return {step["name"] for step in steps if "name" in step and not step.get("given")}
+
     @cached_property
     def asked_for_stages(self) -> list[tuple[Case, Observation]]:
         """The cases that have ways, asking for them; made once, since each is packed only once."""

@@ -19,10 +19,11 @@ import torch
 
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status
-from ..course import CourseError, Limits
+from ..course import Course, CourseError
 from ..lateness import Lateness, read_time, written
+from ..sources.beside import files_beside
 from ..sources.handins import Handin, as_meant, read_file
-from ..sources.near_misses import rescued, versions_in
+from ..sources.near_misses import CODE, rescued, versions_in
 from .channels import DATES
 from .grader import Grader
 
@@ -30,16 +31,18 @@ LEARNER = "learner"
 TO_BE_LOOKED_AT = "Grading failed, and not by your fault; your instructor has to look at it."
 
 
-def handin_in(folder: Path, chapter: str, limits: Limits) -> Handin:
+def handin_in(folder: Path, chapter: str, course: Course) -> Handin:
     """What lies in a submission's folder: what is called like the chapter, else the only file."""
-    versions = versions_in(folder, {chapter}, limits)
-    if versions:
-        handin, _ = rescued(LEARNER, versions, limits)
+    limits = course.limits
+    versions = versions_in(folder, {chapter}, limits, course.beside)
+    if any(version.kind in CODE for version in versions):
+        handin, _ = rescued(LEARNER, versions, limits, course.beside)
         return as_meant(handin)[0]
     files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
     if len(files) == 1 and (read := read_file(LEARNER, files[0], limits.source_bytes)):
         named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
-        return as_meant(named)[0]
+        beside = files_beside(course.chapter(chapter).beside, folder)
+        return replace(as_meant(named)[0], beside=beside)
     return Handin(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
 
 
@@ -49,15 +52,23 @@ def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") ->
     grader = Grader(Setup(tests, isolation))
     try:
         grader.start()
-        handin = handin_in(folder, chapter, grader.maker.course.limits)
+        handin = handin_in(folder, chapter, grader.maker.course)
         return [verdict.row() for verdict in grader.grade(handin)]
     finally:
         grader.close()
 
 
+def close_to_others(*folders: Path) -> None:
+    """As root, let nobody else read these: learner code may have to run as another user here."""
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    for folder in filter(Path.is_dir, folders if root else ()):
+        folder.chmod(0o700)
+
+
 def gradescope(chapter: str, base: Path) -> None:
     """`submission/` and `submission_metadata.json` in, `results/results.json` out."""
     started, graders = time.monotonic(), Path("graders").resolve()
+    close_to_others(graders, base / "submission", base / "results")
     told = read_json(base / "submission_metadata.json")
     lateness = Lateness(**read_json(graders.parent / DATES))
     rows = rows_on(base / "submission", chapter, graders)
@@ -115,8 +126,10 @@ def gradescope_test(row: dict) -> dict:
 
 def prairielearn(chapter: str, base: Path) -> None:
     """`student/` in, `results/results.json` out."""
+    graders = Path("graders").resolve()
+    close_to_others(graders, *(base / name for name in ("student", "data", "results")))
     try:
-        rows = rows_on(base / "student", chapter, Path("graders").resolve())
+        rows = rows_on(base / "student", chapter, graders)
         results = prairielearn_results(rows)
     except CourseError as error:
         print(error, file=sys.stderr)

@@ -61,7 +61,7 @@ RUN pip install --no-cache-dir --no-deps /source
 """
 QUESTION = """<pl-question-panel>
 <p>{title}: hand in your file.</p>
-<pl-file-upload file-names="{chapter}.py"></pl-file-upload>
+<pl-file-upload file-names="{files}"></pl-file-upload>
 </pl-question-panel>
 <pl-submission-panel>
 <pl-external-grader-results></pl-external-grader-results>
@@ -183,7 +183,11 @@ PARCELS: dict[str, Callable[[Project, Chapter, str], Files]] = {
 
 def for_chapter(text: str, chapter: Chapter) -> bytes:
     """A file's text with the chapter's name and title filled in."""
-    return text.replace("{chapter}", chapter.name).replace("{title}", chapter.title).encode()
+    told = {"chapter": chapter.name, "title": chapter.title}
+    told["files"] = ",".join([f"{chapter.name}.py", *chapter.beside])
+    for name, value in told.items():
+        text = text.replace(f"{{{name}}}", value)
+    return text.encode()
 
 
 def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:

@@ -14,11 +14,11 @@ from ..course import Course
 from ..sources.handins import Handin
 from ..views.words import plural
 from .grader import ENDED_ITS_WORKER, NOT_JUDGED
-from .history import OTHER_DATES, OTHER_GRADERS
+from .history import BY_HAND, OTHER_DATES, OTHER_GRADERS
 
 SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
-CHANGED = {OTHER_GRADERS: "The graders", OTHER_DATES: "Dates"}
+CHANGED = {OTHER_GRADERS: "The graders", OTHER_DATES: "Dates", BY_HAND: "Overrides"}
 
 
 class ClassProgress:

@@ -13,7 +13,7 @@ from ..course import Course, CourseError
 from ..lateness import read_time, zone_named
 from ..sources.finding import named
 from ..sources.handins import STAMP, shown
-from ..sources.near_misses import chapter_of
+from ..sources.near_misses import Files, chapter_of
 from .layouts import LAYOUTS, Arrived, Download, pieces_in
 from .roster import Roster
 
@@ -26,8 +26,9 @@ ZIP = "zip"
 class Place:
     """A file that is to be written: whose, for which chapter, and of which kind it is.
 
-    chapter: empty for a zip, which grading looks into. kind: empty for what counts as nothing, and
-    is kept under its own name. instead_of: other versions that do not count, by their names.
+    chapter: empty for a zip, which grading looks into. kind: of weights the name that they should
+    have; empty for what counts as nothing, and is kept under its own name. instead_of: other
+    versions that do not count, by their names.
     too_large: its name means a chapter, and no answer has so many bytes.
     """
 
@@ -42,7 +43,7 @@ class Place:
         folder = submitted / safe(self.arrived.student) / self.chapter
         if self.kind in ("", ZIP):
             return folder / safe(self.arrived.name)
-        return folder / f"{self.chapter}.{self.kind}"
+        return folder / counts_as(self)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def plan(
     if not arrived:
         raise CourseError(f"{source} holds nothing in the form in which {layout} gives it out")
     chapters = {c.name for c in course.chapters}
-    meant = [(one, meaning(one, chapters)) for one in arrived]
+    meant = [(one, meaning(one, chapters, course.beside)) for one in arrived]
     if chapter:
         meant = with_chapter(meant, course.chapter(chapter).name)
     return placed(layout, meant, course, roster, chapter)
@@ -84,6 +85,7 @@ def plan(
 def placed(layout: str, meant: list[Meant], course: Course, roster: Roster, chapter: str) -> Plan:
     """What is written of files of which it is known what they mean, and what is to be told."""
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
+    most |= {name: size for name, (_, size) in course.beside.items()}
     kept = [(one, *m) for one, m in meant if m and one.piece.size <= most.get(m[1], LARGEST)]
     rest = [(one, m) for one, m in meant if (one, *(m or ())) not in kept]
     # A repository holds files that nobody handed in.
@@ -132,11 +134,11 @@ def kept_aside(place: Place, chapter: str) -> str:
     return f"{where}: `--chapter {place.chapter or 'CHAPTER'}` says what it means"
 
 
-def meaning(arrived: Arrived, chapters: set[str]) -> tuple[str, str] | None:
+def meaning(arrived: Arrived, chapters: set[str], beside: Files) -> tuple[str, str] | None:
     """The chapter and the kind that a file's name means; a zip has no chapter yet."""
     if arrived.name.lower().endswith(".zip"):
         return "", ZIP
-    return chapter_of(arrived.name, chapters)
+    return chapter_of(arrived.name, chapters, beside)
 
 
 def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
@@ -148,7 +150,7 @@ def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
     for one, m in meant:
         if m is None and kind_of(one) in SCRIPTS:
             unknown[one.student, kind_of(one)].append(one)
-    known = {one.student for one, m in meant if m and m[0] == chapter}
+    known = {one.student for one, m in meant if m and m[0] == chapter and m[1] in SCRIPTS}
     only = {
         (student, of_kind[0].piece.path): (chapter, kind)
         for (student, kind), of_kind in unknown.items()
@@ -223,7 +225,7 @@ def counts_as(place: Place) -> str:
     """What grading takes a file for."""
     if place.kind in ("", ZIP):
         return "a zip" if place.kind else "nothing"
-    return f"{place.chapter}.{place.kind}"
+    return f"{place.chapter}.{place.kind}" if place.kind in SCRIPTS else place.kind
 
 
 def write(found: Plan, submitted: Path) -> list[str]:

@@ -30,6 +30,7 @@ from ..sources.finding import find_handins
 from ..sources.handins import Handin
 from ..views.comparison import comparison
 from .grader import Grader
+from .overrides import said
 
 SHOWN = 3  # cases that differ, with their values
 LONGEST_CODE = 20_000  # characters of a definition; an answer has some hundred
@@ -168,6 +169,8 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     old = explanation.recorded
     if old and (old["points"], old["status"]) != (verdict.points, verdict.status):
         console.print(Text(f"  on record: {old['status']}, {old['points']:g} points", "bold red"))
+    if old and (decided := said(old)):
+        console.print(Text(f"  {decided}", "bold"))
 
 
 def print_code(console: Console, explanation: Explanation) -> None:
@@ -185,6 +188,7 @@ def for_learner(explanation: Explanation) -> str:
     """
     verdict = explanation.verdict
     lines = [f"{verdict.exercise}: {verdict.points:g} of {verdict.max_points:g} points"]
+    lines += [decided] if (decided := said(explanation.recorded or {})) else []
     lines += ["", verdict.message]
     if verdict.mistakes:
         lines += ["", f"Recognised: {', '.join(verdict.mistakes)}"]

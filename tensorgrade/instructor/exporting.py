@@ -14,6 +14,7 @@ from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
 from ..sources.handins import escaped
 from .collecting import safe
+from .overrides import said
 from .report.page import PAGES, STATES, Person, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv
 
@@ -78,6 +79,12 @@ def plain_csv(what: Export) -> list[Path]:
     return write(what.folder / "grades.csv", in_csv(HEADER, lines))
 
 
+def spreadsheets_csv(what: Export) -> list[Path]:
+    """The same with the mark by which Excel knows UTF-8; without it, it garbles names."""
+    (path,) = plain_csv(what)
+    return write(path.with_name("grades-excel.csv"), "\ufeff" + path.read_text(encoding="utf-8"))
+
+
 def line_of(student: str, chapter: str, rows: list[dict]) -> list[object]:
     """One learner's chapter."""
     passed = sum(row["status"] == Status.PASSED for row in rows)
@@ -109,7 +116,7 @@ def canvas_csv(what: Export) -> list[Path]:
     scales = {c.name: scale(what, c, there[c.name] or f"{c.points:g}") for c in chapters}
     most = [there[c.name] or c.points for c in chapters]
     possible: list[object] = ["    Points Possible", "", "", "", "", *most]
-    points = points_by_learner(what.rows)
+    points = points_by_learner(what)
     lines: list[list[object]] = [
         [
             *(row.get(column.casefold(), "") for column in CANVAS),
@@ -153,12 +160,28 @@ def canvas_column(roster: Roster, chapter: Chapter) -> str:
     return next(found, chapter.title)
 
 
-def points_by_learner(rows: list[dict]) -> dict[tuple[str, str], float]:
-    """Points by student and chapter."""
-    found: dict[tuple[str, str], float] = defaultdict(float)
-    for row in rows:
-        found[row["student"], row["chapter"]] += row["points"]
-    return {key: round(points, 6) for key, points in found.items()}
+CANVAS_EXCUSED = "EX"
+
+
+def points_by_learner(what: Export) -> dict[tuple[str, str], float | str]:
+    """Points by student and chapter; Canvas' own sign for whom all of it is excused."""
+    own: dict[tuple[str, str], list[dict]] = defaultdict(list)
+    for row in what.rows:
+        own[row["student"], row["chapter"]].append(row)
+    worth = {key: out_of(rows, what.course.chapter(key[1])) for key, rows in own.items()}
+    return {key: CANVAS_EXCUSED if p is None else p for key, p in worth.items()}
+
+
+def out_of(rows: list[dict], chapter: Chapter) -> float | None:
+    """A learner's points out of all that the chapter gives: what is excused counts as the rest.
+
+    None where all of it is excused.
+    """
+    excused = sum(row["override"]["of"] for row in rows if row.get("override"))
+    excused -= sum(row["max_points"] for row in rows if row.get("override"))
+    if excused >= chapter.points:
+        return None
+    return round(total(rows, "points") * chapter.points / (chapter.points - excused), 6)
 
 
 def moodle_csv(what: Export) -> list[Path]:
@@ -172,7 +195,7 @@ def moodle_csv(what: Export) -> list[Path]:
     if "identifier" not in {name.casefold() for name in what.roster.header}:
         key = what.roster.column.title() if what.roster.rows else "Identifier"
         filled = [
-            [moodle_key(what, name), person.points, feedback(person)]
+            [moodle_key(what, name), moodle_points(chapter, person), feedback(person)]
             for name, person in people.items()
         ]
         most = f"{chapter.points:g}"
@@ -195,8 +218,14 @@ def filled_in(
 ) -> dict[str, object]:
     """What is written into one learner's row of a worksheet, by column."""
     by = scale(what, chapter, row.get("maximum grade", ""))
-    grade = scaled(person.points, by)
+    grade = scaled(moodle_points(chapter, person), by)
     return {"grade": grade, "feedback comments": harmless(feedback(person))}
+
+
+def moodle_points(chapter: Chapter, person: Person) -> float | str:
+    """A learner's points; an empty cell, which is no grade, where all of it is excused."""
+    points = out_of(person.rows, chapter)
+    return "" if points is None else points
 
 
 def people_in(what: Export) -> dict[str, Person]:
@@ -221,7 +250,8 @@ def moodle_key(what: Export, student: str) -> str:
 def feedback(person: Person) -> str:
     """A line for each exercise."""
     return "\n".join(
-        f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {row['message']}"
+        f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. "
+        f"{said(row) or row['message']}"
         for row in person.rows
     )
 
@@ -294,6 +324,7 @@ def annotation(row: dict) -> dict:
 
 WRITERS: dict[tuple[str, str], Callable[[Export], list[Path]]] = {
     ("csv", "plain"): plain_csv,
+    ("csv", "excel"): spreadsheets_csv,
     ("csv", "moodle"): moodle_csv,
     ("csv", "canvas"): canvas_csv,
     ("html", "plain"): learners_pages,

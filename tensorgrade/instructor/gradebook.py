@@ -22,6 +22,7 @@ from traitlets.config import PyFileConfigLoader
 
 from ..course import Chapter, Course, CourseError
 from ..lateness import read_time
+from .overrides import as_found
 
 PREFIX = "points-"  # how the graded cells of our notebooks are called
 AT_ONCE = 500
@@ -157,10 +158,14 @@ def score_of(grade: Grade) -> float:
 
 
 def fill_in(submission: SubmittedAssignment, rows: dict[str, dict]) -> None:
-    """Put the points of rows (by cell id) into the grades; as a share of what a cell is worth."""
+    """Put the points of rows (by cell id) into the grades; as a share of what a cell is worth.
+
+    nbgrader knows no excuse: where an exercise is excused it has what the graders found.
+    """
     for notebook in submission.notebooks:
         for grade in notebook.grades:
             if (row := rows.get(grade.cell_id)) is not None:
+                row = row if row["max_points"] else as_found(row)
                 earned = row["points"] + row.get("penalty", 0.0)
                 share = earned / row["max_points"] if row["max_points"] else 0.0
                 grade.auto_score = round(share * grade.cell.max_score, 6)

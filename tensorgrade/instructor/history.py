@@ -15,6 +15,7 @@ from ..lateness import written
 HISTORY = "history.jsonl"
 Key = tuple[str, str]  # student, chapter
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other dates"
+BY_HAND = "an instructor"
 
 
 def record(
@@ -74,6 +75,8 @@ def why(old: dict, row: dict, stamps: tuple[str, str]) -> str:
     What was earned before any penalty moves with the file or the graders, and with no date; but
     who hands in another file at another time has moved the date, and nobody else.
     """
+    if old.get("override") != row.get("override"):
+        return BY_HAND
     other_file = len({stamp.rpartition("-")[0] for stamp in stamps}) > 1
     if judged(old) != judged(row):
         return OTHER_FILE if other_file else OTHER_GRADERS

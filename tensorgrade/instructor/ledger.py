@@ -17,17 +17,25 @@ from pathlib import Path
 from ..attempts.verdict import Verdict
 from ..course import CourseError
 from ..lateness import Lateness
-from ..sources.handins import NOTHING, Handin
+from ..sources.handins import NOTHING, WEIGHTS, Handin
 from .history import HISTORY, OTHER_FILE, record
+from .overrides import Key, Override, as_found, overridden
 
 
 class Ledger:
     """The results of one run in its folder, kept over any number of starts.
 
     digests: what each chapter's graders are, by the chapter's name. lateness: what late work loses.
+    overrides: what an instructor decided against the graders.
     """
 
-    def __init__(self, out: Path, digests: dict[str, str], lateness: Lateness | None = None):
+    def __init__(
+        self,
+        out: Path,
+        digests: dict[str, str],
+        lateness: Lateness | None = None,
+        overrides: dict[Key, Override] | None = None,
+    ):
         make_folder(out)
         self.results, self.graded = out / "results.jsonl", out / "graded.jsonl"
         self.anew, self.earlier = out / "anew.jsonl", out / "before.jsonl"
@@ -35,6 +43,7 @@ class Ledger:
         self.groups = {record["group"] for record in read_lines(self.unnamed)}
         self.lock = Lock(out / "in-use")
         self.digests, self.lateness = digests, lateness or Lateness()
+        self.overrides = overrides or {}
         self.stamps = {(e["student"], e["chapter"]): e["stamp"] for e in read_lines(self.graded)}
         self.stale: set[tuple] = set()
         self.moves: list[dict] = []
@@ -98,9 +107,9 @@ class Ledger:
             raise CourseError(f"{self.results} holds no rows of {', '.join(unknown)}")
 
     def contents(self) -> dict[tuple[str, str], str]:
-        """A digest of what each learner handed in for each chapter, of all that is graded."""
+        """A digest of the code that each learner handed in for each chapter, of all graded."""
         entries = read_lines(self.graded)
-        digests = {(e["student"], e["chapter"]): e["stamp"].split("-")[0] for e in entries}
+        digests = {about_note(e): e["stamp"].split("-")[0].split(WEIGHTS)[0] for e in entries}
         return {a: digest for a, digest in digests.items() if not digest.startswith(NOTHING)}
 
     def moved(self) -> list[dict]:
@@ -147,16 +156,17 @@ class Ledger:
     def finish(self, order: list[str], handins: Collection[Handin] = ()) -> list[dict]:
         """Date and sort the rows, so that the same class gives the same bytes; returns them.
 
+        What an instructor decided comes last, and stays until it is taken back.
         What has moved since the last run goes into the history.
         """
         place = {name: number for number, name in enumerate(order)}
         last = len(place)  # an exercise that the course no longer has
         stamps = {(n["student"], n["chapter"]): n["stamp"] for n in read_lines(self.graded)}
         now = {about(handin): handin for handin in handins if not handin.missing}
-        dated = [self.dated(row, now.get(key(row)[:2])) for row in self.rows()]
+        dated = [self.dated(as_found(row), now.get(key(row)[:2])) for row in self.rows()]
         before = {about_note(n): (n["stamp"], n["rows"]) for n in read_lines(self.earlier)}
         rows = sorted(
-            self.best_of(dated, before, stamps),
+            (overridden(row, self.overrides) for row in self.best_of(dated, before, stamps)),
             key=lambda r: (r["student"], r["chapter"], place.get(r["exercise"], last)),
         )
         self.settle(rows, [self.note(a, stamp) for a, stamp in stamps.items()])
@@ -174,7 +184,7 @@ class Ledger:
         own = by_handin(rows)
         for about, (stamp, old) in before.items() if self.lateness.attempts == "best" else ():
             same = stamp.rpartition("-")[2] == stamps.get(about, "").rpartition("-")[2]
-            dated = [self.dated(row, None) for row in old]
+            dated = [self.dated(as_found(row), None) for row in old]
             if same and about in own and points(dated) > points(own[about]):
                 own[about] = dated
         return [row for of_one in own.values() for row in of_one]
@@ -217,6 +227,20 @@ class Lock:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise CourseError(f"another run is writing into {path.parent} just now") from None
+
+
+def is_in_use(out: Path) -> bool:
+    """Whether a run is writing into a folder just now; where nobody can tell, it is not."""
+    try:
+        import fcntl
+
+        with (out / "in-use").open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (ImportError, OSError):
+        return False
+    return False
 
 
 def about(handin: Handin) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """`tensorgrade grade`: a folder of submissions in, `results.jsonl` and more out."""
 
+import os
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,12 +10,13 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..course_sources import load_course
-from ..isolation.ladder import choose_rung
+from ..isolation.ladder import choose_rung, must_be_closed
 from ..sources.finding import find_handins, named
 from ..sources.handins import Handin
 from ..views.words import plural
 from .dependencies import digest_of
 from .ledger import Ledger, write_lines
+from .overrides import read_overrides, unknown
 from .workers import LocalWorkers, Workers, default_count, graded
 
 
@@ -62,16 +64,21 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"there is no folder {submitted}")
     course = load_course(run.setup.tests)
     if not run.scheduler:  # refuses here, before any work is done
-        choose_rung(course.isolation, run.setup.isolation, run.setup.device)
+        rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
+        must_be_closed(rung, (*run.setup.private, submitted, out))
+        if "uid" in rung.layers:
+            os.umask(0o077)  # what is written on such a rung is closed, too
     handins, notes = find_handins(submitted, course, run.rescue, run.roster)
     if not handins:
         raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
-    ledger = Ledger(out, digests, course.lateness)
+    overrides = read_overrides(out, course)
+    ledger = Ledger(out, digests, course.lateness, overrides)
     ledger.must_know(run.forget)
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     others = ledger.others(handins, run.forget)
     notes += kept(others, ledger.by_other_graders(others))
+    notes += unknown(overrides, {handin.student for handin in handins} | {s for s, _ in others})
     todo = ledger.prepare(handins, run.forget)
     progress.begin(len(handins), len(todo), notes)
     if todo:
@@ -127,7 +134,7 @@ def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
     groups: dict[tuple, list[Handin]] = defaultdict(list)
     for handin in handins:
         kind = handin.filename.rsplit(".", 1)[-1]
-        content = handin.content, handin.script, handin.reason
+        content = handin.content, handin.script, handin.reason, handin.beside
         groups[handin.chapter, kind, *content].append(handin)
     return {group[0]: group for group in groups.values()}
 

@@ -3,7 +3,7 @@
 import platform
 import sys
 
-from .ladder import FULL, LADDER, best_rung, rung_named
+from .ladder import FULL, best_rung, enough, rung_named
 from .mending import closed_to_others, mend
 from .probing import probe
 
@@ -22,7 +22,7 @@ def examine(wanted: str | None = None) -> dict:
         "rung": best.name,
         "protects": best.protects,
         "wanted": wanted,
-        "enough": wanted is None or LADDER.index(best) <= LADDER.index(rung_named(wanted)),
+        "enough": wanted is None or enough(best, rung_named(wanted)),
         "layers": {name: describe(findings[name]) for name in sorted(findings)},
         "mend": steps(findings),
         "notes": notes(),

@@ -4,7 +4,9 @@ A rung is a set of layers that make sense together. A machine gives a rung when 
 layers worked when it was tried.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..course import CourseError
 from .probing import probe
@@ -16,11 +18,15 @@ OWN_NAMESPACES = frozenset({"bubblewrap", "pid", "mount", "ipc", "net"})
 
 @dataclass(frozen=True)
 class Rung:
-    """A name, the layers it is made of, and what they protect from."""
+    """A name, the layers it is made of, and what they protect from.
+
+    also: layers that are put on where the machine gives them; the rung does not rest on them.
+    """
 
     name: str
     layers: frozenset[str]
     protects: str
+    also: frozenset[str] = frozenset()
 
 
 FULL = Rung(
@@ -41,6 +47,14 @@ LANDLOCK = Rung(
     "Learner code cannot read the answers, start programs, use the network or signal others. It "
     "shares the system's process table and has no folder to write to.",
 )
+UID = Rung(
+    "uid",
+    BASIC | {"parent", "privileges", "uid"},
+    "Learner code runs as a user of its own. It cannot read what only root may read, such as the "
+    "answers (grading makes sure of that), nor signal others or look into their memory. It shares "
+    "the rest with the system: grade in a container that holds nothing else of value.",
+    frozenset({"landlock", "seccomp"}),
+)
 CUDA = Rung(
     "cuda",
     (BASIC | {"parent", "privileges"}) - {"memory"},  # a GPU is mapped into terabytes of addresses
@@ -53,7 +67,7 @@ NONE = Rung(
     "Learner code runs in a process of its own with bounded time and memory. It can read what the "
     "grader can read, the answers too: grade files that you trust.",
 )
-LADDER = (FULL, NAMESPACES, LANDLOCK, NONE)
+LADDER = (FULL, NAMESPACES, LANDLOCK, UID, NONE)
 
 
 class NotIsolated(CourseError):
@@ -72,7 +86,14 @@ def rung_named(name: str) -> Rung:
 def best_rung(findings: dict[str, str]) -> Rung:
     """The highest rung all of whose layers worked when they were tried."""
     works = BASIC | {layer for layer, trouble in findings.items() if not trouble}
-    return next(rung for rung in LADDER if rung.layers <= works)
+    best = next(rung for rung in LADDER if rung.layers <= works)
+    return replace(best, layers=best.layers | best.also & works) if best.also else best
+
+
+def enough(rung: Rung, lowest: Rung) -> bool:
+    """Whether a rung is at least as high as another."""
+    names = [each.name for each in LADDER]
+    return names.index(rung.name) <= names.index(lowest.name)
 
 
 def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
@@ -91,9 +112,24 @@ def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
         return CUDA
     findings = probe()
     best = best_rung(findings)
-    if LADDER.index(best) > LADDER.index(lowest):
+    if not enough(best, lowest):
         raise NotIsolated(refusal(lowest, best, findings))
     return best
+
+
+def must_be_closed(rung: Rung, paths: Iterable[Path]) -> None:
+    """Make sure that learner code cannot read these files and folders, on a rung that rests on it.
+
+    Raises NotIsolated.
+    """
+    from .mending import is_closed
+
+    opened = [str(path) for path in paths if path.exists() and not is_closed(path)]
+    if "uid" in rung.layers and opened:
+        raise NotIsolated(
+            f"every user of this machine can read {' and '.join(opened)}, and on rung "
+            f"{rung.name!r} learner code is such a user: chmod -R go= {' '.join(opened)}"
+        )
 
 
 def refusal(lowest: Rung, best: Rung, findings: dict[str, str]) -> str:

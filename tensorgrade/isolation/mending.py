@@ -26,6 +26,8 @@ def mend(layer: str, trouble: str) -> str:
         return "Landlock: use a kernel of 5.13 or later with landlock in its lsm= boot option"
     if layer == "seccomp":
         return "Install the filter's library: apt install libseccomp2 && pip install pyseccomp"
+    if layer == "uid":
+        return f"A user of its own for each child: run as root, in a container ({trouble})"
     if layer in ("parent", "privileges"):
         return f"{layer}: the kernel refused it ({trouble}); look for a sandbox around this one"
     return mend_bubblewrap(trouble)
@@ -68,6 +70,15 @@ def closed_to_others() -> tuple[str, str] | None:
             if not mode_of(folder) & stat.S_IXOTH:
                 return path, str(folder)
     return None
+
+
+def is_closed(path: Path) -> bool:
+    """Whether other users than its owner's cannot reach what lies at a path, by its mode."""
+    path = path.resolve()
+    if any(not mode_of(folder) & stat.S_IXOTH for folder in path.parents):
+        return True
+    needed = stat.S_IXOTH | stat.S_IROTH if path.is_dir() else stat.S_IROTH
+    return not mode_of(path) & needed
 
 
 def mode_of(folder: Path) -> int:

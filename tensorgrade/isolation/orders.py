@@ -24,8 +24,8 @@ def orders(limits: Limits, layers: frozenset[str]) -> dict:
 def bounds(limits: Limits, layers: frozenset[str]) -> dict[str, int]:
     """The kernel's limits by name, in bytes, seconds or pieces.
 
-    Processes are counted by user: inside, that is our children's own count; outside, it would
-    be everything that the instructor runs.
+    Processes are counted by user: inside, or for a child that is a user of its own, that is our
+    children's own count; else it would be everything that the instructor runs.
     """
     found = {
         "RLIMIT_FSIZE": limits.file_bytes,
@@ -37,4 +37,5 @@ def bounds(limits: Limits, layers: frozenset[str]) -> dict[str, int]:
     }
     if "memory" in layers:
         found["RLIMIT_AS"] = limits.memory_bytes
-    return found | ({"RLIMIT_NPROC": limits.processes} if "bubblewrap" in layers else {})
+    counted = "bubblewrap" in layers or "uid" in layers
+    return found | ({"RLIMIT_NPROC": limits.processes} if counted else {})

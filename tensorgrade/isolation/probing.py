@@ -11,7 +11,7 @@ from .orders import orders
 from .seccomp import NoFilter, call_filter
 
 NEEDS_BUBBLEWRAP = frozenset({"pid", "mount", "ipc", "net"})
-EVERYWHERE = frozenset({"parent", "privileges", "landlock", "seccomp"})
+EVERYWHERE = frozenset({"parent", "privileges", "landlock", "seccomp", "uid"})
 LONGEST_TRY = 30
 
 

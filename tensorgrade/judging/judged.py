@@ -5,6 +5,7 @@ from typing import Protocol
 from ..course import Chapter, Tolerance
 from ..exchange.observation import Loaded
 from ..exchange.references import References
+from ..sources.submission import Weights
 
 
 class JudgedAttempt(Protocol):
@@ -16,6 +17,9 @@ class JudgedAttempt(Protocol):
 
     @property
     def tolerances(self) -> dict[str, Tolerance]: ...
+
+    def weights(self, name: str) -> Weights:
+        """What is in a file that was handed in beside the learner's."""
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""

@@ -19,6 +19,7 @@ from traitlets import Dict, Enum, Unicode
 from ..attempts.setup import Setup
 from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
+from ..sources.beside import files_beside
 from ..sources.handins import Handin, handed_in_at
 from .pouring import script_behind
 from .sound import reason_in
@@ -36,12 +37,15 @@ class HiddenGraders(NbGraderPreprocessor):
         config=True
     )
     isolation = Enum(
-        ("auto", "full", "namespaces", "landlock", "none"),
+        ("auto", "full", "namespaces", "landlock", "uid", "none"),
         "auto",
         help="`auto`: locked in, or refused. `none`: only code that you trust.",
     ).tag(config=True)
     deadlines = Dict(
         {}, help="When chapters are due, as nbgrader writes it: {'ch1': '2027-01-15 23:59 UTC'}."
+    ).tag(config=True)
+    beside = Dict(
+        {}, help="The weights that hand-ins carry: {'ch6': {'my_model.safetensors': 1048576}}."
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -76,11 +80,13 @@ class HiddenGraders(NbGraderPreprocessor):
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
             return Handin(student, chapter, f"{chapter}.ipynb", reason=why)
+        beside = files_beside(self.beside.get(chapter, {}), folder)
         released = Path(self.release, chapter, f"{chapter}.ipynb")
         script = script_behind(nb, folder / f"{chapter}.py", released, reader)
         if script is not None:
-            return Handin(student, chapter, f"{chapter}.py", script)
-        return Handin(student, chapter, f"{chapter}.ipynb", nbformat.writes(nb).encode())
+            return Handin(student, chapter, f"{chapter}.py", script, beside=beside)
+        content = nbformat.writes(nb).encode()
+        return Handin(student, chapter, f"{chapter}.ipynb", content, beside=beside)
 
     def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
         """Make a verdict the cell's one output: a number for nbgrader, a card for people."""

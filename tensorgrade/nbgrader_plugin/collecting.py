@@ -16,7 +16,7 @@ class CollectScriptsToo(ExchangeCollect):
 
     graders = Unicode("graders", help="The folder with the hidden tests.").tag(config=True)
     isolation = Enum(
-        ("auto", "full", "namespaces", "landlock", "none"),
+        ("auto", "full", "namespaces", "landlock", "uid", "none"),
         "auto",
         help="`auto`: scripts are read locked in, or not at all. `none`: only what you trust.",
     ).tag(config=True)

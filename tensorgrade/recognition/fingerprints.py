@@ -35,7 +35,12 @@ class Fingerprints:
 
 
 def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
-    """Write fingerprints as JSON; equal imprints of one exercise are written once."""
+    """Write fingerprints as JSON."""
+    path.write_text(as_text(fingerprints), encoding="utf-8")
+
+
+def as_text(fingerprints: Fingerprints) -> str:
+    """Fingerprints as JSON; equal imprints of one exercise are written once."""
     exercises = {}
     for exercise, prints in fingerprints.by_exercise.items():
         cases = sorted({case for fingerprint in prints for case in fingerprint.imprints})
@@ -45,7 +50,7 @@ def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
         ]
         exercises[exercise] = {"cases": cases, "imprints": list(table), "prints": rows}
     header = {"messages": fingerprints.messages, "exercises": exercises}
-    path.write_text(json.dumps(header, separators=(",", ":")) + "\n", encoding="utf-8")
+    return json.dumps(header, separators=(",", ":")) + "\n"
 
 
 def number_of(table: dict[str, int], one: Imprint) -> int:

@@ -11,6 +11,7 @@ from .bounds import set_bounds
 from .landlock import restrict_files
 from .namespaces import own_mounts, own_network, own_shared_memory
 from .privileges import filter_calls, give_up_privileges
+from .step_down import become
 from .system import prctl
 
 DIE_WITH_PARENT, DUMPABLE = 1, 4
@@ -43,12 +44,19 @@ def own_session(config: dict) -> None:
         os.setsid()
 
 
+def own_user(config: dict) -> None:
+    """Be the user `config["user"]`, as whom nothing else runs, and nobody else for good."""
+    become(config["user"])
+    die_with_parent()  # with another user the kernel forgets that
+
+
 STEPS = (
     ("session", own_session),
     ("ipc", own_shared_memory),
     ("net", own_network),
     ("mount", own_mounts),
     ("bounds", set_bounds),
+    ("uid", own_user),
     ("privileges", give_up_privileges),
     ("landlock", restrict_files),
     ("seccomp", filter_calls),

@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load, save
 
 LENGTH = struct.Struct("<Q")
+BESIDE = "beside|"  # how tensors of a `load` message are called that are handed in beside code
 
 
 class BadMessage(Exception):

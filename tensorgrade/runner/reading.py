@@ -85,6 +85,45 @@ def parts(source: str) -> list[tuple[list[str], str]]:
     return [(bound_names(s), "\n".join(lines[first - 1 : last])) for first, last, s in spans]
 
 
+def shapes(source: str) -> list[tuple[list[str], str]]:
+    """(names, what is left of it) of each function and class, but for what says nothing of ideas.
+
+    Comments, docstrings, hints, spaces and the names of local variables go; answers that differ in
+    these alone have the same left.
+
+    >>> [left] = shapes("def f(x: int):\\n    'Half.'\\n    half = x / 2 # it\\n    return half")
+    >>> left == shapes("def f(a):\\n  b = a/2\\n  return b")[0]
+    True
+    """
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    try:
+        found = [s for s in ast.parse(source).body if isinstance(s, kinds)]
+        return [([s.name], ast.unparse(stripped(s))) for s in found]
+    except UNPARSABLE:
+        return []
+
+
+def stripped(definition: ast.stmt) -> ast.stmt:
+    """A definition without docstrings and hints, its own variables numbered."""
+    functions, numbers = (ast.FunctionDef, ast.AsyncFunctionDef), dict[str, str]()
+    for node in ast.walk(definition):
+        if isinstance(node, (*functions, ast.ClassDef)) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, functions):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+            numbers.setdefault(node.arg, f"v{len(numbers)}")
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            numbers.setdefault(node.id, f"v{len(numbers)}")
+    for node in ast.walk(definition):
+        if isinstance(node, ast.arg):
+            node.arg = numbers[node.arg]
+        elif isinstance(node, ast.Name):
+            node.id = numbers.get(node.id, node.id)
+    return definition
+
+
 def first_line(statement: ast.stmt) -> int:
     """The line where a statement begins, decorators included."""
     decorators = getattr(statement, "decorator_list", [])

@@ -1,9 +1,8 @@
 """Answers the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 Of files that are still to be read, `load` first answers with the text that it found in them,
-before a line of it has run, and then with what came of loading it. `read`, `parts` and `changes`
-run nothing.
-`mend` runs a case on small edits of what was loaded.
+before a line of it has run, and then with what came of loading it. `read`, `parts`, `shapes` and
+`changes` run nothing. `mend` runs a case on small edits of what was loaded.
 """
 
 import ast
@@ -26,11 +25,11 @@ import torch
 
 from .changes import changes
 from .edits import Edit, edits, holds
-from .errors import OutOfTime
+from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
-from .messages import pack, receive, send, unpack
+from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
-from .reading import parts, source_in, source_that_counts
+from .reading import parts, shapes, source_in, source_that_counts
 from .source import Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
@@ -60,16 +59,18 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             send(writer, pack({"parts": parts(request["text"])}))
         elif request["do"] == "changes":
             send(writer, pack({"changes": changes(request["text"], request["bugs"])}))
+        elif request["do"] == "shapes":
+            send(writer, pack({"parts": shapes(request["text"])}))
         elif request["do"] in ("read", "load"):
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":
-                source = found
-                case_runner, reply = load(request, source)
+                source, most = found, request.get("seconds", 0.0)
+                case_runner, reply = load(request, source, tensors)
                 send(writer, pack(reply))
         elif request["do"] == "mend":
             send(writer, mend(case_runner, source, request, tensors))
         else:
-            send(writer, run(case_runner, request, tensors))
+            send(writer, run_in_time(case_runner, request, tensors, most))
 
 
 def read(
@@ -97,8 +98,13 @@ def read(
     return found
 
 
-def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
-    """Load the learner's text beside the stand-ins; say which names it defines and what failed."""
+def load(
+    request: dict, source: Source, tensors: dict[str, torch.Tensor]
+) -> tuple[CaseRunner, dict]:
+    """Load the learner's text beside the stand-ins; say which names it defines and what failed.
+
+    tensors: those of the message; weights that were handed in beside the text are among them.
+    """
     given = install_given(request["given"])
     misspelt = misspelt_in(source.text, request["exercises"])
     with standard_torch():  # what the file switches at its top is put back
@@ -109,9 +115,20 @@ def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
         put_in_place(module, name, given[name])
-    case_runner = CaseRunner(module, given, request["device"], misspelt)
+    beside = weights_in(tensors)
+    case_runner = CaseRunner(module, given, request["device"], misspelt, beside)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     return case_runner, told
+
+
+def weights_in(tensors: dict[str, torch.Tensor]) -> dict[str, dict[str, torch.Tensor]]:
+    """By the names of files that were handed in beside the text: their tensors, by name."""
+    found: dict[str, dict[str, torch.Tensor]] = {}
+    for key, tensor in tensors.items():
+        if key.startswith(BESIDE):
+            file, _, name = key.removeprefix(BESIDE).partition("|")
+            found.setdefault(file, {})[name] = tensor
+    return found
 
 
 def defined_names(module: types.ModuleType) -> list[str]:
@@ -193,6 +210,20 @@ def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
     return pack({"id": case["id"], **header}, results)
 
 
+def run_in_time(case_runner: CaseRunner, case: dict, tensors: dict, most: float) -> bytes:
+    """The same, or at which line the call was when so many seconds were over.
+
+    Learner code can prevent that; then the clock on the other side ends it.
+    """
+    try:
+        with seconds(most):
+            return run(case_runner, case, tensors)
+    except OutOfTime as late:
+        told = describe_error(late, str(case_runner.module.__file__))
+        error = told | {"verb": "", "missing": None}
+        return pack({"id": case["id"], "values": {}, "facts": {}, "error": error}, {})
+
+
 def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
     """What some small edits of a definition give on a case, as long as there is time.
 
@@ -210,7 +241,8 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
         module = edited(case_runner, edit, source.filename)
         if module is None:
             continue
-        runner = CaseRunner(module, case_runner.given, case_runner.device)
+        given, device, beside = case_runner.given, case_runner.device, case_runner.beside
+        runner = CaseRunner(module, given, device, beside=beside)
         try:
             with seconds(SECONDS_OF_A_TRY), silenced():
                 header, found = runner.run_case(request["steps"], tensors)
@@ -239,10 +271,14 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
 
 @contextmanager
 def seconds(most: float) -> Iterator[None]:
-    """Raise OutOfTime in what is run inside, when that takes longer.
+    """Raise OutOfTime in what is run inside, when that takes longer; where there are no alarms, do
+    nothing.
 
-    The clock of a case, on the other side, can only end this process, and all other edits with it.
+    The clock of a case, on the other side, can only end this process, and what it knows with it.
     """
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
 
     def ring(*_: object) -> None:
         raise OutOfTime

@@ -65,7 +65,7 @@ class Packer:
             return {"unjudged": f"more than {MOST_TEXT} characters"}
         if not isinstance(value, str):
             return {"bytes": bytes(value).hex()}
-        if len(value) <= SHORT_TEXT and all(c.isprintable() or c in "\n\t" for c in value):
+        if len(value) <= SHORT_TEXT and is_shown(value):
             return str(value)
         return {"text": json.dumps(str(value))[1:-1]}
 
@@ -107,9 +107,17 @@ class Packer:
         ]
 
 
+def is_shown(text: str) -> bool:
+    """Whether a terminal shows every character as it is."""
+    return text.isprintable() or all(c.isprintable() or c in "\n\t" for c in text)
+
+
+PLAIN = (bool, int, float, type(None))  # looked for first: `isinstance` of a `Real` is slow
+
+
 def is_scalar(value: Any) -> bool:
     """Whether something is None, a boolean or a number; those of NumPy are numbers too."""
-    return value is None or isinstance(value, (bool, Real)) or is_numpy_scalar(value)
+    return type(value) in PLAIN or isinstance(value, Real) or is_numpy_scalar(value)
 
 
 def is_numpy_scalar(value: Any) -> bool:

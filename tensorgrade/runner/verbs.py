@@ -39,6 +39,7 @@ class CaseRunner:
     given: stand-ins of the course, for cases that ask for `given` names.
     device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
     misspelt: the learner's own names of what was loaded under the names that are asked for.
+    beside: the tensors of files that were handed in beside the code, by the files' names.
     """
 
     def __init__(
@@ -47,9 +48,10 @@ class CaseRunner:
         given: dict,
         device: str = "cpu",
         misspelt: Mapping[str, str] = MappingProxyType({}),
+        beside: Mapping[str, dict[str, torch.Tensor]] = MappingProxyType({}),
     ):
         self.module, self.given, self.device = module, given, device
-        self.misspelt = misspelt
+        self.misspelt, self.beside = misspelt, beside
 
     def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
@@ -113,11 +115,16 @@ class CaseRunner:
         self.objects[step["on"]].load_state_dict(state)
 
     def do_load(self, step: dict) -> None:
-        """Copy weights in by name; note the names that are missing, extra or of another shape."""
-        weights = {name: self.tensors[key] for name, key in step["weights"].items()}
+        """Copy weights in by name; note the names that are missing, extra or of another shape.
+
+        Those of a file that was handed in come first; where it lacks some, these stay as they are.
+        """
+        weights = dict(self.beside.get(step.get("beside", ""), {}))
+        weights |= {name: self.tensors[key] for name, key in step["weights"].items()}
         told, renamed = load_weights(self.objects[step["on"]], weights)
         self.header["facts"]["load"], self.renamed[step["on"]] = told, renamed
-        self.understood(renamed)
+        if "beside" not in step:  # names in a file say nothing of those in the code
+            self.understood(renamed)
 
     def do_mode(self, step: dict) -> None:
         """Switch between training and evaluation."""

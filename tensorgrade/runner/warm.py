@@ -22,6 +22,7 @@ from contextlib import suppress
 from .bounds import with_own_memory
 from .lockdown import lock_down
 from .namespaces import FOLDER, fork_as_first_process
+from .own_user import OwnUser, Users
 from .system import prctl
 
 DUMPABLE, MOST_FILES = 4, 1 << 20
@@ -83,6 +84,7 @@ class Children:
         self.control, self.config = control, config
         self.forks = forks_of(config)
         self.ids: dict[int, tuple[int, int]] = {}  # pidfd → (id, pid)
+        self.free, self.users = Users(), dict[int, OwnUser]()  # pidfd → the child's own user
 
     def run(self) -> None:
         """Serve requests and report ends until the trusted side is gone."""
@@ -110,11 +112,16 @@ class Children:
 
     def fork(self, child_id: int, stream_fd: int) -> None:
         """Fork a child that serves the stream, and remember it."""
+        user = self.free.take() if "uid" in self.config["layers"] else None
+        told = {"user": user.number} if user else {}
         pid = self.forks()
         if pid == 0:
-            run_child(stream_fd, self.config)  # never returns
+            run_child(stream_fd, self.config | told)  # never returns
         os.close(stream_fd)
-        self.ids[os.pidfd_open(pid)] = (child_id, pid)
+        pidfd = os.pidfd_open(pid)
+        self.ids[pidfd] = (child_id, pid)
+        if user:
+            self.users[pidfd] = user
 
     def kill(self, child_id: int) -> None:
         """End a child and the process group that it leads; its end is reported like any other."""
@@ -128,12 +135,16 @@ class Children:
         child_id, pid = self.ids.pop(pidfd)
         _, status = os.waitpid(pid, 0)
         os.close(pidfd)
+        if pidfd in self.users:
+            self.users.pop(pidfd).end()
         ended = {"ended": child_id, "status": os.waitstatus_to_exitcode(status)}
         self.control.send(json.dumps(ended).encode())
 
     def kill_all(self) -> None:
         for child_id, _ in list(self.ids.values()):
             self.kill(child_id)
+        for user in self.users.values():
+            user.end()
 
 
 def forks_of(config: dict) -> Callable[[], int]:

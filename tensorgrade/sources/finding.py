@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
+from .beside import files_beside
 from .handins import (
     NOT_HANDED_IN,
     Handin,
@@ -21,7 +22,7 @@ from .handins import (
     read_handin,
     shown,
 )
-from .near_misses import Version, rescued, versions_in
+from .near_misses import CODE, Version, rescued, versions_in
 
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
@@ -92,10 +93,11 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
     if learner.trouble:
         return
     try:
-        found = versions_in(folder, chapters, course.limits)
+        found = versions_in(folder, chapters, course.limits, course.beside)
         for chapter in sorted({version.chapter for version in found}):
             own = [version for version in found if version.chapter == chapter]
-            if not all(version.exact for version in own):
+            has_code = any(version.kind in CODE for version in own)
+            if has_code and not all(version.exact for version in own):
                 take(learner, folder, own, course)
     except Exception as error:  # as in handin_in
         learner.told.append(f"{learner.name}: looking closer ended in a {type(error).__name__}")
@@ -107,7 +109,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
     """Make the version that counts this learner's hand-in."""
     chapter = versions[0].chapter
-    handin, sentence = rescued(learner.name, versions, course.limits)
+    handin, sentence = rescued(learner.name, versions, course.limits, course.beside)
     at = handed_in_at(folder / chapter, [version.path for version in versions])
     learner.handins[chapter] = replace(handin, submitted=at)
     learner.told += [sentence] if sentence else []
@@ -185,7 +187,9 @@ def handin_in(student: str, entry: os.DirEntry, course: Course) -> Handin:
         kind = "link" if entry.is_symlink() else "file"
         return Handin(student, entry.name, reason=f"{entry.name} is a {kind}, not a folder.")
     try:
-        return read_handin(student, Path(entry.path), course.limits)
+        folder = Path(entry.path)
+        beside = files_beside(course.chapter(entry.name).beside, folder)
+        return replace(read_handin(student, folder, course.limits), beside=beside)
     except Exception as error:  # whatever nobody has thought of is this hand-in's alone
         kind = type(error).__name__
         return Handin(student, entry.name, reason=f"Reading this hand-in ended in a {kind}.")

@@ -4,15 +4,17 @@ import codecs
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..course import Limits
 from ..exchange.text import printable
 from ..lateness import read_time, written
+from .beside import Beside
 
 NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
+WEIGHTS = "+"  # what stands in a digest between that of the code and that of weights
 # Python calls these printable, and nobody sees them.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -26,7 +28,8 @@ class Handin:
     filename, content: of the one file, or of the notebook. script: what was handed in beside a
     notebook, if anything. reason: why there is nothing to grade, as a sentence; empty where there
     is. missing: nothing was handed in at all. submitted: when, as lateness.py writes it; empty
-    where nobody knows.
+    where nobody knows. beside: the files of weights that the chapter asks for, each of them there
+    or with the reason why not.
     """
 
     student: str
@@ -37,13 +40,23 @@ class Handin:
     missing: bool = False
     script: bytes = b""
     submitted: str = ""
+    beside: tuple[Beside, ...] = field(default=(), repr=False)
 
     @property
     def digest(self) -> str:
-        """Changes when the content, or the reason for its absence, changes."""
+        """Changes when the content, or the reason for its absence, changes.
+
+        What weights change stands behind a sign of its own: whose code is the same can still be
+        seen.
+        """
         whole = b"\0".join((self.content, self.script, self.reason.encode()))
         digest = hashlib.sha256(whole).hexdigest()[:32]
-        return digest if self.content else f"{NOTHING}{digest}"
+        if not self.content:
+            return f"{NOTHING}{digest}"
+        files = [part for one in self.beside for part in (one.content, one.reason.encode())]
+        sizes = " ".join(str(len(part)) for part in files).encode()
+        weights = hashlib.sha256(b"\0".join((sizes, *files))).hexdigest()[:16]
+        return f"{digest}{WEIGHTS}{weights}" if files else digest
 
     def without_notebook(self) -> "Handin":
         """The script alone, where a notebook beside it cannot be read."""

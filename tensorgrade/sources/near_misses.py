@@ -8,17 +8,19 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
 from ..course import Limits
+from .beside import Beside, file_beside, missing, of_content, too_large
 from .handins import Handin, of_both, read_file, shown
 
 # What browsers, Finder, Explorer and course systems put behind a name that is taken.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
 KINDS = {"py": "py", "txt": "py", "py.txt": "py", "ipynb": "ipynb", "ipynb.txt": "ipynb"}
+CODE = ("ipynb", "py")
 DEEPEST = 3  # folders between the learner's and the file
 MOST_FILES = 300
 MOST_MEMBERS = 1000
@@ -30,8 +32,9 @@ SAME_MOMENT = 2.0  # seconds; copying writes some files after others, and zips c
 class Version:
     """A file that is meant as a chapter's.
 
-    kind: `py` or `ipynb`. where: its path in the learner's folder. path: it, or the zip that it is
-    in as `member`. modified: seconds since 1970. exact: it needs no rescue.
+    kind: `py` or `ipynb`; of a file of weights, its name. where: its path in the learner's folder.
+    path: it, or the zip that it is in as `member`. modified: seconds since 1970. exact: it needs no
+    rescue.
     """
 
     chapter: str
@@ -42,40 +45,71 @@ class Version:
     member: str = ""
     exact: bool = False
 
+    @property
+    def counts_as(self) -> str:
+        """The name that the file should have."""
+        return f"{self.chapter}.{self.kind}" if self.kind in CODE else self.kind
 
-def chapter_of(name: str, chapters: set[str]) -> tuple[str, str] | None:
+
+# Files of weights by their names: the chapter, and the most bytes (course.py).
+Files = Mapping[str, tuple[str, int]]
+NONE: Files = {}
+
+
+def chapter_of(name: str, chapters: set[str], beside: Files = NONE) -> tuple[str, str] | None:
     """The chapter and the kind that a file's name means, if any.
+
+    beside: files of weights, whose kind is their name.
 
     >>> chapter_of("CH1 (1).py", {"ch1"}), chapter_of("ch1 - Copy.ipynb", {"ch1"})
     (('ch1', 'py'), ('ch1', 'ipynb'))
     >>> chapter_of("ch1.py.txt", {"ch1"}), chapter_of("my_ch1.py", {"ch1", "ch11"})
     (('ch1', 'py'), None)
+    >>> chapter_of("net (2).safetensors", {"ch1"}, {"net.safetensors": ("ch1", 100)})
+    ('ch1', 'net.safetensors')
     """
     stem, dot, kind = name.lower().partition(".")
+    for file, (chapter, _) in beside.items() if kind == WEIGHTS else ():
+        if chapter in chapters and is_copy(stem, file.removesuffix(f".{WEIGHTS}")):
+            return chapter, file
     if not dot or kind not in KINDS:
         return None
     for chapter in chapters:
-        if re.fullmatch(re.escape(chapter.lower()) + COPY, stem):
+        if is_copy(stem, chapter):
             return chapter, KINDS[kind]
     return None
 
 
-def versions_in(folder: Path, chapters: set[str], limits: Limits) -> list[Version]:
-    """All versions of all chapters in a learner's folder. What cannot be read is passed over."""
+WEIGHTS = "safetensors"
+
+
+def is_copy(stem: str, name: str) -> bool:
+    """Whether a file's name, in small letters and without its ending, is this one or a copy's."""
+    return bool(re.fullmatch(re.escape(name.lower()) + COPY, stem))
+
+
+def versions_in(
+    folder: Path, chapters: set[str], limits: Limits, beside: Files = NONE
+) -> list[Version]:
+    """All versions of all chapters in a learner's folder, and of the files beside them.
+
+    What cannot be read is passed over.
+    """
     found = []
     for number, (entry, where) in enumerate(files_below(folder)):
         if number >= MOST_FILES:
             break
-        meant = chapter_of(entry.name, chapters)
+        meant = chapter_of(entry.name, chapters, beside)
         is_zip = entry.name.lower().endswith(".zip")
         if not meant and not is_zip:
             continue
         modified = entry.stat(follow_symlinks=False).st_mtime
         if meant:
-            exact = where == f"{meant[0]}/{meant[0]}.{meant[1]}"
-            found.append(Version(*meant, where, Path(entry.path), modified, exact=exact))
+            version = Version(*meant, where, Path(entry.path), modified)
+            exact = where == f"{version.chapter}/{version.counts_as}"
+            found.append(replace(version, exact=exact))
         else:
-            found += versions_in_zip(Path(entry.path), where, modified, chapters, limits)
+            found += versions_in_zip(Path(entry.path), where, modified, (chapters, beside), limits)
     return found
 
 
@@ -101,13 +135,13 @@ def is_meant(name: str) -> bool:
 
 
 def versions_in_zip(
-    path: Path, where: str, modified: float, chapters: set[str], limits: Limits
+    path: Path, where: str, modified: float, names: tuple[set[str], Files], limits: Limits
 ) -> list[Version]:
     """The versions in a zip; none where it is no zip, or a larger one than any answer needs."""
     found = []
     for info in members(path, limits):
         parts = info.filename.split("/")
-        meant = chapter_of(parts[-1], chapters) if all(map(is_meant, parts)) else None
+        meant = chapter_of(parts[-1], *names) if all(map(is_meant, parts)) else None
         if meant and not stat.S_ISLNK(info.external_attr >> 16):
             place = f"{where}/{info.filename}"
             found.append(Version(*meant, place, path, modified, info.filename))
@@ -128,26 +162,33 @@ def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
         return []
 
 
-def rescued(student: str, versions: list[Version], limits: Limits) -> tuple[Handin, str]:
+def rescued(
+    student: str, versions: list[Version], limits: Limits, beside: Files = NONE
+) -> tuple[Handin, str]:
     """The hand-in in the versions of one chapter, and a sentence on what counts and what does not;
     empty where there is nothing to tell.
 
     Of a kind the newest counts; of those of one moment, the one with the right name.
     """
-    chosen = {kind: newest(of) for kind in ("ipynb", "py") if (of := of_kind(versions, kind))}
-    read = {kind: read_version(student, version, limits) for kind, version in chosen.items()}
-    handin = of_both(read.get("ipynb"), read.get("py"))
     chapter = versions[0].chapter
+    files = {name: most for name, (whose, most) in beside.items() if whose == chapter}
+    chosen = {kind: newest(of) for kind in (*CODE, *files) if (of := of_kind(versions, kind))}
+    read = {k: read_version(student, v, limits) for k, v in chosen.items() if k in CODE}
+    handin = of_both(read.get("ipynb"), read.get("py")) or Handin(student, chapter)
+    carried = tuple(
+        read_beside(chosen[name], most) if name in chosen else missing(name)
+        for name, most in files.items()
+    )
     taken = [v for v in chosen.values() if not v.exact]
     left = [v for v in versions if v not in chosen.values()]
     told = [
-        f"{shown(v.where)} counts as {chapter}.{v.kind}"
+        f"{shown(v.where)} counts as {v.counts_as}"
         for v in taken
-        if v.where != f"{chapter}.{v.kind}"  # in the learner's folder: nobody mistakes that
+        if v.where != v.counts_as  # in the learner's folder: nobody mistakes that
     ]
     told += [f"{shown(v.where)} is older and does not count" for v in left]
     sentence = f"{student}: {'; '.join(told)}" if told else ""
-    return handin or Handin(student, chapter), sentence
+    return replace(handin, beside=carried), sentence
 
 
 def of_kind(versions: list[Version], kind: str) -> list[Version]:
@@ -170,11 +211,29 @@ def read_version(student: str, version: Version, limits: Limits) -> Handin | Non
         read = read_file(student, version.path, most)
         return read and replace(read, chapter=version.chapter, filename=name)
     nothing = Handin(student, version.chapter, name)
-    try:
-        with zipfile.ZipFile(version.path) as archive, archive.open(version.member) as file:
-            content = file.read(most + 1)
-    except (OSError, RuntimeError, ValueError, NotImplementedError, zipfile.BadZipFile, EOFError):
+    content = content_of_member(version, most)
+    if content is None:
         return replace(nothing, reason=f"{shown(version.where)} cannot be read out of its zip.")
     if len(content) > most:
         return replace(nothing, reason=f"{shown(version.where)} has more than {most} bytes.")
     return replace(nothing, content=content)
+
+
+def read_beside(version: Version, most: int) -> Beside:
+    """A version of a file of weights, under the name that it should have."""
+    if not version.member:
+        return file_beside(version.path, most, version.kind)
+    content = content_of_member(version, most)
+    if content is None:
+        return Beside(version.kind, reason=f"{shown(version.where)} cannot be read out of its zip.")
+    too_many = len(content) > most
+    return too_large(version.kind, most) if too_many else of_content(version.kind, content)
+
+
+def content_of_member(version: Version, most: int) -> bytes | None:
+    """A file in a zip, up to a byte more than it may have; None where it cannot be read."""
+    try:
+        with zipfile.ZipFile(version.path) as archive, archive.open(version.member) as file:
+            return file.read(most + 1)
+    except (OSError, RuntimeError, ValueError, NotImplementedError, zipfile.BadZipFile, EOFError):
+        return None

@@ -1,12 +1,48 @@
 """A chapter's code as it goes to the runner: the learner's text or files, and the stand-ins."""
 
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import torch
+from safetensors.torch import load
 
+from ..exchange.observation import DTYPES
+from ..runner.messages import BESIDE
 from ..runner.source import Source, Unreadable, decode
+from ..runner.values import MOST_TENSORS
+from .beside import Beside
 from .handins import Handin
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What is in a file that is handed in beside code: tensors by name.
+
+    trouble: why there are none, as a sentence; empty where there may be some. missing: there is no
+    such file.
+    """
+
+    tensors: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
+    trouble: str = ""
+    missing: bool = False
+
+
+def read_weights(file: Beside) -> Weights:
+    """The tensors of a file, which is read as safetensors and as nothing else."""
+    if file.reason:
+        return Weights(trouble=file.reason, missing=file.missing)
+    try:
+        tensors = load(file.content)
+    except Exception:  # whatever a parser makes of bytes that are none of its own
+        return Weights(trouble=f"{file.name} is no safetensors file, or a broken one.")
+    if len(tensors) > MOST_TENSORS:
+        said = f"{file.name} holds more than {MOST_TENSORS} tensors, which no answer needs."
+        return Weights(trouble=said)
+    if strange := [name for name, tensor in tensors.items() if tensor.dtype not in DTYPES]:
+        kind = tensors[strange[0]].dtype
+        return Weights(trouble=f"{file.name} holds numbers of a kind that no answer needs: {kind}.")
+    return Weights(dict(sorted(tensors.items())))
 
 
 @dataclass(frozen=True)
@@ -16,7 +52,7 @@ class Submission:
     exercises: the names of the chapter's exercises, each with the code that learners are given to
     mend, empty where they write it themselves. given: sources of modules that the course
     supplies, by module name. rebind: their names that replace the learner's own (a pasted class
-    of another chapter must not stand in for the stand-in).
+    of another chapter must not stand in for the stand-in). beside: what is handed in beside it.
     """
 
     chapter: str
@@ -24,6 +60,12 @@ class Submission:
     given: dict[str, str] = field(default_factory=dict)
     rebind: tuple[str, ...] = ()
     exercises: dict[str, str] = field(default_factory=dict)
+    beside: tuple[Beside, ...] = ()
+
+    @cached_property
+    def weights(self) -> dict[str, Weights]:
+        """What is in the files beside the code, by their names."""
+        return {file.name: read_weights(file) for file in self.beside}
 
     def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
         """The same with definitions put in the place of the learner's own, by their names."""
@@ -44,11 +86,16 @@ class Submission:
         }
 
     def files(self) -> dict[str, torch.Tensor]:
-        """The tensors of the `load` message: files that are still to be read, as bytes."""
+        """The tensors of the `load` message: weights, and as bytes what is still to be read."""
+        found = {
+            f"{BESIDE}{file}|{name}": tensor
+            for file, weights in self.weights.items()
+            for name, tensor in weights.tensors.items()
+        }
         if isinstance(self.source, Source):
-            return {}
+            return found
         files = {"content": self.source.content, "script": self.source.script}
-        return {name: as_tensor(content) for name, content in files.items() if content}
+        return found | {name: as_tensor(content) for name, content in files.items() if content}
 
 
 def as_tensor(content: bytes) -> torch.Tensor:

@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--isolation",
-        choices=("auto", "full", "namespaces", "landlock", "none"),
+        choices=("auto", "full", "namespaces", "landlock", "uid", "none"),
         default="auto",
         help="the least that locks learner code in (auto: what the course asks for)",
     )

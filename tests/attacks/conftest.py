@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from ..container import contained
+
 collect_ignore_glob = ["files/*"]
 
 HERE = Path(__file__).parent
@@ -69,6 +71,7 @@ class Classroom:
     course: Path
     submitted: Path
     port: int = 0
+    in_container: bool = False
     rows: dict = field(default_factory=dict)
     lines: dict = field(default_factory=dict)
     output: str = ""
@@ -105,8 +108,9 @@ class Classroom:
     def grade(self, out: Path, *options: str, timeout: float = 400) -> "Classroom":
         """Run `tensorgrade grade`, and keep its rows by student and exercise."""
         command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(self.submitted)]
+        command += ["--out", str(out), "--jobs", "2", *options]
         done = subprocess.run(
-            [*command, "--out", str(out), "--jobs", "2", *options],
+            contained(command, self.course.parent) if self.in_container else command,
             cwd=self.course,
             text=True,
             capture_output=True,

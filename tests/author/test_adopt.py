@@ -94,7 +94,9 @@ def build(project: Project, *sides: bool) -> None:
         references, prints = build_exercise(
             str(project.root), chapter.name, "row_means", hidden, "none"
         )
-        parts = {Part(chapter.name, "row_means", hidden): Made(references, prints, "", "", False)}
+        parts = {
+            Part(chapter.name, "row_means", hidden): Made(references, prints.copy, "", "", False)
+        }
         for file in chapter_files(project, Stored(project), chapter, hidden, parts):
             file.write()
 

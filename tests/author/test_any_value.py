@@ -455,3 +455,25 @@ def test_an_endless_or_broken_generator_ends(tmp_path):
     broken = "def f(x):\n    yield x[0]\n    raise KeyError('later')\n"
     assert small.diagnosis(endless, agrees) is not None
     assert "KeyError" in small.diagnosis(broken, agrees).problem
+
+
+def test_what_the_solution_fails_with_is_told_in_a_sentence(tmp_path):
+    """And that `seed=` is no argument, which is easy to think."""
+    cases = 'case("values/1", call(x=normal(2), seed=3))'
+    with pytest.raises(CourseError) as error:
+        SmallCourse(tmp_path / "named", "def f(x, seed):\n    return x * seed", cases)
+    said = str(error.value)
+    assert "the solution fails on f:values/1: TypeError: f() missing 1 required" in said
+    assert said.endswith('an argument of that name is passed with named={"seed": …}')
+    with pytest.raises(
+        CourseError, match=r"ZeroDivisionError: division by zero \(f, return 1 / 0\)$"
+    ):
+        SmallCourse(tmp_path / "wrong", "def f(x):\n    return 1 / 0", cases.replace("seed=3", ""))
+    made = SmallCourse(
+        tmp_path / "right",
+        "def f(x, seed):\n    return x * seed",
+        'case("values/1", call(x=normal(2), named={"seed": 3}))',
+    )
+    assert (
+        made.diagnosis("def f(x, seed):\n    return x * seed", lambda f: f.agrees("values")) is None
+    )

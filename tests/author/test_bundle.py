@@ -143,6 +143,16 @@ def test_no_course_seed(project, kit):
     assert json.loads(kit["exercises/course.json"])["seed"] is None
 
 
+def test_no_weights_that_would_earn_points(project, kit):
+    files = [file for chapter in project.course.chapters for file in project.beside(chapter.name)]
+    assert files and all(len(file.content) > 100_000 for file in files)
+    pieces = [
+        file.content[at : at + 256] for file in files for at in range(50_000, 400_000, 50_000)
+    ]
+    everything = b"".join(kit.values())
+    assert not [piece for piece in pieces if piece in everything]
+
+
 def test_what_learners_need_is_there(project, kit):
     for chapter in project.course.chapters:
         assert {f"exercises/{chapter.name}.py", f"exercises/test_{chapter.name}.py"} <= set(kit)
@@ -184,6 +194,8 @@ def test_it_works_on_its_own(project, tmp_path):
     for chapter in project.course.chapters:
         source = project.solution(chapter.name).read_text("utf-8")
         (folder / "exercises" / f"{chapter.name}.py").write_text(source, "utf-8")
+        for file in project.beside(chapter.name):
+            (folder / "exercises" / file.name).write_bytes(file.content)
     solved = run("pytest", "exercises")
     assert solved.returncode == 0, solved.stdout
     assert "hint 1" in run("tensorgrade.cli", "hint", "softmax").stdout

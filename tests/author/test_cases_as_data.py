@@ -57,3 +57,16 @@ def test_a_function_may_say_what_data_cannot():
         attempt.call("g", x=draw.normal(2))
 
     assert recorded(write).steps[0]["name"] == "g"
+
+
+def test_an_argument_may_have_the_name_of_a_setting():
+    made = recorded(
+        construct("V1", named={"seed": 3, "dtype": "int"}, size=2),
+        call(x=normal(2), gradient=normal(2), named={"gradient": 2 * normal(1), "named": 5}),
+    )
+    first, second = made.steps
+    assert first["arguments"] == {"size": 2, "seed": 3, "dtype": "int"}
+    assert first["dtype"] == "float64"
+    assert second["arguments"].keys() == {"x", "gradient", "named"}
+    assert second["gradient"] == ["result.gradient"] and second["arguments"]["named"] == 5
+    assert made.tensors["1.gradient"].shape == (1,)

@@ -8,6 +8,7 @@ import pytest
 
 from tensorgrade import folders
 from tensorgrade.author.building.reference_files import all_parts
+from tensorgrade.author.recording.origin import engine_digest
 from tensorgrade.grader_files import package_of
 from tensorgrade.instructor.dependencies import digest_of
 from tensorgrade.project import Project
@@ -59,11 +60,14 @@ def engine(tmp_path, monkeypatch):
 def no_bytecode(monkeypatch):
     """A file that is changed twice within a second is read twice."""
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield
+    engine_digest.cache_clear()
 
 
 def digests(project: Project, chapter: str = CHAPTER) -> tuple[dict, dict]:
     """What the parts of a chapter are made from, read anew, and what all grades depend on."""
     project = Project(project.root)
+    engine_digest.cache_clear()
     package = package_of(project.graders)
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         del sys.modules[name]

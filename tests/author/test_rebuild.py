@@ -1,13 +1,18 @@
 """A build makes what has changed and no more, the same wherever it lies, and keeps what it made."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tensorgrade.author.building import made_parts
-from tensorgrade.author.kept import FOLDER, proved_before
+from tensorgrade.author.kept import FOLDER, Kept, proved_before
+from tensorgrade.author.proofs.complaints import solved_stubs
 from tensorgrade.author.terminal import concerned, look
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project
 
+from ..commands import ROOT
 from .small_course import CHAPTER, GRADER, build, edit, make_course
 
 HIDDEN = "graders/references/ch1_first_steps"
@@ -109,6 +114,35 @@ def test_a_broken_keep_is_made_again(course, runs):
         path.write_text('{"messages": {}, "exerc', encoding="utf-8")
     edit(course, GRADER, "hidden=[(5,),", "hidden=[(6,),")
     assert build(course)[0].wrong == () and runs
+
+
+def test_a_stub_is_looked_at_again_where_it_is_another(course):
+    project = Project(course)
+    chapter, kept = project.course.chapter(CHAPTER), Kept(course)
+    name = f"{CHAPTER}/stub.txt"
+    assert solved_stubs(project, chapter, kept) == []
+    seen = kept.text(name)
+    assert seen
+    kept.keep_text(name, "")  # as if it had never been looked at
+    assert solved_stubs(project, chapter) == [] and kept.text(name) == ""
+    solved = (course / f"solutions/{CHAPTER}.py").read_bytes()
+    kept.keep_text(name, seen)
+    (course / f"exercises/{CHAPTER}.py").write_bytes(solved)
+    said = solved_stubs(project, chapter, kept)
+    assert said and all("is solved already" in line for line in said)
+    assert solved_stubs(project, chapter, kept) == said  # it is not kept that it was wrong
+
+
+def test_where_nothing_has_changed_nobody_waits_for_torch(course):
+    asked = (
+        "import sys; from pathlib import Path; from tensorgrade.author.kept import proved_before; "
+        "from tensorgrade.project import find_project; "
+        "said, _ = proved_before(find_project(Path(sys.argv[1])).root); "
+        "print('torch' in sys.modules, said)"
+    )
+    command = [sys.executable, "-c", asked, str(course)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False ") and "every exercise is proved" in done.stdout
 
 
 def test_everything_counts_for_what_is_proved(course):

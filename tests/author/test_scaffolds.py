@@ -2,6 +2,7 @@
 out; an exercise that is off is in no derived file."""
 
 import json
+import shutil
 import zipfile
 
 import pytest
@@ -10,7 +11,7 @@ from tensorgrade.author import scaffolds
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project
 
-from ..commands import run
+from ..commands import points_in_nbgrader, run
 from .small_course import CHAPTER, GRADER, build, edit, make_course
 
 
@@ -54,6 +55,13 @@ def test_it_is_proved_graded_and_bundled(course, tmp_path):
     with zipfile.ZipFile(tmp_path / "kit.zip") as kit:
         texts = [kit.read(n) for n in kit.namelist() if n.endswith((".py", ".md", ".ipynb"))]
     assert not any(b"BEGIN SOLUTION" in t and b"x * factor" in t for t in texts)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_nbgrader_hands_it_out_and_grades_it(course, tmp_path):
+    shutil.copytree(course, tmp_path / "small")
+    assert points_in_nbgrader(tmp_path / "small", "ch2_more") == {"ada": 5, "bo": 0}
 
 
 def test_a_new_chapter_says_that_its_exercise_is_a_sample(tmp_path):

@@ -55,6 +55,7 @@ SIGNATURES = {
     "cross_entropy": "logits targets",
     "train_step": "model optimizer inputs targets",
     "generate": "model ids max_new_tokens temperature=1.0 top_k=None generator=None",
+    "trained_loss": "model windows",
     "BugLayerNorm": "d eps=1e-05",
     "bug_batches": "ids context_length batch_size generator",
 }

@@ -25,7 +25,9 @@ EDITED = [
 def test_right_edit_gets_full_points(project, grader, chapter, exercise, name, edits):
     source = project.solution(chapter).read_text(encoding="utf-8")
     right = make(source, exercise, [mistake(name, "", {exercise: tuple(edits)})])
-    verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", right.encode()))
+    beside = project.beside(chapter)
+    handin = Handin("somebody", chapter, f"{chapter}.py", right.encode(), beside=beside)
+    verdicts = grader.grade(handin)
     (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
     assert (verdict.status, verdict.mistakes) == ("passed", []), verdict
 

@@ -4,6 +4,7 @@ And nobody earns the later exercise's points by what the earlier one answers.
 """
 
 import re
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,10 @@ def verdicts(project, grader):
         for old, new in ((CALLS[chapter] if calls else {}) | edits).items():
             assert old in text, old
             text = text.replace(old, new)
-        found = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
+        beside = project.beside(chapter)
+        found = grader.grade(
+            Handin("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
+        )
         return {verdict.exercise: verdict for verdict in found}
 
     return verdicts
@@ -145,6 +149,16 @@ def test_one_slip_costs_once(verdicts, chapter, slip, edits, right):
         assert found[name].status == "passed" and found[name].mistakes == []
         assert f"your own `{slip}` is called here" in found[name].message, found[name]
         assert "mend that first" in found[name].message
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_when_old_questions_are_mixed_in_makes_no_difference(verdicts, monkeypatch, first):
+    """Where operations are counted, those of asking are not the right answer's."""
+    turns = count(first)
+    monkeypatch.setattr("tensorgrade.attempts.earlier.secrets.randbelow", lambda n: next(turns) % 2)
+    assert lost(verdicts(CH4, {MERGE: "1.5 * x.flip(1).transpose(1, 2).flatten(2)"})) == {
+        "merge_heads"
+    }
 
 
 def test_two_slips_in_two_helpers_cost_twice(verdicts):
@@ -227,11 +241,12 @@ RAISES = {"        mean = x.mean(": "        raise ValueError\n        mean = x.
 @pytest.mark.parametrize(
     "slip, edits, right",
     [
-        ("LayerNorm", NOT_UNBIASED, "TransformerBlock SmallGPT"),  # by its name
-        ("LayerNorm", RAISES, "TransformerBlock SmallGPT"),  # nothing comes of it
+        ("LayerNorm", NOT_UNBIASED, "TransformerBlock SmallGPT trained_loss"),  # by its name
+        ("LayerNorm", RAISES, "TransformerBlock SmallGPT trained_loss"),  # nothing comes of it
         ("FeedForward", {"4 * d": "3 * d"}, "TransformerBlock SmallGPT"),  # has other weights
-        ("TransformerBlock", NORM_AFTER, "SmallGPT"),
-        ("cross_entropy", {"- right).mean()": "- right).sum()"}, "train_step"),
+        ("TransformerBlock", NORM_AFTER, "SmallGPT trained_loss"),
+        ("SmallGPT", {" + self.position_embedding(places)": ""}, "trained_loss"),
+        ("cross_entropy", {"- right).mean()": "- right).sum()"}, "train_step trained_loss"),
     ],
 )
 def test_one_slip_costs_once_in_what_is_built_of_a_class(verdicts, slip, edits, right):
@@ -282,7 +297,8 @@ def test_every_stand_in_is_right(project, grader):
         for path in STAND_INS:
             if path.parent.parent.name == chapter:
                 text += path.read_text(encoding="utf-8")
-        found = grader.grade(Handin("somebody", chapter, "a.py", text.encode()))
+        beside = project.beside(chapter)
+        found = grader.grade(Handin("somebody", chapter, "a.py", text.encode(), beside=beside))
         wrong = {v.exercise: v.message for v in found if v.points < v.max_points}
         assert all("torch's own" in message for message in wrong.values()), wrong
 

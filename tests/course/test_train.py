@@ -12,7 +12,7 @@ from rich.console import Console
 from safetensors.torch import save_file
 
 from exercises.commands.parts.curve import curve
-from exercises.commands.parts.own_code import own_gpt
+from exercises.commands.parts.own_code import ATTENTION, GPT, own_gpt
 from exercises.commands.parts.screen import Screen
 from exercises.commands.parts.texts import ids_of, read_text
 from exercises.commands.parts.training import Run, begin, in_two, loss_on, train, write
@@ -23,6 +23,7 @@ from exercises.commands.parts.weights_file import (
     make_room,
     save_weights,
 )
+from tensorgrade.command import Learner
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_command
 
@@ -219,6 +220,29 @@ def test_a_run_from_its_first_words_to_its_own(project, tmp_path, capsys):
     assert len(written) == 1
     with pytest.raises(CourseError, match="at least one character"):
         load_command(commands / "talk.py")("ñ", out, 30, 0.8, 0, solutions)
+
+
+def test_a_run_goes_on_from_what_an_earlier_one_wrote(project, tmp_path, capsys, monkeypatch):
+    """It begins where that ended; and out may be the very file, which is kept beside it."""
+    train_command = load_command(project.exercises / "commands" / "train.py")
+    monkeypatch.setitem(
+        train_command.__globals__, "own_gpt", lambda folder: (solution(project), True)
+    )
+    out = tmp_path / "own.safetensors"
+    for start in (None, out):
+        train_command("the_verdict", 40, 0, out, None, start)
+    first, second = re.findall(r"has not seen: (\d\.\d\d)", capsys.readouterr().out)
+    assert float(second) < float(first) - 0.1
+    assert load_weights(tmp_path / "own.before.safetensors")[1] == load_weights(out)[1]
+    with pytest.raises(CourseError, match=r"there is no .*nothing"):
+        train_command("the_verdict", 1, 0, out, None, tmp_path / "nothing.safetensors")
+    assert load_weights(out), "it was looked for before anything was moved"
+
+
+def solution(project):
+    """The solution's chapter 6 and 4, without the checks that tell that they are right."""
+    learner = Learner(project.exercises, project.root / "solutions")
+    return learner.code(GPT, {ATTENTION: learner.code(ATTENTION)})
 
 
 @pytest.mark.timeout(300)

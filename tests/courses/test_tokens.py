@@ -1,9 +1,7 @@
 """The second course stands alone: it is fresh, proved, graded, handed out, and runs in nbgrader."""
 
 import json
-import os
 import shutil
-import sys
 import zipfile
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from tensorgrade.author.building.derive import derive
 from tensorgrade.author.proofs.sample_class import Choice, assemble, write_sample_class
 from tensorgrade.project import Project
 
-from ..commands import ROOT, run
+from ..commands import ROOT, points_in_nbgrader, run
 
 COURSE = ROOT / "courses" / "tokens"
 CH1, CH2 = "ch1_byte_pairs", "ch2_batches"
@@ -110,26 +108,4 @@ def test_the_kit_holds_nothing_hidden_and_checks_itself(course, tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_nbgrader_makes_and_grades_it(course):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    config = course / "course_config.py"
-    config.write_text(
-        config.read_text(encoding="utf-8") + '    c.HiddenGraders.isolation = "none"\n',
-        encoding="utf-8",
-    )
-
-    def nbgrader(*arguments: str) -> None:
-        done = run("nbgrader", *arguments, cwd=course, PATH=path)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    nbgrader("generate_assignment", CH2, "--force")
-    for student, notebook in (("ada", "source"), ("bo", "release")):
-        folder = course / "submitted" / student / CH2
-        folder.mkdir(parents=True)
-        shutil.copy(course / notebook / CH2 / f"{CH2}.ipynb", folder)
-    nbgrader("autograde", CH2)
-    nbgrader("export")
-    rows = (course / "grades.csv").read_text(encoding="utf-8").splitlines()
-    column = rows[0].split(",").index("raw_score")
-    points = {row.split(",")[rows[0].split(",").index("student_id")]: row for row in rows[1:]}
-    assert float(points["ada"].split(",")[column]) == 22
-    assert float(points["bo"].split(",")[column]) == 0
+    assert points_in_nbgrader(course, CH2) == {"ada": 22, "bo": 0}

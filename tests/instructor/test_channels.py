@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tensorgrade.instructor.channels import write_channel
 from tensorgrade.lateness import Lateness
 
 from ..commands import ROOT
+from ..container import CAN_BE_MADE, measured
 from .test_report import CHAPTER, hand_in, row
 
 CH1 = CHAPTER.name
@@ -119,22 +121,34 @@ def test_classroom_50_gets_whole_numbers_and_never_a_point_too_many(most, unit):
 
 
 def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(project, tmp_path):
-    limits = project.course.limits
-    assert handin_in(tmp_path, CH1, limits).missing
+    course = project.course
+    assert handin_in(tmp_path, CH1, course).missing
     (tmp_path / "homework.py").write_bytes(b"1")
-    found = handin_in(tmp_path, CH1, limits)
+    found = handin_in(tmp_path, CH1, course)
     assert (found.filename, found.content) == (f"{CH1}.py", b"1")
     (tmp_path / "other.py").write_bytes(b"2")
-    assert handin_in(tmp_path, CH1, limits).missing
+    assert handin_in(tmp_path, CH1, course).missing
     (tmp_path / f"{CH1} (1).py").write_bytes(b"3")
-    assert handin_in(tmp_path, CH1, limits).content == b"3"
+    assert handin_in(tmp_path, CH1, course).content == b"3"
+
+
+def test_a_submission_carries_its_weights(project, tmp_path):
+    chapter, file = "ch6_small_gpt", "my_model.safetensors"
+    (tmp_path / "homework.py").write_bytes(b"1")
+    (tmp_path / file).write_bytes(b"2")
+    assert [one.content for one in handin_in(tmp_path, chapter, project.course).beside] == [b"2"]
+    (tmp_path / f"{chapter}.py").write_bytes(b"3")
+    found = handin_in(tmp_path, chapter, project.course)
+    assert (found.content, [one.content for one in found.beside]) == (b"3", [b"2"])
+    (tmp_path / file).unlink()
+    assert [one.missing for one in handin_in(tmp_path, chapter, project.course).beside] == [True]
 
 
 def test_what_is_no_channel_is_a_sentence(project, tmp_path):
     for system, chapter, rung, sentence in (
         ("moodle", CH1, "landlock", "a channel is one of gradescope, prairielearn, classroom50"),
         ("gradescope", "ch9", "landlock", "there is no chapter named ch9"),
-        ("gradescope", CH1, "safe", "there is full, namespaces, landlock, none"),
+        ("gradescope", CH1, "safe", "there is full, namespaces, landlock, uid, none"),
     ):
         with pytest.raises(CourseError, match=sentence):
             write_channel(system, project, chapter, tmp_path / "a.zip", rung)
@@ -215,6 +229,36 @@ def test_in_gradescopes_folders_its_own_script_writes_its_results(parcels, tmp_p
     done = started(["/bin/bash", source / "run_autograder"], tmp_path, AUTOGRADER=str(base))
     assert done.returncode == 2 and "the course asks for 'full'" in done.stderr
     assert not (base / "results").exists(), "no result is invented"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(not CAN_BE_MADE, reason="a container is made by root, with bubblewrap")
+@pytest.mark.parametrize("system", ["gradescope", "prairielearn"])
+def test_in_their_containers_the_parcels_grade_on_rung_uid_in_their_memory(project, system):
+    """Root without namespaces, mounts and Landlock, in folders that everybody can enter."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_channel(system, project, CH1, Path(folder) / "parcel.zip", "uid")
+        base, found = Path(folder) / "base", Path(folder) / "parcel"
+        unpacked(Path(folder) / "parcel.zip", found)
+        source, learners, script = {
+            "gradescope": (found, "submission", "source/run_autograder"),
+            "prairielearn": (found / "questions" / CH1 / "tests", "student", "tests/run.sh"),
+        }[system]
+        shutil.copytree(source, base / Path(script).parent)
+        (base / learners).mkdir()
+        (base / learners / f"{CH1}.py").write_text(WRONG, encoding="utf-8")
+        for path in (base, Path(folder)):
+            path.chmod(0o755)
+        told = {"AUTOGRADER": str(base), "GRADE": str(base)}
+        told["PATH"] = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+        status, megabytes, _ = measured(["/bin/bash", str(base / script)], base, **told)
+        assert status == 0 and 100 < megabytes < 700
+        results = json.loads((base / "results" / "results.json").read_text())
+        check_gradescope(results) if system == "gradescope" else check_prairielearn(results)
+        assert {t["name"] for t in results["tests"]} == {e.name for e in CHAPTER.exercises}
+        graders = base / Path(script).parent / "graders"
+        assert graders.stat().st_mode & 0o077 == 0, "nobody else reads them"
 
 
 @pytest.mark.slow

@@ -295,3 +295,39 @@ def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):
     console.print(table(found))
     text = console.export_text()
     assert "[red]" in text and "\x1b" not in text
+
+
+@pytest.mark.parametrize("layout", layouts.LAYOUTS)
+def test_weights_come_in_beside_the_code_in_every_layout(tmp_path, layout):
+    chapter, file = "ch6_small_gpt", "my_model.safetensors"
+    copy = "my_model (1).safetensors"
+    own = {
+        "ada": {f"{chapter}.py": b"1", file: b"2"},
+        "bao": {f"{chapter}.ipynb": b"{}", copy: b"4"},
+    }
+    if layout in ("moodle", "canvas"):
+        source = tmp_path / "all.zip"
+        getattr(downloads, layout)(source, own, {})
+    elif layout == "gradescope":
+        source = downloads.gradescope(tmp_path / "g", own, {})
+    else:
+        source = downloads.git(tmp_path / "r", own)
+    found = plan(layout, source, COURSE, Roster())
+    assert not [note for note in found.left_out if "safetensors" in note]
+    assert write(found, tmp_path / "in") == []
+    handins, _ = find_handins(tmp_path / "in", COURSE)
+    assert [[one.content for one in handin.beside] for handin in handins] == [[b"2"], [b"4"]]
+    assert {path.name for path in (tmp_path / "in").rglob("*.safetensors")} == {file}
+
+
+def test_weights_that_are_too_large_are_no_answer_and_a_misnamed_script_still_is_one(tmp_path):
+    chapter, file = "ch6_small_gpt", "my_model.safetensors"
+    large = {f"{chapter}.py": b"1", file: bytes(1 << 21)}
+    own = {"ada": {"homework.py": b"1", file: b"2"}, "bao": large}
+    downloads.canvas(tmp_path / "c.zip", own, set())
+    found = plan("canvas", tmp_path / "c.zip", COURSE, Roster(), chapter=chapter)
+    assert len(found.places) == 3 and file in found.left_out[0] and "larger" in found.left_out[0]
+    write(found, tmp_path / "in")
+    ada, bao = find_handins(tmp_path / "in", COURSE)[0]
+    assert (ada.content, ada.beside[0].content) == (b"1", b"2")
+    assert bao.content == b"1" and bao.beside[0].missing

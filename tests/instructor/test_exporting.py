@@ -219,6 +219,15 @@ def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
         export(tmp_path / "out", COURSE, "csv", "plain", Roster(), "ch9")
 
 
+def test_what_excel_opens_begins_with_the_mark_that_it_needs(monkeypatch, tmp_path):
+    put(tmp_path / "in", "José", CH1, 1.0)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    (path,), _ = export(tmp_path / "out", COURSE, "csv", "excel", Roster())
+    (plain,), _ = export(tmp_path / "out", COURSE, "csv", "plain", Roster())
+    assert path.read_bytes() == b"\xef\xbb\xbf" + plain.read_bytes()
+    assert "José" in plain.read_text(encoding="utf-8") and path != plain
+
+
 def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")

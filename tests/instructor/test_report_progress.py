@@ -1,4 +1,7 @@
-"""Progress: plain lines where there is no terminal, with rate, time left and trouble so far."""
+"""Progress: plain lines where there is no terminal, with rate, time left and trouble so far.
+
+And a page that is written while a run goes on.
+"""
 
 import io
 
@@ -7,7 +10,11 @@ from rich.console import Console
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
+from tensorgrade.instructor.ledger import Lock, append_lines, is_in_use
+from tensorgrade.instructor.report.page import watch_report
 from tensorgrade.sources.handins import Handin
+
+from .test_report import COURSE, hand_in
 
 
 class Clock:
@@ -84,3 +91,28 @@ def test_what_dates_moved_is_listed_by_itself():
         "Dates changed; points moved in 1 row:",
         "  ada/first: 2 → 1",
     ]
+
+
+def test_the_page_follows_a_run_until_its_end(tmp_path):
+    """Written when there is more to see, not when there is not, and once when the run has ended."""
+    said, names = [], iter(["ada", "", "bao", ""])
+    run = [Lock(tmp_path / "in-use")]
+
+    def wait(seconds: float) -> None:
+        assert is_in_use(tmp_path)
+        name = next(names, None)
+        if name is None:
+            append_lines(tmp_path / "results.jsonl", hand_in("chi"))
+            run.pop().file.close()
+        elif name:
+            append_lines(tmp_path / "results.jsonl", hand_in(name))
+
+    page = watch_report(tmp_path, COURSE, False, said.append, wait)
+    assert [line.split(" in ")[0] for line in said] == ["1 hand-in", "2 hand-ins"]
+    assert ">chi<" in page.read_text(encoding="utf-8") and not is_in_use(tmp_path)
+    assert [path.name for path in tmp_path.glob("*.tmp")] == []
+
+
+def test_where_no_run_is_the_page_is_written_once(tmp_path):
+    append_lines(tmp_path / "results.jsonl", hand_in("ada"))
+    assert watch_report(tmp_path, COURSE, False, print, lambda _: 1 / 0).exists()

@@ -17,9 +17,11 @@ from tensorgrade.isolation.ladder import (
     LANDLOCK,
     NAMESPACES,
     NONE,
+    UID,
     NotIsolated,
     best_rung,
     choose_rung,
+    must_be_closed,
     rung_named,
 )
 
@@ -35,6 +37,7 @@ NO_BWRAP = dict.fromkeys(ladder.OWN_NAMESPACES, "bwrap is not installed")
         ({"landlock": "Function not implemented"}, NAMESPACES),
         (NO_BWRAP, LANDLOCK),
         ({"pid": "Operation not permitted"}, LANDLOCK),
+        ({"seccomp": "pyseccomp is not installed", "uid": "only root"}, NONE),
         ({"seccomp": "pyseccomp is not installed"}, NONE),
         (NO_BWRAP | {"landlock": "Function not implemented"}, NONE),
         (dict.fromkeys(ALL, "no such thing on macOS"), NONE),
@@ -43,6 +46,34 @@ NO_BWRAP = dict.fromkeys(ladder.OWN_NAMESPACES, "bwrap is not installed")
 def test_best_rung(missing, rung):
     """The highest rung all of whose layers work; one missing layer takes its rungs away."""
     assert best_rung(ALL | missing) is rung
+
+
+NO_LANDLOCK = NO_BWRAP | {"landlock": "Function not implemented", "uid": ""}
+
+
+@pytest.mark.parametrize(
+    "missing, also", [({}, {"seccomp"}), ({"seccomp": "pyseccomp is not installed"}, set())]
+)
+def test_a_user_of_its_own_comes_after_landlock(missing, also):
+    """Root without Landlock gives it; what the machine has besides is put on, and named."""
+    best = best_rung(ALL | NO_LANDLOCK | missing)
+    assert best.name == "uid" and best.layers == UID.layers | also
+    assert best_rung(ALL | NO_BWRAP | {"uid": ""}) is LANDLOCK
+
+
+def test_what_others_can_read_is_closed_first_on_that_rung_alone(monkeypatch, tmp_path):
+    """Open at its end and all the way there; a closed folder above it is as good."""
+    graders = tmp_path / "graders"
+    graders.mkdir()
+    modes = dict.fromkeys([graders, *graders.parents], 0o755)
+    monkeypatch.setattr(mending, "mode_of", modes.get)
+    with pytest.raises(NotIsolated, match=f"chmod -R go= {graders}$"):
+        must_be_closed(UID, [graders, tmp_path / "not_there"])
+    must_be_closed(LANDLOCK, [graders])
+    for closed in (graders, tmp_path):
+        modes[closed] = 0o700
+        must_be_closed(UID, [graders])
+        modes[closed] = 0o755
 
 
 def test_rungs_go_down():
@@ -77,6 +108,10 @@ def test_refuses_below_what_the_course_asks(machine):
 
 def test_takes_what_is_asked_for(machine):
     """What is said aloud, what is enough, and what is best."""
+    machine(NO_LANDLOCK)
+    assert choose_rung("landlock", "uid").name == choose_rung("uid", "auto").name == "uid"
+    with pytest.raises(NotIsolated, match="--isolation uid` learner code runs as a user"):
+        choose_rung("landlock", "auto")
     machine(NO_BWRAP)
     assert choose_rung("landlock", "auto") is LANDLOCK
     assert choose_rung("none", "auto") is LANDLOCK, "the best, not the lowest"

@@ -50,4 +50,18 @@ RIGHT = {
             )
         ],
     },
+    "trained_loss": {
+        "torchs_own_loss": [
+            (
+                "return cross_entropy(logits, windows[:, -1]).item()",
+                "return float(nn.functional.cross_entropy(logits, windows[:, -1]))",
+            )
+        ],
+        "one_window_after_another": [
+            (
+                "logits = model(windows[:, :-1])[:, -1]",
+                "logits = torch.cat([model(one[None, :-1])[:, -1] for one in windows])",
+            )
+        ],
+    },
 }

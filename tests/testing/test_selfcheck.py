@@ -11,8 +11,9 @@ from ..commands import ROOT, run_pytest
 @pytest.fixture
 def answers(tmp_path):
     """A folder with the solutions, to be spoilt."""
-    for path in (ROOT / "solutions").glob("ch*.py"):
-        shutil.copy(path, tmp_path)
+    for kind in ("ch*.py", "*.safetensors"):
+        for path in (ROOT / "solutions").glob(kind):
+            shutil.copy(path, tmp_path)
     return tmp_path
 
 

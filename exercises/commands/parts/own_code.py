@@ -12,7 +12,8 @@ ATTENTION, GPT = "ch4_multi_head_attention", "ch6_small_gpt"
 NEEDED = ("LayerNorm", "FeedForward", "TransformerBlock", "SmallGPT", "batches", "train_step")
 NO_ATTENTION = (
     "Your MultiHeadAttention (chapter 4) is not right yet. In its place stands a mean of all tokens "
-    "so far, which cannot pick one out: what is trained with it will write less well."
+    "so far, which cannot pick one out: what is trained with it will write less well, and is not what "
+    "trained_loss asks for."
 )
 
 

@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tensorgrade.course import CourseError
 
+State = dict[str, torch.Tensor]  # weights by name
 MOST_BYTES = 64 << 20  # far above what anybody trains here
 
 

@@ -19,12 +19,14 @@ from ...processes import Pool, side_by_side
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint
 from ..kept import Kept
-from ..recording.references import Recording, Rows, Version, pairs_of, tell_apart
+from ..recording.meeting import Ran
+from ..recording.references import Alone, Recording, Rows, Version, pairs_of, tell_apart
 from .same import same_entries, same_prints
 
 RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
 FEW_RUNS = 100  # sooner done here than given away
 FEW_RUNS_OF_PAIRS = 1000  # a second or two
+WORTH_WATCHING = 5  # times as many runs of pairs, of which about a quarter is saved
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,12 @@ class Part:
 class Made:
     """A part, and what it was made from. pairs: the same of its pairs, empty where it has none.
 
-    stored: it was taken from the stored files.
+    prints: gives its fingerprints, which are read when they are asked for. stored: it was taken
+    from the stored files.
     """
 
     references: References
-    prints: list[Fingerprint]
+    prints: Callable[[], list[Fingerprint]]
     origin: str
     pairs: str
     stored: bool = True
@@ -92,6 +95,34 @@ class Job:
     def runs(self) -> int:
         """How often a case is run."""
         return len(self.cases) * len(self.versions)
+
+    def do(self, recording: Recording) -> dict[Version, dict]:
+        """What it gives of each version, by case."""
+        return recording.rows(self.versions, self.cases)
+
+    def hand_in(self, work: "Work", found: dict[Version, dict]) -> None:
+        """Give the work what the job gave."""
+        work.take(found)
+
+
+class Watched(Job):
+    """Versions with one mistake, of which it is to be seen what they run."""
+
+    def do(self, recording: Recording) -> dict[Version, dict]:
+        return {version: recording.ran(version) for version in self.versions}
+
+    def hand_in(self, work: "Work", found: dict[Version, dict]) -> None:
+        work.ran |= {version.mistakes[0]: ran for version, ran in found.items()}
+
+
+@dataclass(frozen=True)
+class InPairs(Job):
+    """Pairs of mistakes. alone: what is known of each of these, by its name."""
+
+    alone: dict[str, Alone]
+
+    def do(self, recording: Recording) -> dict[Version, dict]:
+        return recording.rows_of_pairs(self.versions, self.cases, self.alone)
 
 
 RECORDINGS: dict[Part, Recording] = {}  # of the build that runs: its forks find them here
@@ -116,7 +147,11 @@ def make_parts(
         with side_by_side(warm=True) as pool:
             run([job for w in works for job in w.singles()], works, (project, pool, tell))
             each(lambda work: work.name_singles(stored.get(work.part)), works)
-            run([job for w in works for job in w.pairs()], works, (project, pool, tell))
+            pairs = {work.part: work.pairs() for work in works}
+            watched = [job for w in works for job in w.watched(pairs[w.part])]
+            run(watched, works, (project, pool, tell))
+            jobs = [w.in_pairs(job) for w in works for job in pairs[w.part]]
+            run(jobs, works, (project, pool, tell))
         return {work.part: work.made() for work in works}
     finally:  # also where it is interrupted
         for work in works:
@@ -133,6 +168,7 @@ class Work:
         self.new: set[Version] = set()
         self.origin_of_pairs, self.makes_pairs = "", False
         self.taken: list[Fingerprint] = []
+        self.ran: dict[str, Ran] = {}
 
     def singles(self) -> list[Job]:
         """What is to be run for mistakes alone, in the solution and in other forms of it."""
@@ -143,7 +179,7 @@ class Work:
         self.prints = tell_apart(self.recording, self.rows)
         if stored and self.gives_pairs_of(stored) and not (self.wish.anew and self.wish.pairs):
             self.origin_of_pairs = stored.pairs
-            self.taken = [one for one in stored.prints if len(one.mistakes) == 2]
+            self.taken = [one for one in stored.prints() if len(one.mistakes) == 2]
         elif self.wish.pairs or self.has_few_pairs():
             self.origin_of_pairs, self.makes_pairs = self.recording.origin_of_pairs, True
 
@@ -152,7 +188,7 @@ class Work:
 
         Where the solution and every mistake alone give what they gave, so do two mistakes.
         """
-        alone = [one for one in stored.prints if len(one.mistakes) == 1]
+        alone = [one for one in stored.prints() if len(one.mistakes) == 1]
         return (
             stored.pairs == self.recording.origin_of_pairs
             and same_entries(stored.references, self.recording.references)
@@ -167,6 +203,25 @@ class Work:
         """What is to be run for pairs, where they are asked for."""
         pairs = self.all_pairs() if self.makes_pairs else []
         return self.jobs([pair for pair in pairs if self.recording.fits(pair)])
+
+    def watched(self, pairs: list[Job]) -> list[Job]:
+        """The mistakes in these pairs, of which it is to be seen where they cannot meet; none of
+        them, where that would take as long as the pairs.
+        """
+        names = dict.fromkeys(n for job in pairs for pair in job.versions for n in pair.mistakes)
+        cases = tuple(self.recording.case_digests)
+        if sum(job.runs for job in pairs) < WORTH_WATCHING * len(names) * len(cases):
+            return []
+        jobs = self.cut(cases, [Version((name,)) for name in names])
+        return [Watched(job.part, job.cases, job.versions) for job in jobs]
+
+    def in_pairs(self, job: Job) -> Job:
+        """A job with pairs, with what is known of each mistake in them, if they were watched."""
+        if not self.ran:
+            return job
+        names = {name for pair in job.versions for name in pair.mistakes}
+        alone = {name: Alone(self.rows[Version((name,))], self.ran[name]) for name in names}
+        return InPairs(job.part, job.cases, job.versions, alone)
 
     def all_pairs(self) -> list[Version]:
         """Every two mistakes that can be told from everything else."""
@@ -193,10 +248,10 @@ class Work:
         for at in range(0, len(versions), size):
             yield Job(self.part, cases, tuple(versions[at : at + size]))
 
-    def take(self, job: Job, rows: Rows) -> None:
+    def take(self, rows: Rows) -> None:
         """The rows that a job gave."""
-        for version in job.versions:
-            self.rows[version] |= rows[version]
+        for version, row in rows.items():
+            self.rows[version] |= row
             self.new.add(version)
 
     def keep(self) -> None:
@@ -221,7 +276,7 @@ class Work:
         self.keep()
         return Made(
             self.recording.references,
-            [*prints, *self.taken],
+            lambda: [*prints, *self.taken],
             self.recording.origin,
             self.origin_of_pairs,
             stored=False,
@@ -235,12 +290,12 @@ def run(jobs: list[Job], works: list[Work], how: tuple[Project, Pool, Tell]) -> 
     total, done = sum(job.runs for job in jobs), 0
     left = Counter(job.part for job in jobs)
     wrong: list[str] = []
-    for job, rows in results(jobs, project, pool if total > FEW_RUNS else None):
+    for job, found in results(jobs, project, pool if total > FEW_RUNS else None):
         done += job.runs
-        if isinstance(rows, str):
-            wrong.append(rows)
+        if isinstance(found, str):
+            wrong.append(found)
         else:
-            by_part[job.part].take(job, rows)
+            job.hand_in(by_part[job.part], found)
         left[job.part] -= 1
         if not left[job.part]:
             by_part[job.part].keep()
@@ -251,8 +306,8 @@ def run(jobs: list[Job], works: list[Work], how: tuple[Project, Pool, Tell]) -> 
 
 def results(
     jobs: list[Job], project: Project, pool: Pool | None
-) -> Iterator[tuple[Job, Rows | str]]:
-    """What each job gives, as they end: rows, or a sentence about what went wrong."""
+) -> Iterator[tuple[Job, dict[Version, dict] | str]]:
+    """What each job gives, as they end; or a sentence about what went wrong."""
     if pool is None:
         yield from ((job, run_job(str(project.root), job)) for job in jobs)
         return
@@ -266,13 +321,13 @@ def results(
             yield running[future], f"{running[future].part.key}: {names} or near it ends a process"
 
 
-def run_job(root: str, job: Job) -> Rows | str:
-    """The rows of a job, or a sentence. In a fork, with what the process before it has read."""
+def run_job(root: str, job: Job) -> dict[Version, dict] | str:
+    """What a job gives, or a sentence. In a fork, with what the process before it has read."""
     torch.set_num_threads(1)
     if job.part not in RECORDINGS:  # started afresh, where a system has no forks
         RECORDINGS[job.part] = job.part.recording(Project(Path(root)))
     try:
-        return RECORDINGS[job.part].rows(job.versions, job.cases)
+        return job.do(RECORDINGS[job.part])
     except CourseError as error:
         return str(error)
     except Exception as error:  # in what the course itself has added, such as a signature

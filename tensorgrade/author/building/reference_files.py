@@ -6,19 +6,20 @@ What nothing has changed for is taken from the stored files; only the rest is ma
 
 import json
 from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 from ...course import Chapter, CourseError
 from ...exchange.references import References, load_references, save_references
 from ...project import Project
-from ...recognition.fingerprints import Fingerprints, load_fingerprints, save_fingerprints
+from ...recognition.fingerprints import Fingerprints, as_text, load_fingerprints
 from ..recording.adopted import adopted_mistakes
 from ..recording.bugs import bugs_of
 from ..recording.origin import known
 from ..recording.references import Recording
-from .derived import Derived, text_file
+from .derived import Derived, text_file, write_text
 from .made_parts import Made, Part, Tell, Wish, make_parts
-from .same import same_cases, same_fingerprints, same_references
+from .same import same_cases, same_fingerprints, same_references, same_text
 
 
 def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
@@ -122,7 +123,7 @@ class Stored:
             told, entries = said.get(part.key), tuple(references.of(exercise.name))
             if told and entries and exercise.name in fingerprints.by_exercise:
                 own = references.only(exercise.name)
-                prints = fingerprints.by_exercise[exercise.name]
+                prints = partial(fingerprints.by_exercise.__getitem__, exercise.name)
                 self.parts[part] = Made(own, prints, told.get("from", ""), told.get("pairs", ""))
 
 
@@ -140,7 +141,8 @@ def chapter_files(
     messages = {m.name: m.message for name in names for m in known(project, name)}
     for name in names:
         messages |= {m.name: m.message for m in adopted_mistakes(project, chapter.name, name)}
-    fingerprints = Fingerprints({name: parts[name].prints for name in names}, messages)
+    fingerprints = cache(lambda: Fingerprints({n: parts[n].prints() for n in names}, messages))
+    text = cache(lambda: as_text(fingerprints()))
     there = stored.chapters.get((chapter.name, hidden))
     # Parts that come out of the stored files need no comparison with these.
     taken = there is not None and all(parts[name].stored for name in names)
@@ -157,14 +159,20 @@ def chapter_files(
         ),
         Derived(
             paths[1],
-            lambda: save_fingerprints(paths[1], fingerprints),
+            lambda: write_text(paths[1], text()),
             lambda: (
-                is_stored(lambda: same_fingerprints(load_fingerprints(paths[1]), fingerprints))
-                if not (taken and there and there[1] == fingerprints)
+                same_text(paths[1], text())  # soon told: most are what was just written
+                or is_stored(lambda: same_fingerprints(load_fingerprints(paths[1]), fingerprints()))
+                if not (taken and there and are_all(there[1], names, messages))
                 else True
             ),
         ),
     ]
+
+
+def are_all(stored: Fingerprints, names: list[str], messages: dict[str, str]) -> bool:
+    """Whether stored fingerprints are those of these exercises, with these messages."""
+    return stored.by_exercise.keys() == set(names) and stored.messages == messages
 
 
 def is_stored(compare: Callable[[], bool]) -> bool:

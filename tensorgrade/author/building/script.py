@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Collection, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from textwrap import fill
@@ -84,7 +86,14 @@ def read_script(path: Path) -> Script:
     """The script in a file. Raises CourseError where it is missing."""
     if not path.exists():
         raise CourseError(f"{path} is missing")
-    return Script(jupytext.read(path, fmt="py:percent"), path.parent / "pictures")
+    notebook = notebook_of(path.read_text(encoding="utf-8"))
+    return Script(deepcopy(notebook), path.parent / "pictures")
+
+
+@lru_cache(maxsize=32)  # a build reads each chapter several times
+def notebook_of(text: str) -> NotebookNode:
+    """The cells of a literate source."""
+    return jupytext.reads(text, fmt="py:percent")
 
 
 def split_hints(text: str) -> list[str]:

@@ -22,10 +22,11 @@ from ..building.derive import derive
 from ..building.derived import Derived
 from ..building.made_parts import Tell, Wish
 from ..building.reference_files import without_pairs
-from ..kept import keep_proved
+from ..kept import Kept, keep_proved
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
 from ..recording.mistakes import place_of
+from ..recording.origin import case_digest, digest, engine_digest
 from .made_attempts import MadeAttempts
 from .slips import slips
 
@@ -51,7 +52,7 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
         if not file.fresh():
             file.write()
             wrote(str(file.path.relative_to(project.root)))
-    wrong = complaints(project, files)
+    wrong = complaints(project, files, Kept(project.root))
     built = Built(last_line(project, wish, len(files)), tuple(wrong))
     if not wrong and not wish.exercises:
         keep_proved(project.root, built.said, not without_pairs(project))
@@ -100,13 +101,16 @@ def last_line(project: Project, wish: Wish, files: int) -> str:
     return said
 
 
-def complaints(project: Project, files: list[Derived]) -> list[str]:
-    """One sentence for each thing that is not as it should be."""
+def complaints(project: Project, files: list[Derived], kept: Kept | None = None) -> list[str]:
+    """One sentence for each thing that is not as it should be.
+
+    kept: where it may stand that a stub was looked at before.
+    """
     found = [
         f"{file.path.relative_to(project.root)} is stale" for file in files if not file.fresh()
     ]
     for chapter in project.course.chapters:
-        found += solved_stubs(project, chapter)
+        found += solved_stubs(project, chapter, kept)
     return found + strays(project, files)
 
 
@@ -187,17 +191,23 @@ def written_anew(project: Project, text: str, chapter: str, name: str) -> str:
     return f"{text}\n\n" + re.sub(rf"\b{bug.of}\b", name, definition) + "\n"
 
 
-def solved_stubs(project: Project, chapter: Chapter) -> list[str]:
+def solved_stubs(project: Project, chapter: Chapter, kept: Kept | None = None) -> list[str]:
     """Exercises whose stub, when it is run, does not say that it is still to do."""
     names = [e.name for e in chapter.exercises if not project.bug(chapter.name, e.name)]
     cases = [
         case for name in names for case in recorded_cases(project, chapter.name, name, hidden=False)
     ]
     source = (project.exercises / f"{chapter.name}.py").read_text(encoding="utf-8")
-    backend = InProcess(project.submission(chapter.name, source))
+    submission, name = project.submission(chapter.name, source), f"{chapter.name}/stub.txt"
+    looked_at = digest(engine_digest(), repr(submission), *map(case_digest, cases))
+    if kept and kept.text(name) == looked_at:
+        return []
+    backend = InProcess(submission)
     backend.load()
     seen = zip(cases, backend.run(cases), strict=True)
     solved = {c.exercise for c, o in seen if not o.error or o.error.type != "NotImplementedError"}
+    if kept and not solved:
+        kept.keep_text(name, looked_at)
     return [f"{chapter.name}: the stub of {name} is solved already" for name in sorted(solved)]
 
 
@@ -205,6 +215,7 @@ def strays(project: Project, files: list[Derived]) -> list[str]:
     """Files in the folders of exercises and graders that nothing put there."""
     known = {file.path for file in files}
     known |= {project.solution(chapter.name) for chapter in project.course.chapters}
+    known |= {project.root / "solutions" / name for name in project.course.beside}
     places = [
         *project.exercises.glob("*"),
         *project.exercises.glob("references/*"),

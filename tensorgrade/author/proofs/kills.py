@@ -116,6 +116,7 @@ class Bench:
         self.session = WarmSession(project.graders)
         self.uses = uses_by_chance(project, chapter, exercise)
         self.solution = project.solution(chapter).read_text(encoding="utf-8")
+        self.folder = project.solution(chapter).parent
         self.right: dict[str, list[Observation]] = {}
 
     def try_out(self, mutant: Mutant) -> Trial:
@@ -129,9 +130,9 @@ class Bench:
         return Trial(mutant, equivalent, row)
 
     def attempt(self, source: str) -> Attempt:
-        """A text as an attempt."""
+        """A text as an attempt, beside what the solution carries."""
         named = Source(source, f"{self.chapter.name}.py")
-        return self.maker.attempt_from_source(self.chapter.name, named)
+        return self.maker.attempt_from_source(self.chapter.name, named, self.folder)
 
     def gives_the_same(self, mutant: Mutant) -> bool:
         """Whether no use tells a mutant from what it was made from, or none from the solution.

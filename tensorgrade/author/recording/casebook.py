@@ -68,7 +68,17 @@ class Pick:
 
 
 def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
-    """The cases of an exercise as its grader file says them, for graders or for learners."""
+    """The cases of an exercise as its grader file says them, for graders or for learners.
+
+    Drawn once, and for everybody who asks.
+    """
+    if (names := (chapter, exercise, hidden)) not in project.drawn:
+        project.drawn[names] = drawn_cases(project, *names)
+    return [*project.drawn[names]]
+
+
+def drawn_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
+    """The same, drawn now."""
     seed = (project.course.seed if hidden else None) or PUBLIC_SEED
     written = project.grader(chapter, exercise).cases(Pick(hidden, seed))
     kept = [one for one in written if not (hidden and one.settings.get("shown"))]

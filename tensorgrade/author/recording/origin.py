@@ -7,7 +7,7 @@ number: they are compared with the stored ones (building/same.py).
 """
 
 import ast
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -63,17 +63,11 @@ def ways_digest(project: Project, chapter: str) -> list[str]:
     return [*map(code_in, project.forms(chapter)), repr(sorted(project.stages.items()))]
 
 
+@cache  # a process runs the code that it has read, whatever becomes of the files
 def engine_digest() -> str:
     """Changes with torch, and with the engine's code that makes and stores what is recorded."""
-    paths = engine_files(*MADE_WITH)
-    texts = tuple((name, path.read_text(encoding="utf-8")) for name, path in paths.items())
-    return digest_of_engine(tuple(text for text in texts if text[0].endswith(".py")))
-
-
-@lru_cache(maxsize=8)
-def digest_of_engine(texts: tuple[tuple[str, str], ...]) -> str:
-    """The digest of what these files' (path, text) reach from where they are entered."""
-    files = {name: without_docstrings(ast.parse(text)) for name, text in texts}
+    paths = {n: path for n, path in engine_files(*MADE_WITH).items() if path.suffix == ".py"}
+    files = {name: stripped(path) for name, path in paths.items()}
     found = reached_in_files(files, ENTERED_BY)
     version = torch.__version__.split("+")[0]
     return digest(version, *(f"{n} {ast.unparse(ast.Module(found[n], []))}" for n in sorted(found)))
@@ -105,12 +99,29 @@ def forms_of(project: Project, exercise: str) -> list[Mistake]:
 
 def code_of(path: Path, *names: str) -> str:
     """All code of a file that some definitions reach."""
-    return "\n".join(map(ast.unparse, reached(without_docstrings(syntax_of(path)), names)))
+    return "\n".join(map(ast.unparse, reached(stripped(path), names)))
 
 
 def code_in(path: Path) -> str:
     """All code of a file."""
-    return ast.unparse(without_docstrings(syntax_of(path)))
+    return written_out(path, path.read_text(encoding="utf-8"))
+
+
+def stripped(path: Path) -> ast.Module:
+    """A file's syntax without docstrings. Raises CourseError where it is missing or no Python."""
+    return stripped_text(path, path.read_text(encoding="utf-8") if path.exists() else "")
+
+
+@lru_cache(maxsize=64)  # every exercise of a chapter asks for the same files
+def stripped_text(path: Path, text: str) -> ast.Module:
+    """The same, while this text stands there."""
+    return without_docstrings(syntax_of(path))
+
+
+@lru_cache(maxsize=64)
+def written_out(path: Path, text: str) -> str:
+    """All code of a file, while this text stands there."""
+    return ast.unparse(stripped(path))
 
 
 def without_docstrings(module: ast.Module) -> ast.Module:

@@ -4,6 +4,7 @@ import ast
 import json
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +16,7 @@ import torch
 from ...attempts.in_process import InProcess
 from ...course import CourseError
 from ...exchange.cases import Case
-from ...exchange.observation import Observation
+from ...exchange.observation import CaughtError, Observation
 from ...exchange.references import References, case_to_json
 from ...exchange.stages import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
@@ -26,7 +27,8 @@ from ...recognition.imprints import Imprint
 from ...recognition.signatures import UNSEEN, imprint
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
-from .mistakes import EditError, make
+from .meeting import Ran, begun, differing, marked, numbered
+from .mistakes import EditError, make, place_of
 from .origin import (
     case_digest,
     code_digest,
@@ -37,9 +39,17 @@ from .origin import (
     mistakes_digest,
     ways_digest,
 )
+from .steps import SETTINGS
 
 Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
 PAIRS = "-pairs"
+
+
+class Alone(NamedTuple):
+    """What a version with one mistake gives on each case, and which statements it begins there."""
+
+    row: dict[str, Imprint]
+    ran: Ran
 
 
 class Version(NamedTuple):
@@ -89,12 +99,24 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     seen = observe(project, chapter, source, cases)
     for case, observation in zip(cases, seen, strict=True):
         if observation.error and case.signature != "error":
-            raise CourseError(f"the solution fails on {case.id}: {observation.error}")
+            raise CourseError(failure(case, observation.error))
         if problem := unfit(case, observation):
             raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
     entries = tuple(zip(cases, seen, strict=True))
     ways = {} if hidden else ways_of(project, chapter, exercise, source, cases)
     return References(chapter, hidden, entries, ways)
+
+
+def failure(case: Case, error: CaughtError) -> str:
+    """That the solution fails on a case, and why; and what may be behind it."""
+    place = f" ({case.exercise}, {error.source})" if error.source else ""
+    said = f"the solution fails on {case.id}: {error.type}: {error.text}{place}"
+    taken = [name for name in sorted(SETTINGS) if f"'{name}'" in error.text]
+    if error.type == "TypeError" and taken:
+        name = taken[0]
+        said += f"; `{name}=` is a setting of the step: an argument of that name is passed with "
+        said += f'named={{"{name}": …}}'
+    return said
 
 
 def ways_of(
@@ -194,7 +216,12 @@ class Recording:
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
         self.forms = {form.name: form for form in forms_of(project, exercise)}
         self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
-        self.cases = recorded_cases(project, chapter, exercise, hidden)
+        self.numbered: dict[str, dict[ast.stmt, int]] = {}
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The exercise's cases, with the numbers that they are asked with."""
+        return recorded_cases(self.project, self.chapter, self.exercise, self.hidden)
 
     @cached_property
     def references(self) -> References:
@@ -242,6 +269,73 @@ class Recording:
                 for case, right in entries
             }
         return rows
+
+    def ran(self, version: Version) -> Ran:
+        """Which statements of its definition a version of the author's begins on each case."""
+        ran = dict.fromkeys((case.name for case in self.cases), frozenset[int]())
+        with suppress(SyntaxError):  # of what is no Python, nothing is foreseen
+            text = marked(self.source_of(version), self.exercise)
+            ran |= self.ran_in(text)
+        return ran
+
+    def ran_in(self, text: str) -> Ran:
+        """The same of a marked text."""
+        ran: Ran = {}
+        backend = InProcess(self.project.submission(self.chapter, text))
+        with warnings.catch_warnings(action="ignore"):
+            for case in self.cases:
+                if case.signature not in UNSEEN:
+                    begun(backend)  # loading it is no case
+                    backend.run([case])
+                    ran[case.name] = begun(backend)
+        return ran
+
+    def rows_of_pairs(
+        self, pairs: Iterable[Version], cases: Iterable[str], alone: dict[str, Alone]
+    ) -> Rows:
+        """The same rows as `rows` gives, of pairs, where only those cases are run that have to be.
+
+        alone: by the names of all their mistakes.
+        """
+        found = {}
+        for pair in pairs:
+            known = self.foreseen(pair, cases, alone)
+            left = [case for case in cases if case not in known]
+            found[pair] = known | (self.rows([pair], left)[pair] if left else {})
+        return found
+
+    def foreseen(
+        self, pair: Version, cases: Iterable[str], alone: dict[str, Alone]
+    ) -> dict[str, Imprint]:
+        """What a pair gives where one of its edits is never reached beside the other, by case."""
+        known: dict[str, Imprint] = {}
+        for name in pair.mistakes:
+            parted = self.parted(name, pair)
+            if None not in parted:
+                row, ran = alone[name]
+                known |= {case: row[case] for case in cases if ran[case].isdisjoint(parted)}
+        return known
+
+    def parted(self, name: str, pair: Version) -> set[int | None]:
+        """The statements of the version with one mistake by which a pair parts from it."""
+        try:
+            numbers, both = self.numbers(name), self.definition(pair)
+        except SyntaxError:  # one of them is no Python
+            return {None}
+        found = differing(next(iter(numbers)), both)
+        return {None if one is None else numbers[one] for one in found}
+
+    def numbers(self, name: str) -> dict[ast.stmt, int]:
+        """The numbered statements of the definition with one mistake, itself the first of them."""
+        if name not in self.numbered:
+            self.numbered[name] = numbered(self.definition(Version((name,))))
+        return self.numbered[name]
+
+    def definition(self, version: Version) -> ast.stmt:
+        """The exercise's definition in a version; parsed alone, thousands of times."""
+        first, last = place_of(self.source, self.exercise)
+        lines, after = self.source_of(version).splitlines(), len(self.source.splitlines()) - last
+        return ast.parse("\n".join(lines[first : len(lines) - after])).body[0]
 
     def observed(
         self, versions: list[Version], cases: list[Case]

@@ -16,6 +16,11 @@ from .drawings import Drawn
 Write = Callable[[Recorder, Draw], None]
 
 
+SETTINGS = frozenset(
+    "gradient watch result seed path scattered constants printed afterwards given dtype".split()
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
     """One thing to ask of an attempt. target: a name, the `construct` of an object, or None."""
@@ -28,7 +33,8 @@ class Step:
 def construct(name: str | None = None, /, **arguments: Any) -> Step:
     """Make an object of a class: of the exercise itself where no name is given.
 
-    given: of one of the stand-ins. seed, dtype: of its first weights. The rest are its arguments.
+    given: of one of the stand-ins. seed, dtype: of its first weights. The rest are its arguments;
+    `named={…}` holds those that have the name of a setting.
     """
     return Step("construct", name, arguments)
 
@@ -39,7 +45,8 @@ def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
     gradient: asks for gradients. watch: counts operations. result: a name for what comes back.
     seed: set before. path: of a part of the object. scattered: tensors do not lie contiguously.
     constants: names of arguments that need no gradient. printed: a name for what is printed.
-    afterwards: arguments that are kept as they are after the call. The rest are arguments of it.
+    afterwards: arguments that are kept as they are after the call. The rest are arguments of it;
+    `named={…}` holds those that have the name of a setting, such as `gradient`.
     """
     return Step("call", target, arguments)
 
@@ -52,9 +59,12 @@ def moved(**arguments: Any) -> Step:
     return Step("move", None, arguments)
 
 
-def load(values: dict, on: Step | None = None) -> Step:
-    """Copy weights in by their names; `on` says into which object, if not the one made last."""
-    return Step("load", on, {"weights": values})
+def load(values: dict, on: Step | None = None, beside: str = "") -> Step:
+    """Copy weights in by their names; `on` says into which object, if not the one made last.
+
+    beside: the name of a file that is handed in; what is in it is copied in before.
+    """
+    return Step("load", on, {"weights": values} | ({"beside": beside} if beside else {}))
 
 
 def duplicate(of: Step | None = None) -> Step:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +17,11 @@ from ...attempts.verdict import TROUBLE, Status
 from ...course import Chapter, Course, CourseError
 from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural
+from ..alike import Alike
 from ..groups import Group, groups_of, without_names
 from ..history import read_history
-from ..ledger import read_lines
+from ..ledger import is_in_use, read_lines
+from ..overrides import said
 
 # By status: a mark that needs no colour, and words.
 STATES = {
@@ -67,24 +70,53 @@ PAGES.filters["points"] = "{:g}".format
 PAGES.filters["percent"] = "{:.0%}".format
 PAGES.filters["late"] = late
 PAGES.filters["with_code"] = with_code
+PAGES.filters["said"] = said
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
-def write_report(out: Path, course: Course, hide_names: bool = False) -> Path:
+def write_report(
+    out: Path, course: Course, hide_names: bool = False, alike: Sequence[Alike] = ()
+) -> Path:
     """Write the page of a folder of results; returns its path. Raises CourseError.
 
-    hide_names: a copy beside it in which nobody is named.
+    hide_names: a copy beside it in which nobody is named. alike: answers for a human to look at.
     """
     rows = rows_of(out, course)
     identical, history = read_lines(out / "identical.jsonl"), read_history(out)
     view = class_view(course, rows, identical, hide_names, history)
-    page = render(view | {"groups": unnamed_groups(rows, out, hide_names)}, hide_names)
+    view |= {"groups": unnamed_groups(rows, out, hide_names), "alike": with_people(alike, view)}
+    page = render(view, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
-    path, temporary = out / name, out / "report.tmp"
+    path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
     # A name that is no UTF-8 on disk is shown with a mark in its place.
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
+
+
+PAUSE = 5.0  # seconds between two looks at a run
+
+
+def watch_report(
+    out: Path,
+    course: Course,
+    hide_names: bool,
+    tell: Callable[[str], None],
+    wait: Callable[[float], None] = time.sleep,
+) -> Path:
+    """Write the page again and again while a run writes into the folder, and once after it.
+
+    tell: is given a line whenever there is more to see. Raises CourseError.
+    """
+    seen = -1
+    while is_in_use(out):
+        if (out / "results.jsonl").exists():
+            count = len({(row["student"], row["chapter"]) for row in rows_of(out, course)})
+            if count != seen:
+                tell(f"{plural(count, 'hand-in')} in {write_report(out, course, hide_names)}")
+                seen = count
+        wait(PAUSE)
+    return write_report(out, course, hide_names)
 
 
 def rows_of(out: Path, course: Course) -> list[dict]:
@@ -101,6 +133,15 @@ def unnamed_groups(rows: list[dict], out: Path, hide_names: bool) -> list[Group]
         return groups
     students = sorted({row["student"] for row in rows})
     return [replace(group, code=without_names(group.code, students)) for group in groups]
+
+
+def with_people(alike: Sequence[Alike], view: dict) -> list[dict]:
+    """Groups of answers that are alike, with the learners of a view."""
+    people = {person.name: person for person in view["people"]}
+    return [
+        {"group": one, "people": [people[name] for name in one.students if name in people]}
+        for one in alike[:MOST_GROUPS]
+    ]
 
 
 def known(row: dict, course: Course) -> bool:
@@ -149,6 +190,8 @@ def people_of(rows: list[dict], most: float) -> dict[str, Person]:
     for row in rows:
         person = people[row["student"]]
         person.points += row["points"]
+        if told := row.get("override"):  # what is excused is not to be had
+            person.most -= told["of"] - row["max_points"]
         person.chapters.setdefault(row["chapter"], []).append(row)
     return people
 
@@ -202,6 +245,7 @@ def class_view(
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
         "mistakes": mistake_counts(rows),
         "groups": [],
+        "alike": [],
         "helped": needing_help(people),
         "trouble": troubles(rows, people),
         "troubled": len(
@@ -209,6 +253,9 @@ def class_view(
         ),
         "identical": [
             g | {"people": [people[s] for s in g["students"] if s in people]} for g in identical
+        ],
+        "by_hand": [
+            {"row": row, "person": people[row["student"]]} for row in rows if row.get("override")
         ],
         "rungs": sorted(Counter(row["isolation"] for row in rows).items()),
     }
@@ -300,7 +347,8 @@ def mistake_counts(rows: list[dict]) -> list[dict]:
 def needing_help(people: dict[str, Person]) -> dict:
     """Learners with few points, fewest first, each with what stands in the way."""
     low = sorted(
-        (p for p in people.values() if p.share < NEEDS_HELP), key=lambda p: (p.share, p.name)
+        (p for p in people.values() if p.most and p.share < NEEDS_HELP),
+        key=lambda p: (p.share, p.name),
     )
     listed = [{"person": p, "why": obstacles(p)} for p in low[:ENOUGH_HELP]]
     return {"listed": listed, "more": len(low) - len(listed), "below": NEEDS_HELP}

@@ -1,0 +1,176 @@
+"""All that judges trained_loss, and the weights that are handed in: cases, tests and mistakes.
+
+Known mistakes are edits of code; weights have none. What wrong ones come to is in
+docs/trained_weights.md, and tests/course/test_trained_weights.py proves that they earn nothing.
+"""
+
+import lzma
+from pathlib import Path
+
+import torch
+
+from tensorgrade import exercise
+from tensorgrade.author import call, case, construct, load, mistake, mode, weights
+
+from ..sizes import BATCH, FEATURES, Sizes
+from .SmallGPT import ids
+
+TEXT = Path(__file__).resolve().parents[2] / "exercises" / "texts" / "shakespeare.txt.xz"
+FILE = "my_model.safetensors"
+TRAINED = {"vocab_size": 65, "context_length": 64, "d": 64, "num_heads": 4, "num_layers": 2}
+WINDOWS, FEW = 512, 16  # of a text; so few are enough to see that two models agree
+
+
+def cases(pick):
+    """(vocab_size, b, n): a model that is another one in training; windows of Shakespeare."""
+    draw = Sizes(pick, "trained_loss")
+    b, vocab = draw(BATCH, FEATURES)
+    sizes = pick(public=[(4, 2, 3)], hidden=[(5, 3, 1), (vocab, b, 6)])
+    windows = windows_of_the_end(pick)
+    return [
+        *(case(f"values/{size}", *measured(*size, False)) for size in sizes),
+        *(case(f"training/{size}", *measured(*size, True)) for size in sizes),
+        case("text/windows", *on_windows(windows), signature="ignored"),
+        case("own/windows", *by_own_model(windows[:FEW].clone()), signature="ignored"),
+    ]
+
+
+def windows_of_the_end(pick):
+    """(WINDOWS, 65): from the tenth of the text that nothing is learned from.
+
+    Learners check themselves on its first half; graders draw from the second one.
+    """
+    text = lzma.decompress(TEXT.read_bytes()).decode("utf-8")
+    vocabulary = {character: place for place, character in enumerate(sorted(set(text)))}
+    found = torch.tensor([vocabulary[character] for character in text])
+    size = TRAINED["context_length"] + 1
+    first, last = pick(public=(0.9, 0.95), hidden=(0.95, 1.0))
+    chance = pick.chance("trained_loss", "windows")
+    end = int(last * len(found)) - size
+    starts = [chance.randint(int(first * len(found)), end) for _ in range(WINDOWS)]
+    return found[torch.tensor(starts)[:, None] + torch.arange(size)]
+
+
+def in_training(vocab, n):
+    """A small model, and the step that fills it."""
+    model = construct("InTraining", given=True, vocab_size=vocab, context_length=n)
+    return model, load({"table": weights(vocab, vocab), "bias": weights(vocab)}, on=model)
+
+
+def measured(vocab, b, n, training):
+    """The loss of a model that was left in training, or in evaluation; then the model once more."""
+    model, values = in_training(vocab, n)
+    windows = ids(vocab, b, n + 1)
+    return (
+        *(model, values, mode(training, on=model)),
+        call("trained_loss", model=model, windows=windows),
+        call(model, ids=ids(vocab, b, n), result="next"),
+    )
+
+
+def on_windows(windows):
+    """The same on windows of a text: those that the weights are judged on."""
+    model, values = in_training(TRAINED["vocab_size"], TRAINED["context_length"])
+    called = call("trained_loss", model=model, windows=windows)
+    return model, values, mode(False, on=model), called
+
+
+def by_own_model(windows):
+    """The learner's own SmallGPT with the weights that are handed in, all but attention's.
+
+    The stand-in that takes attention's place adds nothing: its own weights are zeros.
+    """
+    d = TRAINED["d"]
+    blocks = range(TRAINED["num_layers"])
+    nothing = {f"blocks.{n}.attention.projection.weight": torch.zeros(d, d) for n in blocks}
+    model = construct("SmallGPT", **TRAINED, dropout=0.0, dtype="float32")
+    filled = load(nothing, on=model, beside=FILE)
+    return model, filled, call("trained_loss", model=model, windows=windows)
+
+
+def anything(chance):
+    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    vocab, b, n = (chance.randint(1, top) for top in (8, 5, 7))
+    return case("anything", *measured(vocab + 1, b, n, chance.choice([True, False])))
+
+
+@exercise("trained_loss", points=1.5)
+def test_trained_loss_values(attempt):
+    """The mean loss at the last place, over all windows."""
+    attempt.trained_loss.agrees("values", only="result", strict=True)
+
+
+@exercise("trained_loss", points=1)
+def test_trained_loss_in_evaluation(attempt):
+    """The model is asked in evaluation, whatever mode it was in."""
+    attempt.trained_loss.agrees("training", only="result")
+
+
+@exercise("trained_loss", points=0.5)
+def test_trained_loss_inputs(attempt):
+    """Windows and model stay as they were, the mode too."""
+    attempt.trained_loss.keeps_inputs("values", "training", objects=True)
+    attempt.trained_loss.agrees("values", only="next")
+    attempt.trained_loss.agrees("training", only="next")
+
+
+@exercise("trained_loss", points=1, guard=True)
+def test_trained_loss_own(attempt):
+    """Your own SmallGPT, with the weights that you hand in, comes to what the graders' comes to."""
+    attempt.trained_loss.agrees_on_weights("own")
+
+
+@exercise("trained_loss", points=6, guard=True)
+def test_trained_loss_trained(attempt):
+    """The weights that you hand in, from `tensorgrade train`, foresee text that they never saw."""
+    attempt.trained_loss.foresees("text", below=2.2)
+
+
+LOGITS = "logits = model(windows[:, :-1])[:, -1]"
+RESULT = "return cross_entropy(logits, windows[:, -1]).item()"
+
+MISTAKES = [
+    mistake(
+        "loss_at_every_place",
+        "The loss of all places comes back. Asked for is the last place's, where a model has seen "
+        "all there is and nothing of what comes.",
+        (LOGITS, LOGITS.replace("[:, -1]", "")),
+        (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1:]")),
+    ),
+    mistake(
+        "loss_at_the_first_place",
+        "The loss of the first place comes back; the last one's is asked for.",
+        (LOGITS, LOGITS.replace("[:, -1]", "[:, 0]")),
+        (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1]")),
+    ),
+    mistake(
+        "own_last_token_foreseen",
+        "The model is to foresee the last token that it is shown; the one behind it is asked for.",
+        (RESULT, RESULT.replace("windows[:, -1]", "windows[:, -2]")),
+    ),
+    mistake(
+        "measured_in_training",
+        "The model is measured in the mode that it was left in; put it into evaluation first.",
+        ("model.eval()", "pass"),
+    ),
+    mistake(
+        "mode_left_changed",
+        "Afterwards the model is in another mode than before; whoever trains it goes on with it.",
+        ("model.train(training)", "pass"),
+    ),
+    mistake(
+        "always_back_to_training",
+        "Afterwards the model is in training, also where it was in evaluation before.",
+        ("model.train(training)", "model.train()"),
+    ),
+    mistake(
+        "measured_loss_as_a_tensor",
+        "The loss comes back as a tensor. A float is asked for.",
+        (RESULT, RESULT.replace(".item()", "")),
+    ),
+    mistake(
+        "likelihood_for_loss",
+        "The probability of the right tokens comes back; the loss is minus its logarithm.",
+        (RESULT, "return (-cross_entropy(logits, windows[:, -1])).exp().item()"),
+    ),
+]

@@ -1,0 +1,146 @@
+"""Where two mistakes cannot meet: on a case where what one edit changes is never reached.
+
+A version with both mistakes is the version with the first, but for some statements. Where a run of
+that version on a case begins none of them, the version with both runs the very same way there, and
+gives the same: nobody need run it. As everywhere, a case's result hangs on no case before it.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from ...attempts.in_process import InProcess
+
+Ran = dict[str, frozenset[int]]  # by a case's name, the numbers of the statements that were begun
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
+BLOCKS = ("body", "orelse", "finalbody")
+MARKS = "__began__"
+
+
+def numbered(definition: ast.stmt) -> dict[ast.stmt, int]:
+    """The number of each statement in a definition; the same whenever the same text is parsed."""
+    statements = (node for node in ast.walk(definition) if isinstance(node, ast.stmt))
+    return {statement: number for number, statement in enumerate(statements)}
+
+
+def marked(source: str, name: str) -> str:
+    """A text in which each statement of a definition's functions notes that it begins."""
+    module = ast.parse(source)
+    definition = next(node for node in module.body if getattr(node, "name", None) == name)
+    numbers = numbered(definition)
+    functions = [node for node in ast.walk(definition) if isinstance(node, FUNCTIONS)]
+    for node in {id(node): node for one in functions for node in ast.walk(one)}.values():
+        for field, block in blocks_of(node):
+            marks = [ast.parse(f"{MARKS}.add({numbers[one]})").body[0] for one in block]
+            setattr(node, field, [s for pair in zip(marks, block, strict=True) for s in pair])
+    first = sum(is_of_the_future(node) for node in module.body)
+    module.body.insert(first, ast.parse(f"{MARKS} = set()").body[0])
+    return ast.unparse(module)
+
+
+def is_of_the_future(node: ast.stmt) -> bool:
+    """Whether it is an import that has to stand first."""
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def begun(backend: InProcess) -> frozenset[int]:
+    """The statements that were begun in a marked text since this was asked last."""
+    marks = vars(backend.ready_runner().module)[MARKS]
+    found = frozenset(marks)
+    marks.clear()
+    return found
+
+
+def blocks_of(node: ast.AST) -> list[tuple[str, list[ast.stmt]]]:
+    """The lists of statements that a node holds, by its fields' names."""
+    fields = ((field, getattr(node, field, None)) for field in BLOCKS)
+    return [(field, block) for field, block in fields if block and isinstance(block, list)]
+
+
+def differing(one: ast.stmt, other: ast.stmt, runs: bool = False) -> Iterator[ast.stmt | None]:
+    """The statements of one definition by which another one parts from it, once they begin.
+
+    None where they may part elsewhere as well: in what is run when the text is loaded, or because
+    a name has become a local one. runs: whether the two stand in a function.
+    """
+    if not same_but_for_blocks(one, other):
+        yield one if runs else None
+        return
+    if isinstance(one, FUNCTIONS) and bindings(one) != bindings(other):
+        yield None
+    inside = runs or isinstance(one, FUNCTIONS)
+    for field in BLOCKS:
+        yield from differing_in(getattr(one, field, []), getattr(other, field, []), inside)
+
+
+def differing_in(
+    block: list[ast.stmt], other: list[ast.stmt], runs: bool
+) -> Iterator[ast.stmt | None]:
+    """The same of two lists of statements; where some are added, the one before these, if any."""
+    before = alike(block, other)
+    after = alike(block[before:][::-1], other[before:][::-1])
+    mine, theirs = (part[before : len(part) - after] for part in (block, other))
+    if len(mine) == len(theirs):
+        for pair in zip(mine, theirs, strict=True):
+            yield from differing(*pair, runs)
+    elif not (runs and block):
+        yield None
+    else:
+        yield (mine or block[max(0, before - 1) :])[0]
+
+
+def alike(block: list[ast.stmt], other: list[ast.stmt]) -> int:
+    """How many statements two lists begin with that are the same."""
+    pairs = enumerate(zip(block, other, strict=False))
+    return next((n for n, pair in pairs if not same(*pair)), min(len(block), len(other)))
+
+
+def same_but_for_blocks(one: ast.stmt, other: ast.stmt) -> bool:
+    """Whether two statements are the same, whatever stands in their blocks."""
+    if type(one) is not type(other):
+        return False
+    blocks = {field for field, _ in blocks_of(one) + blocks_of(other)}
+    fields = (field for field in one._fields if field not in blocks)
+    return all(same(getattr(one, field, None), getattr(other, field, None)) for field in fields)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two pieces of syntax are the same, wherever they stand."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, ast.AST):
+        return all(same(getattr(one, f, None), getattr(other, f, None)) for f in one._fields)
+    return one == other
+
+
+def bindings(function: ast.stmt) -> set[tuple[str, ...]]:
+    """What the statements of a function make of it: which names are its own, and its kind."""
+    found: set[tuple[str, ...]] = set()
+    for node in in_scope(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(("name", node.id))
+        elif isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+            found.add((type(node).__name__,))
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            found.add((type(node).__name__, *node.names))
+        elif isinstance(node, ast.alias):
+            found.add(("name", (node.asname or node.name).split(".")[0]))
+        elif name := getattr(node, "name", None):
+            found.add(("name", name))
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(("name", node.rest))
+    return found
+
+
+def in_scope(node: ast.AST, inner: bool = False) -> Iterator[ast.AST]:
+    """What stands in a function, and not in a function, a class or a loop variable inside of it."""
+    left_out = "body" if inner and isinstance(node, SCOPES) else ""
+    left_out = "target" if isinstance(node, ast.comprehension) else left_out
+    for field, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and field != left_out:
+                yield child
+                yield from in_scope(child, inner=True)

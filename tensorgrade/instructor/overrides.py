@@ -1,0 +1,129 @@
+"""What an instructor decides against the graders: `OUT/overrides.csv`, which no run writes.
+
+    student,exercise,points,reason
+    ada,second_exercise,8,right but for a name
+    ben,first_chapter,excused,ill
+
+An exercise that is excused counts for nothing and out of nothing. What the graders found stays in
+the row beside it, so that whoever takes a line away has that again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..course import Course, CourseError
+from .roster import read_csv
+
+OVERRIDES = "overrides.csv"
+COLUMNS = ("student", "exercise", "points", "reason")
+EXCUSED = "excused"
+Key = tuple[str, str, str]  # student, chapter, exercise
+
+
+@dataclass(frozen=True)
+class Override:
+    """points: None where the exercise is excused. reason: for the learner to read, too."""
+
+    points: float | None
+    reason: str
+
+
+def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
+    """Everything that the file says, by row; nothing where there is none. Raises CourseError."""
+    path = out / OVERRIDES
+    if not path.exists():
+        return {}
+    try:
+        lines = read_csv(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{path} is not UTF-8 text") from None
+    found: dict[Key, Override] = {}
+    for number, line in enumerate(lines, 2):
+        try:
+            found |= rows_of(line, course)
+        except ValueError as error:
+            raise CourseError(f"{path}, line {number}: {error}") from None
+    return found
+
+
+def rows_of(line: dict[str, str], course: Course) -> dict[Key, Override]:
+    """What one line says. Raises ValueError with a sentence."""
+    if missing := [name for name in COLUMNS if name not in line]:
+        raise ValueError(
+            f"there is no column {', '.join(missing)}; {', '.join(COLUMNS)} are needed"
+        )
+    student, name, points, reason = (line[column] for column in COLUMNS)
+    if not (student and reason):
+        raise ValueError("say whose points these are, and why")
+    override = Override(None if points == EXCUSED else number_in(points), reason)
+    about = exercises_of(name, course)
+    if override.points is not None and len(about) > 1:
+        raise ValueError(f"points are given to an exercise, not to {name}; a chapter is excused")
+    for chapter, exercise, most in about:
+        if override.points is not None and not 0 <= override.points <= most:
+            raise ValueError(f"{exercise} of {chapter} gives 0 to {most:g} points, not {points}")
+    return {(student, chapter, exercise): override for chapter, exercise, _ in about}
+
+
+def number_in(points: str) -> float:
+    """Points as a spreadsheet may have written them. Raises ValueError."""
+    try:
+        return float(points.replace(",", "."))
+    except ValueError:
+        raise ValueError(f"points are a number or `{EXCUSED}`, not {points!r}") from None
+
+
+def exercises_of(name: str, course: Course) -> list[tuple[str, str, float]]:
+    """(chapter, exercise, points) of an exercise or of a whole chapter. Raises ValueError."""
+    found = [
+        (chapter.name, exercise.name, exercise.points)
+        for chapter in course.chapters
+        for exercise in chapter.exercises
+        if name in (chapter.name, exercise.name)
+    ]
+    if not found:
+        raise ValueError(f"the course has no exercise and no chapter {name!r}")
+    return found
+
+
+def overridden(row: dict, overrides: dict[Key, Override]) -> dict:
+    """A row with what an instructor decided about it, if anything; that loses nothing by a date."""
+    given = overrides.get((row["student"], row["chapter"], row["exercise"]))
+    if given is None:
+        return row
+    found = round(row["points"] + row.get("penalty", 0.0), 6)
+    told = {"found": found, "of": row["max_points"], "reason": given.reason}
+    most = 0.0 if given.points is None else row["max_points"]
+    return row | {
+        "points": given.points or 0.0,
+        "max_points": most,
+        "penalty": 0.0,
+        "override": told,
+    }
+
+
+def as_found(row: dict) -> dict:
+    """A row as the graders left it, before dates and instructors."""
+    told = row.get("override")
+    if told is None:
+        return row
+    kept = {name: value for name, value in row.items() if name != "override"}
+    return kept | {"points": told["found"], "max_points": told["of"], "penalty": 0.0}
+
+
+def said(row: dict) -> str:
+    """The decision as a sentence; empty where there is none."""
+    told = row.get("override")
+    if told is None:
+        return ""
+    what = f"gave {row['points']:g} points" if row["max_points"] else "excused this"
+    return f"Your instructor {what}: {told['reason'].rstrip('.')}."
+
+
+def unknown(overrides: Iterable[Key], students: Iterable[str]) -> list[str]:
+    """A note on names in the file that nobody has."""
+    strange = sorted({student for student, *_ in overrides} - set(students))
+    return [f"{OVERRIDES} names {', '.join(strange)}, of whom there are no rows"] if strange else []

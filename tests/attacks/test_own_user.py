@@ -1,0 +1,238 @@
+"""Rung `uid`: in a container without Landlock, a user of its own keeps learner code from others.
+
+`ATTACKS=all pytest tests/attacks/test_own_user.py` sends every attack there.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import Limits
+from tensorgrade.isolation.ladder import UID, Rung
+from tensorgrade.isolation.warm_process import WarmProcess
+from tensorgrade.runner.own_user import USERS, processes_of
+
+from ..container import CAN_BE_MADE, contained
+from .conftest import (
+    CHAPTER,
+    HONEST,
+    SECRET,
+    TOKEN,
+    WRONG,
+    attack_file,
+    attacks,
+    environment,
+    files_named_after_token,
+    hand_in_honest,
+)
+from .test_layers import ATTACKS, LIBC, achieved, sources_of
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not CAN_BE_MADE, reason="a container is made by root, with bubblewrap"),
+]
+FILTERED = replace(UID, layers=UID.layers | {"seccomp"})
+SAME_USER = Rung("for a test", UID.layers - {"uid", "privileges"}, "")
+BARE = "signal the warm process", "take three gibibytes", "open hundreds of files"
+BARE += "uncover /proc", "open the warm process's memory"
+# Against what only the filter on calls stops, and what nobody else in a container is harmed by.
+SENT = "look_for_answers look_for_references read_gradebook read_other_submissions".split()
+SENT += "read_environment kill_everyone kill_group stop_parent trace_parent read_memory".split()
+SENT += "results_beside links_out many_files shared_memory daemon endless_loop_at_once".split()
+SENT += "fork_bomb spawned_process delete_everything eight_gib connect_inet".split()
+SYSTEM = "ACHIEVED: sees ../../etc/"  # found instead of other hand-ins: everybody may read it
+
+
+class Contained(WarmProcess):
+    """A warm process in a container."""
+
+    def command(self, control_fd: int) -> list[str]:
+        return contained(super().command(control_fd), self.folder)
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """Warm processes by rung, each in a container of its own, started once."""
+    started: dict[str, WarmProcess] = {}
+
+    def start(rung: Rung) -> WarmProcess:
+        key = str(sorted(rung.layers))
+        if key not in started:
+            Contained.folder = tmp_path_factory.mktemp("container")
+            started[key] = Contained(Limits(load_seconds=5), rung)
+        return started[key]
+
+    yield start
+    for process in started.values():
+        process.close()
+
+
+@pytest.mark.parametrize("attack", [a for a in ATTACKS if a != "read the answers"])
+def test_with_the_filter_it_stops_what_the_higher_rungs_stop(warm, listener, attack):
+    assert not achieved(warm(FILTERED), *sources_of(attack, listener))
+
+
+@pytest.mark.parametrize("attack", BARE)
+def test_without_the_filter_it_stops_what_it_promises(warm, listener, attack):
+    assert not achieved(warm(UID), *sources_of(attack, listener))
+
+
+def test_what_only_root_may_read_is_out_of_reach(warm, tmp_path):
+    """The very file is read by a child that is the same user as the grader."""
+    answers = tmp_path / "answers"
+    answers.write_text("x")
+    read = f"ACHIEVED = open({str(answers)!r}).read()\n"
+    assert not achieved(warm(UID), read) and achieved(warm(SAME_USER), read)
+
+
+@contextmanager
+def sibling_of(warm: WarmProcess):
+    """A child that is alive beside others."""
+    child = warm.fork()
+    yield child
+    child.close()
+
+
+SIGNAL_ALL = """
+import json
+import os
+mine, reached = os.getpid(), []
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        if int(name) != mine:
+            os.kill(int(name), 0)
+            reached.append(name)
+    except OSError:
+        pass
+if reached: ACHIEVED = reached
+"""
+
+
+def test_no_two_children_are_the_same_user(warm):
+    """Not even without a filter can one signal another; as the same user it could."""
+    for rung, reaches in ((UID, False), (SAME_USER, True)):
+        with sibling_of(warm(rung)):
+            assert achieved(warm(rung), SIGNAL_ALL) is reaches
+
+
+LEAVE = (
+    LIBC
+    + """
+import signal
+for folder in ("/tmp", "/dev/shm"):
+    open(f"{folder}/TOKEN", "w").write("x")
+os.makedirs("/tmp/TOKEN-folder/below")
+if os.fork() == 0:
+    os.setsid()
+    for number in range(1, 32):
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_IGN)
+    os.dup2(os.open("/dev/null", os.O_RDWR), 3)
+    if os.fork() == 0:
+        while True:  # whoever comes to end it is to be ended first
+            for pid in range(os.getpid() + 1, os.getpid() + 200):
+                if libc.kill(pid, 9) == 0:
+                    open("/tmp/TOKEN-killed", "w").close()
+    os.execv("/bin/sleep", ["TOKEN", "1000"])
+""".replace("TOKEN", TOKEN)
+)
+
+
+def running() -> list[int]:
+    """Processes of this machine that run as one of the children's users."""
+    return list(processes_of(*USERS))
+
+
+def test_what_a_child_leaves_goes_with_it(warm):
+    """A process that would outlive it, and files in the folders that everybody may write to."""
+    seen = "import os\n" + LEAVE + "import time\ntime.sleep(.3)\n"
+    seen += f"if os.path.exists('/tmp/{TOKEN}'): ACHIEVED = 1\n"
+    assert achieved(warm(UID), seen), "it does leave them"
+    with sibling_of(warm(UID)):
+        pass
+    deadline = time.monotonic() + 5
+    while running() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert running() == [] and files_named_after_token() == []
+
+
+@pytest.fixture(scope="module")
+def attacked(classroom, listener, tmp_path_factory):
+    """Honest learners and attackers, graded in a container without Landlock."""
+    room = classroom("contained", listener.port)
+    room.in_container = True
+    hand_in_honest(room)
+    for name in attacks() if os.environ.get("ATTACKS") == "all" else SENT:
+        room.hand_in_attack(name)
+    # Other copies of this course that lie open on this machine are no part of such a container.
+    source = attack_file("look_for_answers").read_text(encoding="utf-8")
+    room.hand_in("look_for_answers", WRONG + room.fill(source.replace("/*/*/solutions", "/none")))
+    seen = len(listener.callers)
+    room.grade(tmp_path_factory.mktemp("out"), "--isolation", "uid")
+    room.left = [*files_named_after_token(), *listener.callers[seen:]]
+    return room
+
+
+def test_attacks_earn_and_reach_nothing(attacked):
+    """The files that a user of its own is there against; each row says the rung."""
+    wrong = attacked.rows["ab_wrong"]
+    sent = attacked.rows.keys() - set(HONEST)
+    assert len(sent) >= len(SENT)
+    assert all(attacked.rows[name].keys() == wrong.keys() for name in sent)
+    rows = [(place, row) for name in sent for place, row in attacked.rows[name].items()]
+    assert [row for place, row in rows if row["points"] > wrong[place]["points"]] == []
+    said = [row["message"].replace(SYSTEM, "") for _, row in rows]
+    assert [message for message in said if "ACHIEVED" in message or SECRET in message] == []
+    assert {row["isolation"] for _, row in rows} == {"uid"}
+    assert attacked.left == []
+
+
+def test_honest_learners_beside_them_have_their_points(attacked):
+    for student in ("aa_right", "mm_right", "zz_right"):
+        assert {row["status"] for row in attacked.rows[student].values()} == {"passed"}
+    assert attacked.rows["mn_stub"][CHAPTER, "softmax"]["status"] == "not_attempted"
+
+
+def test_what_everybody_can_read_is_not_graded_there(classroom, tmp_path):
+    """One sentence, which names the open folders and how to close them; nothing is written."""
+    room = classroom("opened")
+    room.hand_in("ada", "x = 1\n")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        opened = Path(folder, "course")
+        shutil.copytree(room.course, opened)
+        opened.chmod(0o755)
+        (opened / "solutions").chmod(0o700)
+        command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(room.submitted)]
+        command += ["--out", str(tmp_path / "out"), "--isolation", "uid"]
+        done = subprocess.run(
+            contained(command, tmp_path),
+            cwd=opened,
+            env=environment(),
+            capture_output=True,
+            text=True,
+        )
+    said = done.stderr.replace("\n", "")
+    assert done.returncode == 2 and f"chmod -R go= {opened}/graders {opened}/course_conf" in said
+    assert "solutions" not in said and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("landlock, rung", [(True, "landlock"), (False, "uid")])
+def test_doctor_says_what_a_container_gives(tmp_path, landlock, rung):
+    command = [sys.executable, "-m", "tensorgrade.cli", "doctor", "--json"]
+    done = subprocess.run(
+        contained(command, tmp_path, landlock), env=environment(), capture_output=True, text=True
+    )
+    report = json.loads(done.stdout)
+    assert report["rung"] == rung and report["layers"]["uid"]["works"]
+    assert report["layers"]["landlock"]["works"] is landlock and report["mend"]

@@ -1,0 +1,125 @@
+"""What is not run of two mistakes at once, because they cannot meet, gives what it would give."""
+
+import ast
+
+import pytest
+
+from tensorgrade.author.building import made_parts
+from tensorgrade.author.recording.meeting import differing, marked, numbered
+from tensorgrade.author.recording.references import Alone, Recording, Version, pairs_of, tell_apart
+
+from .small_course import build, make_course
+
+TEXT = '''def f(x, training):
+    """Doubled, but in evaluation."""
+    if not training:
+        return x
+    y = x + 1
+    names = [y for y in x]  # nothing
+    return y * 2
+'''
+
+
+def parted(old, new, text=TEXT):
+    """The first lines of the statements by which an edit parts from a text."""
+    assert text.count(old) == 1
+    before, after = (ast.parse(one).body[0] for one in (text, text.replace(old, new)))
+    return [one and ast.unparse(one).partition("\n")[0] for one in differing(before, after)]
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("x + 1", "x + 2", ["y = x + 1"]),
+        ("        return x\n", "        return -x\n", ["return x"]),
+        ("return x\n", "y = 3\n        return x\n", ["return x"]),
+        ("    y = x + 1\n", "    y = x + 1\n    y = y / 2\n", ["y = x + 1"]),
+        ("    y = x + 1\n", "    y = x\n    y += 1\n", ["y = x + 1"]),
+        ("if not training", "if True", ["if not training:"]),
+        ("  # nothing", "", []),
+    ],
+)
+def test_an_edit_parts_where_its_statements_begin(old, new, expected):
+    assert parted(old, new) == expected
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("        return x\n", "        x = z = 1\n"),  # z is a local name by now
+        ("y * 2", "(yield)"),  # nothing is run before it is asked for
+        ("    y = x + 1\n", ""),  # y is another's: the loop variable is its own
+        ("training):", "training=1):"),
+        ("def f", "async def f"),
+        ("    return y * 2\n", "    global y\n"),
+    ],
+)
+def test_an_edit_that_changes_more_than_its_statements_is_never_apart(old, new):
+    assert None in parted(old, new)
+
+
+def test_what_stands_in_a_class_is_run_before_any_case():
+    text = "class A:\n    size = 1\n    def f(self):\n        return 1\n"
+    assert None in parted("size = 1", "size = 2", text)
+    assert None in parted("    size = 1\n", "", text)
+    assert parted("return 1", "return 2", text) == ["return 1"]
+
+
+def test_a_marked_text_says_what_was_begun():
+    names: dict = {}
+    exec(marked(f"from __future__ import annotations\n{TEXT}", "f"), names)
+    numbers = {
+        number: ast.unparse(statement).partition("\n")[0]
+        for statement, number in numbered(ast.parse(TEXT).body[0]).items()
+    }
+    assert names["f"]([1], training=False) == [1]
+    begun = {numbers[number] for number in names["__began__"]}
+    assert "return x" in begun and "y = x + 1" not in begun
+
+
+@pytest.mark.slow
+def test_pairs_that_are_not_run_give_what_they_would_give(project):
+    """All pairs of one exercise; and where they do meet, one of the two alone says it wrongly."""
+    one = Recording(project, "ch1_simplified_attention", "softmax", hidden=False)
+    rows = one.rows(one.singles + one.in_forms)
+    pairs = [pair for pair in pairs_of(one, tell_apart(one, rows)) if one.fits(pair)]
+    names, cases = {name for pair in pairs for name in pair.mistakes}, list(one.case_digests)
+    alone = {n: Alone(rows[Version((n,))], one.ran(Version((n,)))) for n in names}
+    left_out = sum(len(one.foreseen(pair, cases, alone)) for pair in pairs)
+    assert len(pairs) > 150 and left_out > 200
+    all_run = one.rows(pairs)
+    assert one.rows_of_pairs(pairs, cases, alone) == all_run
+    unseen = {n: Alone(row, dict.fromkeys(ran, frozenset())) for n, (row, ran) in alone.items()}
+    assert one.rows_of_pairs(pairs, cases, unseen) != all_run
+
+
+def test_of_what_is_no_python_nothing_is_foreseen(project, monkeypatch):
+    one = Recording(project, "ch1_simplified_attention", "softmax", hidden=False)
+    first, second = one.singles[:2]
+    pair, cases = Version(first.mistakes + second.mistakes), list(one.case_digests)
+    alone = {v.mistakes[0]: Alone(dict.fromkeys(cases), one.ran(v)) for v in (first, second)}
+    assert all(known.ran[cases[0]] for known in alone.values())
+    source_of, text = one.source_of, one.source.replace("def softmax(", "def softmax((")
+    for broken in (pair, first):
+        monkeypatch.setattr(one, "source_of", lambda v, b=broken: text if v == b else source_of(v))
+        one.numbered.clear()
+        assert not any(one.ran(broken).values())
+        found = one.foreseen(pair, cases, alone)
+        assert broken == first or found == {}
+
+
+def test_a_build_that_watches_mistakes_makes_the_same_files(tmp_path, monkeypatch):
+    course, watched = make_course(tmp_path / "small"), []
+    hand_in = made_parts.Watched.hand_in
+
+    def noted(job, work, found):
+        watched.extend(found)
+        hand_in(job, work, found)
+
+    monkeypatch.setattr(made_parts.Watched, "hand_in", noted)
+    monkeypatch.setattr(made_parts, "WORTH_WATCHING", 0)
+    assert build(course, pairs=True)[0].wrong == () and watched
+    watched.clear()
+    monkeypatch.setattr(made_parts, "WORTH_WATCHING", 10**9)
+    built, wrote = build(course, pairs=True, anew=True)
+    assert (built.wrong, wrote, watched) == ((), [], [])

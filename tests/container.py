@@ -1,0 +1,107 @@
+"""What a container with Docker's usual profile allows: root without mounts and namespaces.
+
+Made by bubblewrap, with the capabilities that Docker leaves and a filter on the calls that its
+profile refuses. Files are this machine's own.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tensorgrade.isolation.mending import closed_to_others
+from tensorgrade.isolation.seccomp import NEW_NAMESPACES, exported
+
+CAPABILITIES = "CHOWN DAC_OVERRIDE FSETID FOWNER SETGID SETUID SETPCAP KILL SYS_CHROOT".split()
+REFUSED = "mount umount2 unshare setns pivot_root move_mount open_tree fsopen fsmount".split()
+LANDLOCK = "landlock_create_ruleset landlock_add_rule landlock_restrict_self".split()
+NO_SUCH_CALL, NOT_ALLOWED = 38, 1
+CAN_BE_MADE = sys.platform == "linux" and os.geteuid() == 0 and bool(shutil.which("bwrap"))
+
+
+def contained(command: list[str], folder: Path, landlock: bool = False) -> list[str]:
+    """The words that run a command in a container; the filter is written to the folder.
+
+    landlock: whether its kernel has that.
+    """
+    rules = folder / "calls.bpf"
+    rules.write_bytes(call_filter(landlock))
+    words = "bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid".split()
+    words += ["--die-with-parent", "--cap-drop", "ALL", *open_python()]
+    words += [word for name in CAPABILITIES for word in ("--cap-add", f"CAP_{name}")]
+    return ["sh", "-c", 'exec "$@" 9<"$0"', str(rules), *words, "--seccomp", "9", "--", *command]
+
+
+def open_python() -> list[str]:
+    """What shows Python where everybody may go: in an image it does not lie in a closed home."""
+    if closed_to_others() is None:
+        return []
+    closed, base = Path(closed_to_others()[1]), Path(sys.base_prefix)
+    between = [folder for folder in reversed(base.parents) if closed in folder.parents]
+    words = ["--perms", "0755", "--tmpfs", str(closed)]
+    words += [word for folder in between for word in ("--perms", "0755", "--dir", str(folder))]
+    return [*words, "--ro-bind", str(base), str(base)]
+
+
+def call_filter(landlock: bool) -> bytes:
+    """The filter as BPF."""
+    import pyseccomp
+
+    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    for name in REFUSED:
+        rules.add_rule(pyseccomp.ERRNO(NOT_ALLOWED), name)
+    for flag in NEW_NAMESPACES:
+        made = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag)
+        rules.add_rule(pyseccomp.ERRNO(NOT_ALLOWED), "clone", made)
+    for name in ["clone3", *([] if landlock else LANDLOCK)]:
+        rules.add_rule(pyseccomp.ERRNO(NO_SUCH_CALL), name)
+    return exported(rules)
+
+
+TIMED = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[2:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+open(sys.argv[1], "w").write(str(used.ru_utime + used.ru_stime))
+sys.exit(status)
+"""
+EVERY = 0.05  # seconds between two looks at the memory
+
+
+def measured(
+    command: list[str], folder: Path, landlock: bool = False, **environment: str
+) -> tuple[int, float, float]:
+    """A command's exit status in a container, megabytes at most, and processor seconds.
+
+    Memory is what all its processes have together (PSS), looked at many times a second.
+    """
+    used = folder / "processor_seconds"
+    command = [sys.executable, "-c", TIMED, str(used), *command]
+    run = subprocess.Popen(contained(command, folder, landlock), env=environment)
+    most = 0
+    while run.poll() is None:
+        most = max(most, sum(map(share_of, family(run.pid))))
+        time.sleep(EVERY)
+    return run.returncode, most / 1e3, float(used.read_text())
+
+
+def family(pid: int) -> list[int]:
+    """A process and all that descend from it."""
+    children = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children += map(int, task.read_text().split())
+        except OSError:
+            continue  # it has ended since
+    return [pid, *(one for child in children for one in family(child))]
+
+
+def share_of(pid: int) -> int:
+    """Kilobytes of a process, what it shares with others divided among them."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)

@@ -1,0 +1,253 @@
+"""Weights that are handed in: the graders' own model judges them, and whatever is in the file."""
+
+import json
+import runpy
+from dataclasses import replace
+from io import BytesIO
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load, load_file, save
+
+from tensorgrade.attempts.verdict import verdict
+from tensorgrade.author.recording.casebook import recorded_cases
+from tensorgrade.command import Learner
+from tensorgrade.grader_files import import_from
+from tensorgrade.sources.beside import Beside, missing
+from tensorgrade.sources.handins import Handin
+
+from ..commands import ROOT
+
+MODELS = runpy.run_path(str(ROOT / "benchmarks" / "trained_models.py"))
+CHECKS, loss_of = MODELS["CHECKS"], MODELS["CHECKS"]["loss_at_the_end"]
+ATTENTION, GPT = "ch4_multi_head_attention", "ch6_small_gpt"
+NAME, FILE = "trained_loss", "my_model.safetensors"
+OWN_WORK, MOST = 3, 10  # points for the function alone, and with the weights
+
+
+@pytest.fixture(scope="module")
+def trained(project):
+    """The file that a right answer carries, made by `tensorgrade train`."""
+    (file,) = project.beside(GPT)
+    return file.content
+
+
+@pytest.fixture(scope="module")
+def solution(project):
+    return project.solution(GPT).read_bytes()
+
+
+@pytest.fixture
+def judged(grader, solution):
+    """The verdict on trained_loss with a file beside the solution, or beside another text."""
+
+    def judge(beside: Beside, content: bytes = b""):
+        handin = Handin("ada", GPT, f"{GPT}.py", content or solution, beside=(beside,))
+        attempt = grader.attempt(handin)
+        results = grader.session.results(attempt, NAME)
+        attempt.backend.close()
+        part = attempt.exercises[NAME]
+        return verdict("ada", attempt.chapter.exercise(NAME), part, results)
+
+    return judge
+
+
+def file_of(tensors: dict) -> bytes:
+    return save({name: tensor.contiguous() for name, tensor in tensors.items()})
+
+
+def changed(trained: bytes, **changes) -> bytes:
+    """The file with some tensors as functions make them; without those that become None."""
+    tensors = load(trained)
+    for name, change in changes.items():
+        tensors[name.replace("__", ".")] = change(tensors[name.replace("__", ".")])
+    return file_of({name: tensor for name, tensor in tensors.items() if tensor is not None})
+
+
+def test_the_graders_model_is_the_solutions(trained, project):
+    """Chapter 6's solution with chapter 4's attention gives the same, whatever the weights."""
+    learner = Learner(ROOT / "exercises", ROOT / "solutions")
+    gpt = learner.code(GPT, {ATTENTION: learner.code(ATTENTION)})
+    ids = torch.randint(0, 65, (3, 64), generator=torch.Generator().manual_seed(1))
+    torch.manual_seed(2)
+    for weights in (load(trained), gpt.SmallGPT(65, 64, 64, 4, 2).state_dict()):
+        model = gpt.SmallGPT(65, 64, 64, 4, 2).eval()
+        model.load_state_dict(weights)
+        with torch.no_grad():
+            for length in (64, 5, 1):
+                wanted = model(ids[:, :length])[:, -1]
+                found = CHECKS["last_logits"](weights, ids[:, :length])
+                assert torch.allclose(found, wanted, atol=1e-4)
+
+
+def test_trained_weights_earn_all_points(judged, trained):
+    found = judged(Beside(FILE, trained))
+    assert (found.points, found.status) == (MOST, "passed"), found
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.float16, torch.bfloat16])
+def test_in_another_dtype_they_do_too(judged, trained, kind):
+    tensors = {n: t.to(kind) if t.is_floating_point() else t for n, t in load(trained).items()}
+    content = file_of(tensors)
+    beside = Beside(FILE, content)
+    assert judged(beside).points >= MOST - 1, "rounded to eight bits the own model may be off"
+
+
+def test_without_the_masks_and_with_more_in_the_file_they_do_too(judged, trained):
+    tensors = {name: t for name, t in load(trained).items() if "mask" not in name}
+    assert judged(Beside(FILE, file_of(tensors))).points == MOST
+    assert judged(Beside(FILE, file_of(tensors | {"more": torch.ones(3)}))).points == MOST
+
+
+def pickled(tensors) -> bytes:
+    file = BytesIO()
+    torch.save(tensors, file)
+    return file.getvalue()
+
+
+def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
+    """Files of which nothing can be made, each with a part of the sentence on it."""
+    tensors = load(trained)
+    looking = load_file(ROOT / "exercises" / "weights" / "looking.safetensors")
+    stand_in = {
+        name.replace("W_query", "projection"): tensor
+        for name, tensor in tensors.items()
+        if not any(part in name for part in ("W_key", "W_value", "out_proj", "mask"))
+    }
+    many = {str(number): torch.ones(1) for number in range(300)}
+    header = json.dumps(
+        {"head.weight": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 4]}}
+    )
+    lying = len(header).to_bytes(8, "little") + header.encode() + bytes(4)
+    contents = {
+        "empty": (b"", "is empty"),
+        "text": (b"these are my weights\n", "is no safetensors file, or a broken one"),
+        "a pickle": (pickled(tensors), "is no safetensors file, or a broken one"),
+        "cut off": (trained[:-1000], "is no safetensors file, or a broken one"),
+        "a header that lies": (lying, "is no safetensors file, or a broken one"),
+        "no tensors": (save({}), "there is no `token_embedding.weight` in it"),
+        "many tensors": (file_of(many), "holds more than 200 tensors"),
+        "numbers of 8 bits": (
+            file_of({"x": torch.ones(2).to(torch.float8_e4m3fn)}),
+            "holds numbers of a kind that no answer needs: torch.float8",
+        ),
+        "another model's": (file_of(looking), "`token_embedding.weight` has shape (97, 64)"),
+        "the stand-in's": (file_of(stand_in), "trained with the stand-in for your MultiHeadA"),
+        "NaN": (
+            changed(trained, head__weight=lambda t: t.index_fill(0, torch.tensor(3), torch.nan)),
+            "`head.weight` holds NaN, or numbers without end",
+        ),
+        "whole numbers": (
+            changed(trained, final_norm__scale=lambda t: t.long()),
+            "`final_norm.scale` holds no decimal numbers",
+        ),
+        "one missing": (
+            changed(trained, head__weight=lambda t: None),
+            "there is no `head.weight` in it",
+        ),
+    }
+    files = {
+        name: (Beside(FILE, content, "" if content else f"{FILE} is empty."), said)
+        for name, (content, said) in contents.items()
+    }
+    return files | {"missing": (missing(FILE), "`tensorgrade train` makes it")}
+
+
+def test_what_are_no_weights_costs_what_weights_earn_and_is_told(judged, trained):
+    for name, (beside, said) in broken(trained).items():
+        found = judged(beside)
+        assert (found.points, found.status) == (OWN_WORK, "partial"), (name, found)
+        assert said in found.message and found.message.count(". ") == 0, (name, found.message)
+        assert (found.mistakes, found.line) == ([], None), name
+
+
+def test_it_costs_nothing_else(grader, trained, solution):
+    """The rest of the chapter has the points that it has beside right weights."""
+    handin = Handin("ada", GPT, f"{GPT}.py", solution, beside=(Beside(FILE, trained),))
+    right = grader.grade(handin)
+    worse = grader.grade(replace(handin, beside=(Beside(FILE, b"nothing"),)))
+    assert {one.status for one in right} == {"passed"}
+    assert [b.exercise for a, b in zip(right, worse, strict=True) if a != b] == [NAME]
+
+
+def test_untrained_and_mixed_up_weights_have_learned_nothing(judged, trained):
+    tensors, chance = load(trained), torch.Generator().manual_seed(1)
+    tables = [name for name, t in tensors.items() if t.dim() == 2 and "mask" not in name]
+    untrained = {name: 0.02 * torch.randn(tensors[name].shape, generator=chance) for name in tables}
+    others = {
+        "untrained": file_of(tensors | untrained),
+        "the tokens in another order": changed(
+            trained, token_embedding__weight=lambda t: t.flip(0)
+        ),
+        "blocks in reverse": file_of({other_block(name): t for name, t in tensors.items()}),
+    }
+    for name, content in others.items():
+        found = judged(Beside(FILE, content))
+        assert found.points == OWN_WORK + 1, (name, found)  # the own model agrees
+        assert "has a loss of" in found.message, (name, found)
+
+
+def other_block(name: str) -> str:
+    """What a weight is called in the other one of two blocks."""
+    place = {"blocks.0.": "blocks.1.", "blocks.1.": "blocks.0."}
+    return place.get(name[:9], name[:9]) + name[9:]
+
+
+@pytest.mark.slow
+def test_a_model_that_sees_what_comes_is_good_by_its_own_loss_and_earns_nothing(judged, tmp_path):
+    MODELS["train"]("no mask", 0, 300, tmp_path)
+    (path,) = tmp_path.glob("*.safetensors")
+    with safe_open(path, "pt") as file:
+        told = json.loads(file.metadata()["told"])
+    assert told["own"] < 1 and told["own_last"] > 2.5
+    found = judged(Beside(FILE, path.read_bytes()))
+    assert found.points == OWN_WORK + 1 and "below 2.2 is asked for" in found.message
+
+
+def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
+    """A weight that is called otherwise is missing; the code's own names are right."""
+    tensors = {name.replace("layers.0", "layers.9"): t for name, t in load(trained).items()}
+    found = judged(Beside(FILE, file_of(tensors)))
+    assert found.points == OWN_WORK and "layers.9" not in found.message
+
+
+def test_an_own_model_that_makes_something_else_of_the_weights_loses_that_part(
+    judged, trained, solution
+):
+    for right, wrong in (
+        (b"+ self.position_embedding(places)", b""),
+        (b"return self.head(self.final_norm(x))", b"return self.head(x)"),
+    ):
+        assert solution.count(right) == 1
+        found = judged(Beside(FILE, trained), solution.replace(right, wrong))
+        assert found.points == MOST - 1, found
+
+
+def test_weights_count_whatever_the_function_gives(judged, trained, solution):
+    text = solution.decode()
+    stub = text[: text.index("def trained_loss(")] + "def trained_loss(model, windows):\n    pass\n"
+    found = judged(Beside(FILE, trained), stub.encode())
+    assert found.points == 6, found
+
+
+def test_the_bound_is_between_models_that_count_pairs_and_trained_ones(project, trained):
+    """Whatever the term: a bigram model is well above it, and a trained one well below."""
+    assert import_from(ROOT / "graders", f"{GPT}.{NAME}").WINDOWS == 512
+    for term in range(2):
+        windows = MODELS["hidden_windows"](term)
+        assert windows.shape == (512, 65)
+        assert loss_of(load(trained), windows) < 2.1
+        assert 2.35 < MODELS["counted"](1, windows) < 2.65  # the lesson says 2.50
+    assert "Below 2.2 is asked for" in project.solution(GPT).read_text(encoding="utf-8")
+
+
+def test_learners_and_graders_measure_on_other_text(project):
+    """No window of the graders overlaps with one that learners have."""
+    texts: list[set[tuple]] = []
+    for hidden in (True, False):
+        cases = recorded_cases(project, GPT, NAME, hidden)
+        (case,) = [one for one in cases if one.group == "text"]
+        (windows,) = CHECKS["passed"](case, "windows")
+        texts.append({tuple(row.tolist()) for row in windows})
+    assert len(texts[0]) > 400 and not texts[0] & texts[1]
