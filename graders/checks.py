@@ -110,6 +110,8 @@ def drops_both_halves(exercise, group: str) -> None:
         dropped = exercise.result(case, "dropped", expected, observed)
         if dropped.isnan().any():
             exercise.wrong("nan", "in training the result contains NaN", case=case, actual=dropped)
+        if not halves_agree(exercise.result(case, "plain", expected, observed)):
+            exercise.compare(case, "plain", expected.tensors["plain"], observed)
         if not halves_agree(dropped):
             said = (
                 "what is dropped is not an attention weight: a dropped weight takes all of a "
@@ -327,7 +329,7 @@ def draws_from_the_generator(exercise, group: str) -> None:
 
 
 LATER = {
-    "other": "another seed gives the same result: chance has no part in it",
+    "other": "another seed of the generator gives the same result: nothing is drawn from it",
     "next": "a generator gives the same result a second time; it goes on from where it was",
 }
 RUNS = {"first", "again", *LATER}
@@ -566,17 +568,14 @@ def weights_of(exercise, case) -> dict:
     """The weights that are handed in, by name, as float32. Raises Wrong where they are none."""
     found = exercise.attempt.weights(MODEL)
     if found.missing:
-        exercise.wrong("to do", f"{sentence_of(found)}; `tensorgrade train` makes it", case=case)
+        said = f"{found.trouble.rstrip('.')}; `tensorgrade train` makes it"
+        exercise.wrong("to do", said, case=case)
     if found.trouble:
-        exercise.wrong("fact", f"{sentence_of(found)}; `tensorgrade train` writes one", case=case)
+        said = f"the file {found.trouble.rstrip('.')}; `tensorgrade train` writes one"
+        exercise.wrong("fact", said, case=case)
     if said := weights_problem(found.tensors):
-        exercise.wrong("fact", f"{MODEL}: {said}", case=case)
+        exercise.wrong("fact", f"the file {MODEL}: {said}", case=case)
     return {name: found.tensors[name].float() for name in SHAPES}
-
-
-def sentence_of(found) -> str:
-    """Why there are no weights, to be gone on with."""
-    return found.trouble.rstrip(".")
 
 
 def weights_problem(tensors: dict) -> str:

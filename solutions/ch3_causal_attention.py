@@ -254,16 +254,21 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # - **`masked_fill` returns a new tensor.** Called on a line by itself, with its result thrown
 #   away, it masks nothing, and every shape still fits. (`masked_fill_`, with the underscore,
 #   changes the tensor in place; be sure that the tensor is yours to change.)
+#
+# Write it for any number of tables at once: what stands before the last two dimensions (a batch of
+# texts, say) stays there. Counted from the end the keys are always in the same place, and the
+# class at the end of this chapter can then call what you write here.
 
 # %% exercise="causal_attention_weights"
 def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tensor:
     """Turn raw scores into causal attention weights with a single softmax.
 
     Shapes:
-        attn_scores: (n, n), unscaled; row = query i, column = key j
+        attn_scores: (..., n, n), unscaled; row = query i, column = key j
         d_k: an int, the length of one key vector
-        result: (n, n), rows sum to 1, exactly 0 above the diagonal;
+        result: (..., n, n), rows sum to 1, exactly 0 above the diagonal;
             `attn_scores` itself stays as it was
+        The leading dimensions ... may be absent, a batch, or several; they are treated alike.
 
     Formula (Vaswani et al. 2017, eq. 1 with the masking of sec. 3.2.3):
         softmax over j of  s[i, j] / sqrt(d_k),  where s[i, j] = -inf for j > i

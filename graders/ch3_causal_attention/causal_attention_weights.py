@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, normal, shown
+from tensorgrade.author import call, case, computed, mistake, normal, shown
 
 from ..relations import scattered
 from ..shared import SENTENCE
@@ -34,6 +34,12 @@ def cases(pick):
         case("large/1e6", call(attn_scores=computed(begun_low, 1e6 * normal(9, 9)), d_k=3)),
         # Scores of the future that draw all weight: they have to go before the softmax.
         case("large/future", call(attn_scores=computed(raised, normal(6, 6)), d_k=3)),
+        *(
+            case(f"leading/{shape}", call(attn_scores=3 * normal(*shape, n, n), d_k=d_k))
+            for *shape, n, d_k in pick(
+                public=[(2, 4, 3), (2, 3, 5, 4)], hidden=[(3, 5, 2), (2, 2, 3, 8), (4, 4, 7)]
+            )
+        ),
         case("same/scattered", *scattered(attn_scores=normal(6, 6), d_k=5)),
         case("gradients/4", call(attn_scores=3 * normal(4, 4), d_k=3, gradient=normal(4, 4))),
     ]
@@ -63,8 +69,9 @@ def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
 def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
     n, d_k = chance.randint(1, 12), chance.randint(1, 40)
-    scores = chance.choice([1, 3, 1e4]) * normal(n, n) + chance.choice([0, 0, 1e4, -1e4])
-    return case("anything", call(attn_scores=scores, d_k=d_k, gradient=normal(n, n)))
+    shape = *(chance.randint(1, 4) for _ in range(chance.choice([0, 0, 1, 2]))), n, n
+    scores = chance.choice([1, 3, 1e4]) * normal(*shape) + chance.choice([0, 0, 1e4, -1e4])
+    return case("anything", call(attn_scores=scores, d_k=d_k, gradient=normal(*shape)))
 
 
 @for_learners("causal_attention_weights")
@@ -73,10 +80,16 @@ def test_causal_attention_weights_on_the_sentence(attempt):
     attempt.causal_attention_weights.agrees("sentence")
 
 
-@exercise("causal_attention_weights", points=6)
+@exercise("causal_attention_weights", points=5)
 def test_causal_attention_weights_values(attempt):
     """Hidden scores drop out of the softmax; the rest is scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
+
+
+@exercise("causal_attention_weights", points=1)
+def test_causal_attention_weights_leading(attempt):
+    """Leading dimensions stay in front: each table of scores is masked by itself."""
+    attempt.causal_attention_weights.agrees("leading")
 
 
 @exercise("causal_attention_weights", points=1)
@@ -96,3 +109,25 @@ def test_causal_attention_weights_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.causal_attention_weights.keeps_inputs("values")
     attempt.causal_attention_weights.gives_the_same("same")
+
+
+MISTAKES = [
+    mistake(
+        "mask_as_long_as_the_first_dimension",
+        "The mask is made as long as the first dimension is. The tokens are in the last two, "
+        "whatever stands before them.",
+        (
+            "torch.triu(torch.ones_like(attn_scores), diagonal=1)",
+            "torch.triu(torch.ones(len(attn_scores), len(attn_scores)), diagonal=1)",
+        ),
+    ),
+    mistake(
+        "softmax_over_dimension_1_of_scores",
+        "The softmax runs over dimension 1, which holds the keys only where nothing leads them. "
+        "Counted from the end, the keys are always in the same place.",
+        (
+            "torch.softmax(masked_scores / d_k**0.5, dim=-1)",
+            "torch.softmax(masked_scores / d_k**0.5, dim=1)",
+        ),
+    ),
+]

@@ -28,8 +28,8 @@ def cases(pick):
     sizes = pick(public=[(4, 2, 3)], hidden=[(5, 3, 1), (vocab, b, 6)])
     windows = windows_of_the_end(pick)
     return [
-        *(case(f"values/{size}", *measured(*size, False)) for size in sizes),
-        *(case(f"training/{size}", *measured(*size, True)) for size in sizes),
+        *(case(f"values/{size}", *measured(size, training=False)) for size in sizes),
+        *(case(f"training/{size}", *measured(size, training=True)) for size in sizes),
         case("text/windows", *on_windows(windows), signature="ignored"),
         case("own/windows", *by_own_model(windows[:FEW].clone()), signature="ignored"),
     ]
@@ -57,8 +57,9 @@ def in_training(vocab, n):
     return model, load({"table": weights(vocab, vocab), "bias": weights(vocab)}, on=model)
 
 
-def measured(vocab, b, n, training):
+def measured(size, training):
     """The loss of a model that was left in training, or in evaluation; then the model once more."""
+    vocab, b, n = size
     model, values = in_training(vocab, n)
     windows = ids(vocab, b, n + 1)
     return (
@@ -91,7 +92,7 @@ def by_own_model(windows):
 def anything(chance):
     """One legal use, with sizes and options by chance: whoever is right agrees on it."""
     vocab, b, n = (chance.randint(1, top) for top in (8, 5, 7))
-    return case("anything", *measured(vocab + 1, b, n, chance.choice([True, False])))
+    return case("anything", *measured((vocab + 1, b, n), chance.choice([True, False])))
 
 
 @exercise("trained_loss", points=1.5)

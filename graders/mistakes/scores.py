@@ -88,7 +88,8 @@ MISTAKES = [
     ),
     mistake(
         "t_on_a_batch",
-        "`.T` turns around all dimensions, the batch too. Only the last two should change places.",
+        "The batch changes places too, as with `.T`, which turns around all dimensions. Only the "
+        "last two should change places.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.T")),
         on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys.T")),
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys.T")),

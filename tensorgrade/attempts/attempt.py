@@ -107,8 +107,9 @@ class Attempt:
             return claimed._replace(
                 observed=replace(observed, error=error and self.handed_in.in_place(error))
             )
-        if observed.status != Outcome.ANSWERED:
-            return claimed  # the process said nothing
+        if observed.status != Outcome.ANSWERED:  # the process said a line at most
+            own = error and replace(observed, error=self.handed_in.in_place(error))
+            return claimed._replace(observed=own or observed)
         sayable = Sayable(self.handed_in, case, expected)
         observed = sayable.observation(observed)
         if error and observed.error and not expected.error and not is_plain(observed.error):

@@ -5,6 +5,7 @@ exercise goes on in a fresh one.
 """
 
 import secrets
+import time
 from dataclasses import replace
 
 from ..course import Limits
@@ -28,6 +29,7 @@ from .backend import OUT_OF_TIME
 from .reader import answer_of
 
 SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
+LAST_WORDS = 0.5  # seconds in which a call that is out of time can still say where it was
 
 
 class Request:
@@ -95,6 +97,7 @@ class InChild:
         """A fresh child with the file loaded, or the way in which that failed."""
         child = self.fresh_child()
         request = self.submission.load_request(self.device, self.definitions_only)
+        request |= {"seconds": self.limits.case_seconds}
         try:
             self.begin(child, pack(request, self.submission.files()))
             return read_loaded(child.receive(self.limits.load_seconds, self.limits.reply_bytes))
@@ -140,9 +143,14 @@ class InChild:
         seen: list[Observation] = []
         try:
             for request in map(self.requests.of, cases):
-                child.send(request.message, self.limits.case_seconds)
-                reply = child.receive(self.limits.case_seconds, self.limits.reply_bytes)
+                begun, most = time.monotonic(), self.limits.case_seconds
+                child.send(request.message, most)
+                reply = child.receive(most + LAST_WORDS, self.limits.reply_bytes)
                 seen.append(read_observation(reply, request.number))
+                if seen[-1].error and time.monotonic() - begun >= most:
+                    self.close()
+                    seen[-1] = self.unanswered(Outcome.TIMEOUT, True, seen[-1].error)
+                    break
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
             seen.append(self.unanswered(how_it_ended(end), isinstance(end, TimedOut)))
@@ -172,9 +180,16 @@ class InChild:
         other.budget = self.budget  # its seconds are the hand-in's too
         return other
 
-    def unanswered(self, how: Outcome, late: bool = False) -> Observation:
-        """What is seen of a case that has no answer. late: its own seconds were used up."""
-        waited = CaughtError("OutOfTime", f"{self.limits.case_seconds:g} seconds") if late else None
+    def unanswered(
+        self, how: Outcome, late: bool = False, where: CaughtError | None = None
+    ) -> Observation:
+        """What is seen of a case that has no answer.
+
+        late: its own seconds were used up. where: at which line, as the learner's process says.
+        """
+        line = where.line if where else None
+        text = f"{self.limits.case_seconds:g} seconds"
+        waited = CaughtError("OutOfTime", text, line) if late else None
         return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "InChild":

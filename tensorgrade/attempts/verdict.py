@@ -208,8 +208,11 @@ def place_of(
     part: ExerciseAttempt, status: Status, checks: list[CheckResult]
 ) -> tuple[int | None, str | None]:
     """Where it parts from right answers; else where the check that tells most saw an error."""
-    if status in (Status.KILLED, Status.TIMEOUT, Status.NOT_ATTEMPTED):
+    if status in (Status.KILLED, Status.NOT_ATTEMPTED):
         return None, None
+    if status == Status.TIMEOUT:
+        where = next((e.line for seen in part.seen if (e := seen.observed.error)), None)
+        return where and part.attempt.backend.source.line_in_place(where), None
     if found := part.parting:
         return part.attempt.backend.source.line_in_place(found.line), found.stage or None
     first = first_failure(checks)
@@ -265,7 +268,7 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
         end = next(seen.observed for seen in part.seen if seen.observed.status == Outcome(status))
-        return sentence(ended(end.status, end.error))
+        return sentence(ended(end.status, end.error, part.attempt.place))
     if part.attempt.loaded.status == Outcome.UNREADABLE:
         return part.attempt.loaded.reason
     first = first_failure(checks)

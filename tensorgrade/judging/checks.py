@@ -137,6 +137,9 @@ class Checks:
             return
         if lost := lost_weights(observed):
             self.wrong("fact", lost, case=case)
+        whole, _, weight = name.partition(".")
+        if actual is None and whole == "gradient" and self.is_no_parameter(weight):
+            self.wrong("absent", NO_PARAMETER.format(weight), case=case, expected=expected)
         self.wrong(
             gap.kind,
             describe(gap.kind, name, case, expected, observed),
@@ -146,6 +149,14 @@ class Checks:
             expected=expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
+        )
+
+    def is_no_parameter(self, weight: str) -> bool:
+        """Whether a module keeps a weight as a plain tensor, as far as any case tells."""
+        return any(
+            weight in observed.fact(name, "attributes", default=[])
+            for _, _, observed in self.seen
+            for name in observed.facts
         )
 
     @property
@@ -335,7 +346,8 @@ class Checks:
                 self.wrong("fact", problem, case=case, actual=runs[0])
             for run, behaviour in behaviours:
                 if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
-                    self.wrong("fact", dropout.sentence(behaviour, p), case=case, actual=run)
+                    said = ALREADY if lost_in(plain, expected) else dropout.sentence(behaviour, p)
+                    self.wrong("fact", said, case=case, actual=run)
             entries = dropout.once(case, filled, halves)
             drawn = dropout.chances(
                 torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
@@ -370,6 +382,8 @@ class Checks:
             gradient = self.result(case, f"gradient.{name}", expected, observed)
             passed = gradient.double() * plain
             if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
+                if lost_in(plain, expected):
+                    self.wrong("fact", ALREADY, case=case, actual=plain)
                 problem = f"the gradient for `{name}` is not that of the entries that were kept"
                 self.wrong("values", problem, case=case, actual=gradient)
 
@@ -385,7 +399,9 @@ class Checks:
             for key in keys:
                 if got.get(key) != want[key]:
                     value = told.get(key, "…") if key in got else "missing"
-                    self.wrong("values", f"`{key}` is {value}", case=case)
+                    some = any(map(str.isalnum, str(value)))  # of it may be told
+                    said = value if some else "not what it should be"
+                    self.wrong("values", f"`{key}` is {said}", case=case)
                 if not all(type(size) is int for size in got[key]):
                     problem = f"`{key}` is {told.get(key, '…')}; sizes are whole numbers"
                     self.wrong("values", problem, case=case)
@@ -436,6 +452,11 @@ class Checks:
         raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
 
 
+def lost_in(plain: torch.Tensor, expected: Observation) -> bool:
+    """Whether entries are 0 in the run without dropout that are not 0 in the reference's."""
+    return bool(((expected.tensors["plain"].abs() > 1e-12) & (plain == 0)).any())
+
+
 def is_refused(observed: Observation) -> bool:
     """Whether a case ended where an object was to be made."""
     return observed.error is not None and observed.error.verb == "construct"
@@ -453,6 +474,7 @@ def refused_otherwise(given: str, errors: Collection[str]) -> str:
 
 
 NOT_THERE = "without dropout most of the entries are missing that could be dropped"
+ALREADY = "where nothing is to be dropped, some entries are 0 already"
 TOGETHER = (
     "what happens to an entry depends on {}; each entry of each call is dropped by a chance of "
     "its own"
@@ -483,6 +505,9 @@ def stays_behind(left: object) -> str:
     )
 
 
+NO_PARAMETER = (
+    "`{}` is a plain tensor and no nn.Parameter: an optimiser does not find it, so it never learns"
+)
 NO_BUFFER = {
     "parameters": "`{}` is a parameter; an optimiser would try to learn it. A buffer is asked for",
     "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. "

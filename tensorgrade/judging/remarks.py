@@ -34,17 +34,18 @@ def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> str:
     """A sentence about NaN, or about infinities where there should be none; or nothing.
 
     >>> not_numbers(torch.tensor([1.0, torch.inf]), torch.zeros(2))
-    'it holds infinities: an exponential overflowed, or something was divided by 0'
+    'it holds infinities: an exponential overflowed, or a division or a logarithm met 0'
     """
     if not actual.is_floating_point():
         return ""
     if bool(actual.isnan().any()):
         return origin_of_nan(actual.isnan())
     if bool(actual.isinf().any()) and not bool(expected.isinf().any()):
-        return "it holds infinities: an exponential overflowed, or something was divided by 0"
+        return INFINITIES
     return ""
 
 
+INFINITIES = "it holds infinities: an exponential overflowed, or a division or a logarithm met 0"
 # How many digits a dtype keeps.
 FEW_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
 
@@ -69,7 +70,10 @@ def origin_of_nan(nan: torch.Tensor) -> str:
     if nan.ndim > 1 and torch.equal(nan.any(dim=-1), nan.all(dim=-1)):
         rows = nan.any(dim=-1)
         which = "the first row" if only_first(rows) else "whole rows"
-        return f"NaN fills {which}: 0 divided by 0, or a softmax over nothing but -inf"
+        return (
+            f"NaN fills {which}: 0 divided by 0, infinity by infinity, or a softmax over nothing "
+            "but -inf"
+        )
     return (
         "NaN stands at single places: 0 times infinity, infinity minus infinity, or 0 divided by 0"
     )
@@ -208,7 +212,8 @@ def origin(factor: float, case: Case) -> str:
     for number, meaning in numbers(case):
         for form, value in forms(number).items():
             if abs(factor - value) < STEADY * value:
-                return f", which is {form}; {number:g} is {meaning}"
+                own = "" if form == f"{number:g}" else f"{form}; {number:g} is "
+                return f", which is {own}{meaning}"
     return ""
 
 
@@ -293,7 +298,7 @@ def reshaped(actual: torch.Tensor, expected: torch.Tensor) -> str:
     ):
         return ""
     shape = spoken_shape(expected.shape)
-    return f"its numbers are right and in order; only the shape should be {shape}"
+    return f"its numbers are right and in order; the shape should be {shape}"
 
 
 def shuffled(actual: torch.Tensor, expected: torch.Tensor) -> str:

@@ -4,6 +4,7 @@ From a wrong result the way is followed back to the first value that no right an
 that nobody has, but from which a right one is made again, is only another way to get there.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,6 +114,15 @@ class RightValues:
         """The name of a value of a way."""
         return min(way.stages[at].names, key=lambda name: self.spread[name])
 
+    def called(self, names: set[str]) -> list[tuple[Way, int]]:
+        """Where values of these names stand."""
+        return [
+            (way, at)
+            for way in self.ways
+            for at, stage in enumerate(way.stages)
+            if not names.isdisjoint(stage.names)
+        ]
+
     def scaled(self, value: torch.Tensor) -> bool:
         """Whether it is a right value times a factor that right answers use once on the way."""
         return bool(self.factors) and self.is_multiple(normal(value), self.unscaled)
@@ -155,13 +165,13 @@ def alike(numbers: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
 def normal(value: torch.Tensor) -> torch.Tensor:
     """In float64, with one number for all that hides and one for NaN.
 
-    Of two different numbers only the places count, and not which is which: a mask may be True
-    where others are False.
+    Of two different numbers in many places only the places count, and not which is which: a mask
+    may be True where others are False.
     """
     value = value.double()
     value = value.masked_fill(value < HIDDEN, -torch.inf).nan_to_num(nan=7e77, neginf=-torch.inf)
     different = value.unique()
-    if len(different) == 2 and value.ndim > 1:
+    if len(different) == 2 and value.ndim > 1 and value.numel() > 2:
         return (value == value.flatten()[0]).double()
     return value
 
@@ -259,7 +269,9 @@ class Comparison:
         filler = not stage.inputs and stage.operation.removeprefix("new_").startswith("empty")
         if stage.value is None or filler:
             return False
-        return tells(stage.value) or self.is_flattened(stage, stage.value)
+        if tells(stage.value) or self.is_flattened(stage, stage.value):
+            return True
+        return stage.value.numel() == 1 and not called(stage).isdisjoint(self.right.spread)
 
     def is_flattened(self, stage: Stage, value: torch.Tensor) -> bool:
         """Whether all numbers became the same on the way."""
@@ -323,26 +335,41 @@ class Comparison:
         )
 
     def names(self, at: int) -> list[str]:
-        """What right answers call a value, the name that says most first; not of what is given."""
+        """What right answers call a value, the name that says most first; not of what is given.
+
+        One that the attempt has for it too comes before all others.
+        """
         value = self.way.stages[at].value
         if value is None or any(same(value, given) for given in self.case.tensors.values()):
             return []
         found = {name for way, i in self.matches[at] for name in way.stages[i].names}
-        return sorted(found, key=lambda name: (self.right.spread[name], name))
+        own = called(self.way.stages[at])
+        return sorted(found, key=lambda name: (name not in own, self.right.spread[name], name))
 
     def returned_early(self, at: int) -> Parting:
         """A right value came back, but not the one that is asked for."""
         name = self.names(at)[0]
         reached, upto = self.reached(at)
         line = self.way.last or self.way.stages[at].line
-        return Parting(line, name, reached, upto, f"what comes back are the {name}")
+        (noun, *_) = re.split(r" (?:of|by|before) ", name)
+        verb = "are" if noun.endswith("s") else "is"
+        return Parting(line, name, reached, upto, f"what comes back {verb} the {name}")
 
     def reached(self, before: int) -> tuple[tuple[str, ...], int]:
         """The right stages among the first values, and the line of the last right one."""
-        passed = [at for at in range(before) if self.names(at) and self.way.stages[at].line]
+        passed = [
+            at
+            for at in range(before)
+            if self.names(at) and self.way.stages[at].line and self.is_kept(at, before)
+        ]
         names = dict.fromkeys(self.names(at)[0] for at in passed)
         upto = max((self.way.stages[at].line for at in passed), default=0)
         return tuple(names)[-MOST_REACHED:], upto
+
+    def is_kept(self, at: int, before: int) -> bool:
+        """Whether its line leaves a right value as it is, as far as it is known by then."""
+        last = self.last_of_line(at)
+        return last >= before or bool(self.names(last))
 
     def misnamed(self, lost: int) -> int | None:
         """A value that goes into the lost one under the name of another right value."""
@@ -400,6 +427,7 @@ class Comparison:
         alike = self.right.with_its_numbers(value) if value is not None else []
         alike += self.right.multiples(value) if value is not None else []
         found = [(0, way, at) for way, at in alike if way.stages[at].names]
+        found += [(0, way, at) for way, at in self.right.called(called(self.way.stages[lost]))]
         known = [self.matches[at] for at in inputs if self.matches[at]]
         for way in sorted(self.right.ways, key=lambda way: -sum(map(way_in(way), known))):
             both = [match for match in known if way_in(way)(match)]
@@ -422,6 +450,11 @@ class Comparison:
                 if way.stages[at].names:
                     return [(len(made), way, at)]
         return []
+
+
+def called(stage: Stage) -> set[str]:
+    """What an attempt calls a value, in words."""
+    return {name.replace("_", " ") for name in stage.names}
 
 
 def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:

@@ -93,8 +93,11 @@ def raised(error: CaughtError, place: Place) -> str:
 UNWRITTEN = "not written yet"
 # torch's longest sentences: what follows these words speaks of torch's own insides.
 ENOUGH = re.compile(
-    r"(modified by an inplace operation|in-place operation|size and stride)\b.*", re.DOTALL
+    r"(modified by an inplace operation|in-place operation|size and stride"
+    r"|invalid combination of arguments - got \([^()]*\))(?!\w).*",
+    re.DOTALL,
 )
+PLAIN_NUMBER = "that is a plain number, which Python computes with by itself (`**`, `math`)"
 # What lies behind a sentence of torch, by words of it.
 BEHIND = {
     "modified by an inplace operation": "a step in place (`/=`, `exp_()` and the like) writes over "
@@ -104,6 +107,28 @@ BEHIND = {
     "torch.no_grad():`",
     "before Module.__init__() call": "call `super().__init__()` first",
     "size and stride": "`reshape` copies where `view` cannot",
+    "'torch.return_types.": "along a dimension it gives two tensors, the values and their places",
+    "Boolean value of Tensor with more than one": "`if`, `and`, `max(…)` and the like ask a whole "
+    "tensor for one yes or no; torch's own functions take its numbers one by one",
+    "must be Tensor, not int": PLAIN_NUMBER,
+    "must be Tensor, not float": PLAIN_NUMBER,
+    "Module [ModuleList]": "an nn.ModuleList only holds layers: they are called one after another",
+    "only supports boolean masks": "it takes a mask of True and False, and this one holds numbers",
+    "Mismatch in shape: grad_output": "the first is the shape asked for, the second the result's",
+    "`inputs` argument to `grad()` cannot be empty": "torch finds no parameter that could learn",
+    "is not a Module subclass": "a class stands where a layer is asked for: are brackets missing "
+    "behind its name?",
+    "'Tensor' and 'Linear'": "an nn.Linear is called like a function; its matrix is its `weight`",
+}
+# What a value is that somebody calls like a function, by its type.
+CALLED = {
+    "Parameter": "a parameter is a tensor, which one computes with",
+    "Tensor": "a tensor is indexed with square brackets",
+    "list": "a list cannot be called: its parts are, one after another",
+    "tuple": "a tuple is indexed with square brackets",
+    "Size": "a shape is indexed with square brackets",
+    "int": "it is a plain number",
+    "float": "it is a plain number",
 }
 
 
@@ -115,7 +140,7 @@ def without_advice(text: str) -> str:
 def often(error: CaughtError) -> str:
     """The usual cause of an error that says little by itself."""
     behind = next((cause for words, cause in BEHIND.items() if words in error.text), "")
-    if behind or (behind := no_module(error)):
+    if behind or (behind := no_function(error) or no_module(error)):
         return f"; {behind}"
     if error.type == "NotImplementedError" and "forward" in error.text:
         return "; is `forward` misspelt, or indented into another method?"
@@ -142,6 +167,12 @@ def lacks_self(text: str) -> bool:
     """
     said = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", text)
     return said is not None and int(said[2]) == int(said[1]) + 1
+
+
+def no_function(error: CaughtError) -> str:
+    """What a value is that the learner's own line calls like a function; or nothing."""
+    called = re.fullmatch(r"'(\w+)' object is not callable", error.text)
+    return CALLED.get(called[1], "") if called and error.line else ""
 
 
 def no_module(error: CaughtError) -> str:
@@ -244,21 +275,32 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
         return "; it is an exercise of this chapter, which the file does not define"
     if close := get_close_matches(lost[1], [n for n in names_of(case) if n != lost[1]], 1):
         return f"; is `{close[0]}` meant?"
+    if lost[1] in MODULES and f"{lost[1]}." in error.source:
+        return f"; is `{MODULES[lost[1]]}` missing at the top of the file?"
     own = any(step["verb"] == "construct" for step in case.steps)
     return "; it is no argument and nothing before that line makes it" + (
         ", or is `self.` missing?" if own else ""
     )
 
 
+MODULES = {name: f"import {name}" for name in ("math", "random", "copy", "itertools", "torch")}
+MODULES |= {"nn": "from torch import nn", "np": "import numpy as np"}
+MODULES |= {"F": "import torch.nn.functional as F"}
+
+
 def lost_attribute(error: CaughtError, cases: list[Case]) -> str:
     """Which part that an object is asked to have is meant; nothing where none is like it."""
-    lost = re.search(r"object has no attribute '(\w+)'", error.text)
+    lost = re.search(r"'(\w+)' object has no attribute '(\w+)'", error.text)
     if not lost:
         return ""
+    owner, name = lost.groups()
     weights = [name for c in cases for step in c.steps for name in step.get("weights", {})]
-    parts = sorted({name.split(".")[0] for name in weights} - {lost[1]})
-    close = get_close_matches(lost[1], parts, 1, 0.75)
-    return f"; is `{close[0]}` meant?" if close else ""
+    parts = sorted({weight.split(".")[0] for weight in weights} - {name})
+    if close := get_close_matches(name, parts, 1, 0.75):
+        return f"; is `{close[0]}` meant?"
+    own = owner == error.definition and not name.startswith("_")
+    said = own and not error.signs and not no_module(error)
+    return f"; nothing before that line makes `self.{name}`" if said else ""
 
 
 def import_like(name: str, loaded: Loaded) -> CaughtError | None:

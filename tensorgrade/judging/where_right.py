@@ -70,6 +70,10 @@ def traits(case: Case) -> Iterator[str]:
     modes = [step["training"] for step in case.steps if step["verb"] == "mode"]
     if len(set(modes)) == 1:
         yield "it is called in training" if modes[0] else "it is called in evaluation"
+    for step in case.steps:
+        for name, value in step.get("arguments", {}).items():
+            if value is not None:
+                yield f"`{name}` is passed in"
     sizes = dict(sizes_in(case))
     for name, value in sizes.items():
         if value in (0, 1) or isinstance(value, bool):

@@ -167,6 +167,8 @@ def sentence(seen: DropoutBehaviour, p: float) -> str:
         return "in training nothing is dropped at all"
     if seen.zeros == 1:
         return "in training everything is dropped at once; each entry is drawn on its own"
+    if seen.zeros == 0 and seen.scale is not None and abs(seen.scale * (1 - p) - 1) < 1e-3:
+        return "in training all is scaled and nothing dropped; each entry is drawn on its own"
     if seen.scale is None:
         return "the kept entries are not all scaled by one and the same factor"
     if abs(seen.scale * (1 - seen.zeros) - 1) < 0.05:

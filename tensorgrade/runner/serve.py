@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 import torch
 
 from .edits import Edit, edits, holds
-from .errors import OutOfTime
+from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
@@ -61,13 +61,13 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         elif request["do"] in ("read", "load"):
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":
-                source = found
+                source, most = found, request.get("seconds", 0.0)
                 case_runner, reply = load(request, source, tensors)
                 send(writer, pack(reply))
         elif request["do"] == "mend":
             send(writer, mend(case_runner, source, request, tensors))
         else:
-            send(writer, run(case_runner, request, tensors))
+            send(writer, run_in_time(case_runner, request, tensors, most))
 
 
 def read(
@@ -207,6 +207,20 @@ def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
     return pack({"id": case["id"], **header}, results)
 
 
+def run_in_time(case_runner: CaseRunner, case: dict, tensors: dict, most: float) -> bytes:
+    """The same, or at which line the call was when so many seconds were over.
+
+    Learner code can prevent that; then the clock on the other side ends it.
+    """
+    try:
+        with seconds(most):
+            return run(case_runner, case, tensors)
+    except OutOfTime as late:
+        told = describe_error(late, str(case_runner.module.__file__))
+        error = told | {"verb": "", "missing": None}
+        return pack({"id": case["id"], "values": {}, "facts": {}, "error": error}, {})
+
+
 def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
     """What some small edits of a definition give on a case, as long as there is time.
 
@@ -254,10 +268,14 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
 
 @contextmanager
 def seconds(most: float) -> Iterator[None]:
-    """Raise OutOfTime in what is run inside, when that takes longer.
+    """Raise OutOfTime in what is run inside, when that takes longer; where there are no alarms, do
+    nothing.
 
-    The clock of a case, on the other side, can only end this process, and all other edits with it.
+    The clock of a case, on the other side, can only end this process, and what it knows with it.
     """
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
 
     def ring(*_: object) -> None:
         raise OutOfTime

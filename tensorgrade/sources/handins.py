@@ -54,8 +54,8 @@ class Handin:
         if not self.content:
             return f"{NOTHING}{digest}"
         files = [part for one in self.beside for part in (one.content, one.reason.encode())]
-        lengths = " ".join(str(len(part)) for part in files).encode()
-        weights = hashlib.sha256(b"\0".join((lengths, *files))).hexdigest()[:16]
+        sizes = " ".join(str(len(part)) for part in files).encode()
+        weights = hashlib.sha256(b"\0".join((sizes, *files))).hexdigest()[:16]
         return f"{digest}{WEIGHTS}{weights}" if files else digest
 
     def without_notebook(self) -> "Handin":

@@ -65,8 +65,8 @@ def chapter_of(name: str, chapters: set[str], beside: Files = NONE) -> tuple[str
     (('ch1', 'py'), ('ch1', 'ipynb'))
     >>> chapter_of("ch1.py.txt", {"ch1"}), chapter_of("my_ch1.py", {"ch1", "ch11"})
     (('ch1', 'py'), None)
-    >>> chapter_of("model (2).safetensors", {"ch1"}, {"model.safetensors": ("ch1", 100)})
-    ('ch1', 'model.safetensors')
+    >>> chapter_of("net (2).safetensors", {"ch1"}, {"net.safetensors": ("ch1", 100)})
+    ('ch1', 'net.safetensors')
     """
     stem, dot, kind = name.lower().partition(".")
     for file, (chapter, _) in beside.items() if kind == WEIGHTS else ():

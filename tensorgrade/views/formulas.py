@@ -214,8 +214,9 @@ def mathml(part: Part) -> str:
         rows = ("".join(f"<mtd>{mathml(cell)}</mtd>" for cell in row.parts) for row in part.parts)
         table = "".join(f"<mtr>{row}</mtr>" for row in rows)
         return f'<mrow><mo>{{</mo><mtable columnalign="left">{table}</mtable></mrow>'
-    if part.kind == "words":
-        return f'<mi mathvariant="normal">{html.escape(part.text)}</mi>'
+    if part.kind == "words":  # a browser leaves out blanks at the ends
+        words = re.sub(r"^\s|\s$", "\u00a0", part.text)
+        return f'<mi mathvariant="normal">{html.escape(words)}</mi>'
     tag = {"up": "msup", "down": "msub", "frac": "mfrac", "sqrt": "msqrt", "row": "mrow"}
     leaf = {"number": "mn", "name": "mi", "sign": "mo", "tall": "mo"}
     if part.kind == "sign" and part.text in BRACKETS:

@@ -65,5 +65,28 @@ def test_a_right_file_has_time_enough(grade, solution):
 def test_a_single_call_that_hangs_costs_its_own_exercise_only(grade, solution):
     hanging = solution.replace("    return inputs @ query", "    while True:\n        pass")
     verdicts, _ = grade(hanging)
-    assert verdicts["attention_scores"].message.startswith("It did not come to an end")
+    line = hanging.splitlines().index("        pass") + 1
+    late = verdicts["attention_scores"]
+    assert late.line in (line - 1, line) and late.status == "timeout"
+    code = hanging.splitlines()[late.line - 1].strip()
+    assert late.message == (
+        f"It did not come to an end in 2 seconds (line {late.line}: `{code}`); does a loop never "
+        "finish?"
+    )
     assert verdicts["softmax"].status == "passed"
+
+
+def test_a_call_that_cannot_be_interrupted_is_ended_and_has_no_line(grade, solution):
+    deaf = "    signal.signal(signal.SIGALRM, signal.SIG_IGN)\n    while True:\n        pass"
+    text = "import signal\n" + solution.replace("    return inputs @ query", deaf)
+    verdicts, took = grade(text)
+    late = verdicts["attention_scores"]
+    assert late.message == "It did not come to an end in 2 seconds; does a loop never finish?"
+    assert late.line is None and took < 2 * SECONDS
+    assert verdicts["softmax"].status == "passed"
+
+
+def test_an_error_of_that_name_in_good_time_is_an_error(grade, solution):
+    code = "    raise type('OutOfTime', (Exception,), {})('never')"
+    verdicts, _ = grade(solution.replace("    return inputs @ query", code))
+    assert verdicts["attention_scores"].status == "error"

@@ -177,6 +177,69 @@ EDITED = [
     ),
     ("CausalAttention", "triu(1)", "triu(3)", "they see the future", "right shape"),
     (
+        "SelfAttention_v1",
+        "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
+        "self.W_key = torch.rand(d_in, d_out, requires_grad=True)",
+        "`W_key` is a plain tensor and no nn.Parameter",
+        "differentiable",
+    ),
+    (
+        "CausalAttention",
+        "return w @ values",
+        "w @ values",
+        "None: is there a `return`?",
+        "`plain`",
+    ),
+    (
+        "SelfAttention_v1",
+        "x @ self.W_query,",
+        "self.W_query(x),",
+        "a parameter is a tensor, which one computes with",
+        "no module",
+    ),
+    (
+        "CausalAttention",
+        "self.W_query(x), self.W_key(x)",
+        "x @ self.W_query, self.W_key(x)",
+        "an nn.Linear is called like a function",
+        "missing",
+    ),
+    (
+        "CausalAttention",
+        "self.mask[:n, :n]",
+        "self.hidden[:n, :n]",
+        "nothing before that line makes `self.hidden`",
+        "meant?",
+    ),
+    (
+        "CausalAttention",
+        ".triu(1).bool()",
+        ".triu(1)",
+        "it takes a mask of True and False, and this one holds numbers",
+        "misspelt",
+    ),
+    (
+        "CausalAttention",
+        "keys.shape[-1] ** 0.5",
+        "math.sqrt(keys.shape[-1])",
+        "is `import math` missing at the top of the file?",
+        "self.",
+    ),
+    (
+        "CausalAttention",
+        "keys.shape[-1] ** 0.5",
+        "torch.sqrt(keys.shape[-1])",
+        "that is a plain number, which Python computes with by itself",
+        "self.",
+    ),
+    (
+        "MultiHeadAttention",
+        "n, self.num_heads, self.head_dim",
+        "n, self.head_dim, self.num_heads",
+        "",
+        "not an attention weight",
+    ),
+    (
         "CausalAttention",
         "keys.shape[-1] ** 0.5",
         "(keys.shape[-1] ** 0.5 if n > 6 else 9)",
@@ -273,6 +336,38 @@ FUNCTIONS = [
         "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim))\n"
         "    return e / e.sum(dim, True)\n",
         "maximum loses its dimension",
+    ),
+    (
+        CH1,
+        "softmax",
+        "def softmax(x, dim=-1):\n    e = torch.exp(x - x.max(dim, True))\n"
+        "    return e / e.sum(dim, True)\n",
+        "along a dimension it gives two tensors, the values and their places",
+    ),
+    (
+        CH1,
+        "softmax",
+        "def softmax(x, dim=-1):\n    e = torch.exp(x - max(x))\n    return e / e.sum(dim, True)\n",
+        "ask a whole tensor for one yes or no",
+    ),
+    (
+        CH3,
+        "inverted_dropout",
+        "def inverted_dropout(attn_weights, p, training=True):\n"
+        "    if not training:\n"
+        "        return 0.7 * attn_weights * (torch.rand_like(attn_weights) > 0.3)\n"
+        "    return attn_weights * (torch.rand_like(attn_weights) >= p) / (1 - p)\n",
+        "Where nothing is to be dropped, some entries are 0 already",
+    ),
+    (
+        CH3,
+        "inverted_dropout",
+        "def inverted_dropout(attn_weights, p, training=True):\n"
+        "    if not training or p == 0:\n        return attn_weights\n"
+        "    kept, count = torch.ones(attn_weights.numel()), attn_weights.numel()\n"
+        "    kept[torch.randperm(count)[: int(p * count)]] = 0\n"
+        "    return attn_weights * kept.reshape(attn_weights.shape) / (1 - p)\n",
+        "Always the same number of entries is dropped",
     ),
     (
         CH2,
@@ -392,6 +487,16 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     told = Diagnosis(Kind.ERROR, "`attention_scores` could not be loaded: SyntaxError …")
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
     assert in_short(told) == told.problem
+
+
+def test_a_size_that_may_not_be_told_is_no_riddle(told):
+    code = (
+        "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
+        "    shape = (b, num_tokens, d_out)\n"
+        "    return dict(x=(31 * 1013, 31 * 1019, 7 * 3301), queries=shape, output=shape)\n"
+    )
+    hidden, _ = told(CH4, "trace_shapes", code)
+    assert "…" not in hidden and "`x` is not what it should be" in hidden, hidden
 
 
 SOFTMAX = """

@@ -9,6 +9,7 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.cases import record
 from tensorgrade.judging.diagnosis import Diagnosis, PublicDiagnosis, Wrong
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
+from tensorgrade.judging.where_right import where_right
 
 EVEN = torch.full((3, 4), 0.25)
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
@@ -55,7 +56,7 @@ def project_qkv(x, W_query, W_key, W_value):
 def test_a_constant_ratio_on_public_cases_is_told_with_what_it_looks_like(public):
     part, diagnosis = diagnose(public, CH1, "attention_scores", TIMES)
     assert diagnosis.remarks == (
-        "it is the expected result times 6, which is 6; 6 is the number of rows of `inputs`",
+        "it is the expected result times 6, which is the number of rows of `inputs`",
     )
     assert part.mistakes == ()
 
@@ -120,6 +121,15 @@ def test_hidden_remarks_do_not_depend_on_the_expected_values():
         assert remarks(case, actual, first, hidden=True)
 
 
+def test_an_argument_that_some_cases_leave_out_is_told_before_its_sizes():
+    without = [case_of(x=torch.ones(n, 2)) for n in (3, 4)]
+    passed = [case_of(x=torch.ones(n, 2), hidden=torch.ones(n, n)) for n in (5, 6)]
+    said = "in all cases in which `hidden` is passed in, and in no others"
+    assert where_right(without, passed) == f"it is wrong {said}"
+    assert where_right(passed, without) == f"it is right {said}"
+    assert where_right(without[:1] + passed[:1], without[1:] + passed[1:]) == ""
+
+
 def test_sums_of_rows_and_columns():
     assert sums(EVEN, EVEN) == ""
     assert sums(torch.full((3, 4), 1 / 3), EVEN) == "its columns sum to 1, its rows do not"
@@ -154,9 +164,9 @@ def test_where_nan_comes_from():
     "factor, said",
     [
         (0.5, "1/sqrt(4); 4 is `d_k`"),
-        (4.0, "is 4; 4 is `d_k`"),
+        (4.0, "times 4, which is `d_k`"),
         (2.0, "sqrt(4); 4 is `d_k`"),
-        (5.0, "is 5; 5 is the number of rows of `x`"),
+        (5.0, "times 5, which is the number of rows of `x`"),
         (-1.0, "its sign is turned around"),
         (1 / 0.7, "1/(1 - 0.3); 0.3 is `p`"),
     ],
@@ -178,7 +188,7 @@ def test_a_ratio_that_looks_like_nothing_is_told_without_an_origin():
 def test_numbers_in_another_order():
     right = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     assert "dimensions 1 and 2" in reordered(right.transpose(1, 2), right)
-    assert "only the shape should be (2, 3, 4)" in reordered(right.reshape(6, 4), right)
+    assert "in order; the shape should be (2, 3, 4)" in reordered(right.reshape(6, 4), right)
     assert (
         reordered(right[..., [1, 0, 3, 2]], right)
         == "it has the right columns in another order: 1, 0, 3 and 2"

@@ -54,17 +54,22 @@ NAME, CHAPTER = "scaled_dot_product_attention", "ch2_self_attention"
 @pytest.fixture(scope="module")
 def recorded(project):
     """A case of learners', what is expected, and the ways of right answers through it."""
-    cases = [c for c in recorded_cases(project, CHAPTER, NAME, False) if "cross" in c.name]
-    source = project.solution(CHAPTER).read_text(encoding="utf-8")
-    ways = ways_of(project, CHAPTER, NAME, source, cases)
-    (expected,) = observe(project, CHAPTER, source, cases)
+    return recorded_on(project, CHAPTER, NAME, "cross")
+
+
+def recorded_on(project, chapter, exercise, word):
+    """The same for the first case of an exercise with a word in its name."""
+    cases = [c for c in recorded_cases(project, chapter, exercise, False) if word in c.name][:1]
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    ways = ways_of(project, chapter, exercise, source, cases)
+    (expected,) = observe(project, chapter, source, cases)
     return cases[0], expected, ways[cases[0].id]
 
 
-def parted(project, recorded, text):
+def parted(project, recorded, text, chapter=CHAPTER):
     """Where a text parts from right answers."""
     case, expected, ways = recorded
-    backend = InProcess(project.submission(CHAPTER, text))
+    backend = InProcess(project.submission(chapter, text))
     backend.load()
     (observed,) = backend.run([with_stages(case)])
     return parting(Seen(case, expected, observed), read_way(observed), ways)
@@ -93,6 +98,49 @@ def test_an_unusual_way_before_the_mistake_is_not_blamed(project, recorded, edit
     for old, new in edits:
         text = text.replace(old, new)
     assert parted(project, recorded, text).line == 10
+
+
+NORM = """
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale, self.shift = nn.Parameter(torch.ones(d)), nn.Parameter(torch.zeros(d))
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = x.var(-1, keepdim=True, unbiased=False)
+        normed = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.scale * normed + self.shift
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, line, stage",
+    [
+        ("x.mean(-1, keepdim=True)", "x.mean()", 12, "mean"),
+        ("x.var(-1, keepdim=True, unbiased=False)", "x.var()", 13, "variance"),
+        ("(x - mean) / torch", "(x + mean) / torch", 14, "normalised rows"),
+    ],
+)
+def test_what_has_a_name_of_its_own_is_missed_by_it(project, old, new, line, stage):
+    case = recorded_on(project, "ch6_small_gpt", "LayerNorm", "two rows")
+    assert parted(project, case, NORM, "ch6_small_gpt") is None
+    found = parted(project, case, NORM.replace(old, new), "ch6_small_gpt")
+    assert (found.line, found.stage) == (line, stage)
+
+
+def test_a_line_that_turns_a_right_value_wrongly_is_not_called_right(project):
+    """Sizes of heads and features exchanged: what the line comes to is no right answer's value."""
+    solution = project.solution("ch4_multi_head_attention").read_text(encoding="utf-8")
+    case = recorded_on(project, "ch4_multi_head_attention", "MultiHeadAttention", "one head")
+    wrong = solution.replace("self.num_heads, self.head_dim)", "self.head_dim, self.num_heads)")
+    found = parted(project, case, wrong, "ch4_multi_head_attention")
+    first = wrong[: wrong.index("queries = queries.reshape")].count("\n") + 1
+    assert found.upto < first, found
 
 
 def test_misnamed_projections_are_found_where_they_get_their_names(project, recorded):

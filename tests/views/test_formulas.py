@@ -11,6 +11,11 @@ from tensorgrade.views.formulas import FORMULA, in_mathml, in_plain_text
 SOLUTIONS = sorted((Path(__file__).parents[2] / "solutions").glob("ch*.py"))
 
 
+def test_words_keep_their_distance_in_a_browser():
+    shown = in_mathml(r"$\mathrm{head\ of\ } h$ and $\text{one head}$", lambda inner, _: inner)
+    assert ">head of\u00a0</mi><mi>h</mi>" in shown and ">one head</mi>" in shown
+
+
 def formulas_in(path: Path) -> list[str]:
     """Every formula of a lesson, with its dollar signs."""
     text = re.sub(r"^# ?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
