@@ -613,6 +613,43 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 # hides the future. And there is one set of queries, keys and values, so each token can look for one
 # kind of thing only: chapter 4 lets several work side by side.
 
+# %% [markdown]
+# ## Find the bug
+#
+# As at the end of chapter 1: the function is finished but for one mistake. It is the function that models spend
+# most of their time in, written with `torch.einsum`. The three dots stand for all leading dimensions,
+# as many as there are. Run the checks, find the mistake, and change as little as you can.
+
+# %% exercise="bug_scaled_dot_product_attention"
+def bug_scaled_dot_product_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """Return the values mixed for each query by its attention weights. It has one mistake.
+
+    Shapes:
+        queries: (..., n, d_k)
+        keys: (..., m, d_k); m may differ from n
+        values: (..., m, d_v)
+        result: (..., n, d_v)
+
+    Formula (Vaswani et al. 2017, eq. 1): as in scaled_dot_product_attention
+        softmax(queries keys^T / sqrt(d_k)) values
+    """
+    ### BEGIN SOLUTION
+    width = keys.size(-1)
+    likeness = torch.einsum("...id,...jd->...ij", queries, keys)
+    shares = (likeness / width**0.5).softmax(dim=-1)
+    return torch.einsum("...ij,...jv->...iv", shares, values)
+    ### END SOLUTION
+
+# %% [markdown] hints="bug_scaled_dot_product_attention"
+# 1. Which checks fail? Whether rows sum to 1, whether large scores matter, whether the number of keys
+#    matters: each of these points at another line.
+# 2. Compare with PyTorch's own `F.scaled_dot_product_attention` on small inputs whose sizes all
+#    differ, say n = 2, m = 3, d_k = 4. Then compare the weights alone.
+# 3. Read the formula aloud, one sign at a time, and put a finger on the place in the code: the
+#    product, the division, what it is divided by, the softmax and its axis, the sum over the keys.
+
 # %% [markdown] ending=true
 # ## What you can do now
 #

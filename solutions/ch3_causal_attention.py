@@ -540,6 +540,76 @@ class CausalAttention(nn.Module):
 # One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a
 # time. In chapter 4 you let several look at once.
 
+# %% [markdown]
+# ## Find the bug, twice
+#
+# Masks and dropout are where wrong code is hardest to see: the shapes are right, most of the numbers are too,
+# and training goes on either way. In each of the two functions below is one mistake. Run the checks, find it,
+# and change as little as you can.
+#
+# The first one makes its mask from the places of the tokens: `places[:, None]` counts queries, down the
+# rows, and `places[None, :]` counts keys, across the columns.
+
+# %% exercise="bug_mask_and_renormalize"
+def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
+    """Zero the weights of future tokens and make every row sum to 1 again. It has one mistake.
+
+    Shapes:
+        attn_weights: (n, n), every row sums to 1; row = query i, column = key j.
+        result: same shape, a new tensor; `attn_weights` itself stays as it was
+
+    Formula: as in mask_and_renormalize
+        result[i, j] = w[i, j] / (w[i, 0] + ... + w[i, i])  if j <= i,  else 0
+    """
+    ### BEGIN SOLUTION
+    places = torch.arange(len(attn_weights), device=attn_weights.device)
+    future = places[None, :] > places[:, None]
+    present = attn_weights.masked_fill(future, 0.0)
+    return present / present.sum(dim=1, keepdim=True)
+    ### END SOLUTION
+
+# %% [markdown] hints="bug_mask_and_renormalize"
+# 1. Give it four even weights of 1/4 in each row. What should come out can be said without a
+#    computer: 1, then two halves, then three thirds.
+# 2. Two things can be wrong: which entries are zero, and what the others are divided by. Look at the
+#    zeros first.
+# 3. Print `future` for n = 3 and read its first row: token 0 may see itself and nobody else. Then ask
+#    which numbers are summed for one row, along which axis, and before or after the mask.
+
+# %% [markdown]
+# The second one draws its pattern with `torch.bernoulli`, which makes a 1 with the chance that stands at each
+# place, and a 0 otherwise.
+
+# %% exercise="bug_inverted_dropout"
+def bug_inverted_dropout(
+    attn_weights: torch.Tensor, p: float, training: bool = True
+) -> torch.Tensor:
+    """Drop each entry with probability p and scale the others. It has one mistake.
+
+    Shapes:
+        attn_weights: any shape
+        p: a float, 0 <= p < 1, the probability that an entry is dropped
+        training: when False, the weights come back unchanged
+        result: same shape as `attn_weights`
+
+    Formula (Srivastava et al. 2014): as in inverted_dropout
+        result = w / (1 - p)  with probability 1 - p,  else 0;  each entry on its own
+    """
+    ### BEGIN SOLUTION
+    if not training:
+        return attn_weights
+    chances = torch.full_like(attn_weights, 1 - p)
+    pattern = torch.bernoulli(chances)
+    return attn_weights * pattern / (1 - p)
+    ### END SOLUTION
+
+# %% [markdown] hints="bug_inverted_dropout"
+# 1. Put in ten thousand ones with p = 0.25. How many are zero afterwards, what are the others, and what
+#    is the mean? Do the same with `training=False`.
+# 2. With p = 0.5 several mistakes cannot be seen at all, since p and 1 - p are the same there.
+# 3. Three questions, three places: when does it do anything, which share does it keep, and by which number
+#    are the kept ones divided so that the mean stays?
+
 # %% [markdown] ending=true
 # ## What you can do now
 #

@@ -545,6 +545,37 @@ class MultiHeadAttention(nn.Module):
 #
 # command("see", MultiHeadAttention, "the cat sat on the mat, and the cat ran")
 
+# %% [markdown]
+# ## Find the bug
+#
+# One mistake is in the function below, which puts heads side by side again without a `reshape`. What makes
+# such mistakes hard to find: a model in which heads are put together wrongly, but always in the same
+# way, still learns something. Run the checks, find the mistake, and change as little as you can.
+
+# %% exercise="bug_merge_heads"
+def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Put the heads' results side by side, in their order. It has one mistake.
+
+    Shapes:
+        x: (b, num_heads, num_tokens, head_dim)
+        result: (b, num_tokens, num_heads * head_dim)
+
+    Formula (the Concat of Vaswani et al. 2017, sec. 3.2.2): as in merge_heads
+        result[b, t, h * head_dim + j] = x[b, h, t, j]
+    """
+    ### BEGIN SOLUTION
+    num_heads = x.shape[1]
+    side_by_side = [x[:, head] for head in range(num_heads)]
+    return torch.cat(side_by_side, dim=-1)
+    ### END SOLUTION
+
+# %% [markdown] hints="bug_merge_heads"
+# 1. Is the shape right? Then look at the order. Fill `x` with numbers that say where they come from,
+#    such as 100 * head + 10 * token + feature, and print what comes out for one token.
+# 2. One token's row should hold all of head 0, then all of head 1, and so on. What does it hold?
+# 3. Each of the three lines can spoil that: how many heads there are, which one is taken when, and
+#    along which axis they are put together.
+
 # %% [markdown] ending=true
 # ## What you can do now
 #

@@ -886,6 +886,80 @@ class LatentAttention(nn.Module):
 # may look at whom, what is told of the order, and what is kept. In chapter 6 you put attention into a
 # model that learns to write.
 
+# %% [markdown]
+# ## Find the bug, twice
+#
+# Two ways to tell a model the order of a text, each with one mistake. The first fills its table column by
+# column, as slowly as one can, so that every line can be compared with the formula.
+
+# %% exercise="bug_sinusoidal_positions"
+def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
+    """Return a vector of sines and cosines for each place in a text. It has one mistake.
+
+    Shapes:
+        num_tokens: an int, the number of places; the first one is 0
+        d: an even int, numbers per token
+        result: (num_tokens, d), floating point; sines in columns 0, 2, 4, …, cosines in 1, 3, 5, …
+
+    Formula (Vaswani et al. 2017, sec. 3.5): as in sinusoidal_positions
+        result[t, 2i]     = sin(t / 10000^(2i / d))
+        result[t, 2i + 1] = cos(t / 10000^(2i / d))
+    """
+    ### BEGIN SOLUTION
+    table = torch.zeros(num_tokens, d)
+    places = torch.arange(num_tokens)
+    for column in range(0, d, 2):
+        angles = places / 10000.0 ** (column / d)
+        table[:, column] = angles.sin()
+        table[:, column + 1] = angles.cos()
+    return table
+    ### END SOLUTION
+
+# %% [markdown] hints="bug_sinusoidal_positions"
+# 1. The first row, of place 0, needs no computer: every sine is 0 and every cosine 1. The first two
+#    columns are the sine and the cosine of 0, 1, 2 and so on.
+# 2. If these are right, look at the next pair of columns. Divide the angle that you find there by
+#    the place: by how much slower does it turn, and by how much should it?
+# 3. In the formula i counts pairs, in the code `column` counts columns, two for each pair. So what is
+#    2i here?
+
+# %% [markdown]
+# The second turns queries and keys as `rotate` does. It writes the two lines of the formula as one: the
+# row times the cosine, plus the row with its halves exchanged times the sine, where one half has
+# its sign changed.
+
+# %% exercise="bug_rotate"
+def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
+    """Turn the pairs of each token's row by angles that grow with its place. It has one mistake.
+
+    Shapes:
+        x: (..., n, head_dim), head_dim even; queries or keys
+        positions: (n,) whole numbers, the places of the n tokens; they may start anywhere
+        base: float, how much slower the last pairs turn than the first one
+        result: as x
+
+    Formula (Su et al. 2021, RoFormer, sec. 3.4.2): as in rotate
+        angle[t, i] = positions[t] / base^(i / (head_dim / 2)),  i = 0 … head_dim / 2 - 1
+        result[..., t, i]                = x_i cos(angle) - x_{i + head_dim/2} sin(angle)
+        result[..., t, i + head_dim / 2] = x_{i + head_dim/2} cos(angle) + x_i sin(angle)
+    """
+    ### BEGIN SOLUTION
+    pairs = x.shape[-1] // 2
+    slower = torch.arange(pairs, dtype=x.dtype, device=x.device) / pairs
+    angles = torch.outer(positions.to(x.dtype), base**-slower).repeat(1, 2)
+    left, right = x.split(pairs, dim=-1)
+    exchanged = torch.cat((-right, left), dim=-1)
+    return x * angles.cos() + exchanged * angles.sin()
+    ### END SOLUTION
+
+# %% [markdown] hints="bug_rotate"
+# 1. Turn a single pair first: `x = [[1.0, 0.0]]` at place 1 is to become (cos 1, sin 1), and at place 0 it
+#    stays. Is that so?
+# 2. If one pair turns rightly, take several. Which ones are wrong: all but the first? Then it is how
+#    fast they turn. None at places 0, 1, 2, but all at places 5, 6, 7? Then it is the places.
+# 3. Put the two lines of the formula beside the last line of the code. Which half gets which sign, and where
+#    do `positions` and `base` come in?
+
 # %% [markdown] ending=true
 # ## What you can do now
 #

@@ -600,6 +600,84 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # 3. `with torch.no_grad():` around the call. `cross_entropy` of the rows of the last place and the last
 #    tokens is the mean; `.item()` makes it a float.
 
+# %% [markdown]
+# ## Find the bug, twice
+#
+# The last two. Both run, both train, and a model built with them gets somewhere; each has one
+# mistake. Run the checks, find it, and change as little as you can.
+
+# %% exercise="BugLayerNorm"
+class BugLayerNorm(nn.Module):
+    """Each token's row brought to mean 0 and variance 1, scaled and shifted. It has one mistake.
+
+    Shapes:
+        d: an int, numbers per token
+        eps: a small float, added to the variance
+        x: (..., d)
+        result: as x
+
+    Formula (Ba et al. 2016, Layer Normalization, eq. 4): as in LayerNorm
+        scale * (x - mean) / sqrt(variance + eps) + shift,
+        mean and variance of each row, the variance with 1 / d
+
+    Attributes: scale and shift are nn.Parameters of shape (d,), ones and zeros at the start.
+    """
+
+    def __init__(self, d: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        ### BEGIN SOLUTION
+        ones, zeros = torch.ones(d), torch.zeros(d)
+        self.scale, self.shift = nn.Parameter(ones), nn.Parameter(zeros)
+        self.least = eps
+        ### END SOLUTION
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalise every row of x (..., d)."""
+        ### BEGIN SOLUTION
+        away = x - x.mean(dim=-1, keepdim=True)
+        squares = (away**2).mean(dim=-1, keepdim=True)
+        return self.scale * (away * (squares + self.least) ** -0.5) + self.shift
+        ### END SOLUTION
+
+# %% [markdown] hints="BugLayerNorm"
+# 1. Normalise one row that you choose, such as 1, 3, 1, 3: its mean is 2 and its variance 1. What comes
+#    out, and what is its own mean and variance?
+# 2. Then take a row of equal numbers, a row of very small ones, and other values of `scale` and
+#    `shift`. Which of the four goes wrong?
+# 3. In the formula there are five things: a mean, a variance, a root, a factor, a sum. Find each of
+#    them in the code.
+
+# %% [markdown]
+# The other one cuts windows that are one token longer than needed, all that there are, and draws some of them:
+# `unfold` gives every window as a row, without copying the text.
+
+# %% exercise="bug_batches"
+def bug_batches(
+    ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cut windows out of a text at random, with the same windows one further. It has one mistake.
+
+    Shapes:
+        ids: (num_tokens,) the text as ids, num_tokens > context_length
+        context_length, batch_size: ints
+        generator: where all chance comes from; the same state gives the same batch
+        result: a tuple (inputs, targets), each (batch_size, context_length);
+            every place of the text from which a window fits is as likely as any other
+    """
+    ### BEGIN SOLUTION
+    longer = ids.unfold(0, context_length + 1, 1)
+    chosen = torch.randint(len(longer), (batch_size,), generator=generator)
+    rows = longer[chosen]
+    return rows[:, :-1], rows[:, 1:]
+    ### END SOLUTION
+
+# %% [markdown] hints="bug_batches"
+# 1. Take `torch.arange(10)` as the text: then every id says where it stands. Is each target the
+#    token after its input?
+# 2. Draw many batches and count where windows begin. Does every place come, the first and the last one too?
+#    Do the rows of one batch differ from one another?
+# 3. Draw twice from generators with the same seed: the two batches have to be the same.
+
 # %% [markdown] ending=true
 # ## What you can do now
 #

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .marker import check, exercise, for_learners, signature
+    from .marker import check, exercise, find_the_bug, for_learners, signature
 
-__all__ = ["check", "exercise", "for_learners", "signature"]
+__all__ = ["check", "exercise", "find_the_bug", "for_learners", "signature"]
 
 
 def __getattr__(name: str) -> Any:

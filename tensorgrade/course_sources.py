@@ -11,7 +11,7 @@ from traceback import extract_tb
 from types import FunctionType
 
 from .course import Chapter, Course, CourseError, Exercise, Settings, each
-from .grader_files import grader_path, import_from, points_in, syntax_of
+from .grader_files import bug_in, grader_path, import_from, points_in, syntax_of
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 WEIGHTS = re.compile(r"\w[\w-]*\.safetensors")
@@ -113,7 +113,7 @@ def read_exercise(graders: Path, chapter: str, name: str, points: dict[str, floa
     if not path.exists():
         raise CourseError(f"{path} is missing: it judges the exercise {name} of {chapter}")
     shares = points_in(path, name)
-    wanted = points.get(name, shares)
+    wanted = points.get(name, bug_in(path)[1] or shares)
     if not isinstance(wanted, int | float) or not isfinite(wanted):
         raise CourseError(f"course_config.py gives {wanted!r} points to {name}; give it a number")
     if wanted <= 0:

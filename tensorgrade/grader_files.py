@@ -1,8 +1,12 @@
-"""Grader files: `graders/<chapter>/<exercise>.py`, all that judges one exercise."""
+"""Grader files: `graders/<chapter>/<exercise>.py`, all that judges one exercise.
+
+A file that says `BUG = find_the_bug("other", …)` judges as the file of that other exercise does.
+"""
 
 import ast
 import hashlib
 import importlib
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +14,8 @@ from types import ModuleType
 
 from .course import CourseError
 
+BUG, POINTS = "BUG", "points"
+AS_BUG = 'BUG = find_the_bug("other", points=4, among={…})'
 MARKERS = ("exercise", "for_learners")
 
 
@@ -28,7 +34,49 @@ def import_from(graders: Path, module: str) -> ModuleType:
     if package not in sys.modules:
         sys.modules[package] = ModuleType(package, "A folder of graders.")
         sys.modules[package].__path__ = [str(graders)]
-    return importlib.import_module(f"{package}.{module}")
+    imported = importlib.import_module(f"{package}.{module}")
+    if hasattr(imported, BUG) and not hasattr(imported, "cases"):
+        take_over(Path(str(imported.__file__)), imported)
+    return imported
+
+
+def take_over(path: Path, module: ModuleType) -> None:
+    """Give the module of an exercise with a bug the cases and tests that it is judged by."""
+    code = compile(tests_text(path), str(path.with_name(f"{bug_in(path)[0]}.py")), "exec")
+    exec(code, vars(module))
+    vars(module)["MISTAKES"] = []
+
+
+def bug_in(path: Path) -> tuple[str, float]:
+    """Of which exercise a file is a bug, and its points; ("", 0) for other files.
+
+    Read without importing it. Raises CourseError where it is not said in plain words and numbers.
+    """
+    for node in syntax_of(path).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == BUG:
+            first = next(iter(getattr(node.value, "args", ())), None)
+            named = {key.arg: key.value for key in getattr(node.value, "keywords", ())}
+            of, points = (getattr(one, "value", None) for one in (first, named.get(POINTS)))
+            if isinstance(of, str) and isinstance(points, int | float):
+                return of, points
+            raise CourseError(f"{path}:{node.lineno}: write {AS_BUG}")
+    return "", 0
+
+
+def tests_text(path: Path) -> str:
+    """The text with the tests that judge a file's exercise: its own, or another one's, renamed.
+
+    Raises CourseError where that is missing.
+    """
+    of = bug_in(path)[0]
+    other = path.with_name(f"{of}.py") if of else path
+    if not other.exists():
+        raise CourseError(f"{path}: there is no {other.name} whose tests could judge it")
+    text = other.read_text(encoding="utf-8")
+    if not of:
+        return text
+    tests = re.sub(rf"^def test_(?:{of}_)?", f"def test_{path.stem}_", text, flags=re.MULTILINE)
+    return re.sub(rf'(?<=attempt\.){of}\b|(?<="){of}(?=")', path.stem, tests)
 
 
 def package_of(graders: Path) -> str:
@@ -50,7 +98,7 @@ def marked_tests(path: Path) -> list[Marked]:
     """The marked tests of a file. Raises CourseError where a marker cannot be read."""
     return [
         read_marker(path, decorator)
-        for node in syntax_of(path).body
+        for node in parsed(tests_text(path), path).body
         for decorator in getattr(node, "decorator_list", ())
         if marker_name(decorator)
     ]
@@ -59,9 +107,15 @@ def marked_tests(path: Path) -> list[Marked]:
 def syntax_of(path: Path) -> ast.Module:
     """A file's syntax tree. Raises CourseError where it is missing or is no Python."""
     try:
-        return ast.parse(path.read_text(encoding="utf-8"))
+        return parsed(path.read_text(encoding="utf-8"), path)
     except FileNotFoundError:
         raise CourseError(f"{path} is missing") from None
+
+
+def parsed(text: str, path: Path) -> ast.Module:
+    """A text's syntax tree. Raises CourseError, with the file's name, where it is no Python."""
+    try:
+        return ast.parse(text)
     except SyntaxError as error:
         raise CourseError(f"{path}:{error.lineno}: {error.msg}") from None
 

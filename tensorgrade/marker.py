@@ -4,6 +4,7 @@ A course's own checks and signatures stand in the file `checks.py` of a folder o
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -29,6 +30,27 @@ def for_learners(name: str) -> pytest.MarkDecorator:
     It is worth no points, so that learners count the same points as graders do.
     """
     return pytest.mark.exercise(name, points=0, guard=False, learners_only=True)
+
+
+@dataclass(frozen=True)
+class FindTheBug:
+    """What the grader file says of an exercise in which a mistake is to be found.
+
+    of: the exercise whose cases and tests judge it. among: by the names of known mistakes, each as
+    an edit (text of the solution, replacement); the course's seed draws one of them.
+    """
+
+    of: str
+    points: float
+    among: dict[str, tuple[str, str]]
+
+
+def find_the_bug(of: str, *, points: float, among: dict[str, tuple[str, str]]) -> FindTheBug:
+    """Say that learners are given the solution with a mistake in it, and are to mend it.
+
+    BUG = find_the_bug("normalise", points=4, among={"all_summed": ("rows.sum(1)", "rows.sum()")})
+    """
+    return FindTheBug(of, points, among)
 
 
 def check(function: Callable) -> Callable:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from .course import Course, CourseError
 from .course_sources import load_config
-from .grader_files import grader_path, import_from
+from .grader_files import BUG, grader_path, import_from
 from .sources.beside import Beside, files_beside
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first imports pytest, the second torch
+    from .marker import FindTheBug
     from .sources.submission import Submission
 
 
@@ -60,7 +61,7 @@ class Project:
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")
-        names = tuple(exercise.name for exercise in self.course.chapter(chapter).exercises)
+        names = {exercise.name: "" for exercise in self.course.chapter(chapter).exercises}
         return Submission(chapter, text, given, rebind, names, self.beside(chapter))
 
     def beside(self, chapter: str) -> tuple[Beside, ...]:
@@ -88,6 +89,11 @@ class Project:
                 "graders/mistakes, once, and says where"
             )
         return found
+
+    def bug(self, chapter: str, exercise: str) -> "FindTheBug | None":
+        """What an exercise says in which a mistake is to be found; None for any other."""
+        there = grader_path(self.graders, chapter, exercise).exists()
+        return getattr(self.grader(chapter, exercise), BUG, None) if there else None
 
     @cached_property
     def form_edits(self) -> list:

@@ -35,13 +35,16 @@ from ..recognition.fingerprints import (
 )
 from ..recognition.signatures import imprint
 from ..runner.edits import Edit
+from ..runner.source import Source
 from ..sources.beside import missing
-from ..sources.submission import Weights, read_weights
+from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
 from .in_child import InChild
+from .in_process import InProcess
 
 MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
 FEW = 6  # cases that are run before the rest: most of what is wrong shows on them
+MOST_CHANGED = 10  # parts of the tree of code that was given, by a repair
 MOST_VERIFIED = 2  # of the edits that mend one case, those that are tried on all
 
 
@@ -158,6 +161,20 @@ class Attempt:
             self.backend.close()
         self.saw_hidden = False
 
+    @cached_property
+    def changed(self) -> dict[str, int]:
+        """By exercise: in how many parts the learner's code differs from what was given."""
+        bugs = self.references.bugs
+        return self.backend.changes(bugs) if bugs else {}
+
+    @cached_property
+    def given(self) -> "Attempt":
+        """The code that learners are given to mend, as an attempt. It is ours, and runs here."""
+        text = "\n\n".join(self.references.bugs.values())
+        submission = Submission(f"{self.chapter.name}_given", Source(text, "given.py"))
+        backend = InProcess(submission, self.backend.device)
+        return Attempt(backend, self.course, self.references, own=self.own)
+
     def weights(self, name: str) -> Weights:
         """What is in a file that was handed in beside the learner's."""
         return self.backend.weights.get(name) or read_weights(missing(name))
@@ -220,6 +237,22 @@ class ExerciseAttempt(Checks):
         self.attempt.backend.close()
         return read_trace(observed)
 
+    @property
+    def bug(self) -> str:
+        """The code that is given to be mended; empty where learners write it themselves."""
+        return self.attempt.references.bugs.get(self.name, "")
+
+    @property
+    def is_as_given(self) -> bool:
+        """Whether that code has not been changed."""
+        return bool(self.bug) and self.attempt.changed.get(self.name) == 0
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether more of that code was changed than a repair needs, or it is no definition now."""
+        changed = self.attempt.changed.get(self.name, MOST_CHANGED + 1)
+        return bool(self.bug) and changed > MOST_CHANGED
+
     @cached_property
     def mistakes(self) -> tuple[str, ...]:
         """The known mistakes that the attempt made, if what was seen matches their fingerprint."""
@@ -268,6 +301,8 @@ class ExerciseAttempt(Checks):
         only when it holds on every hidden case. Nobody but an instructor gets to see it.
         """
         public, backend = self.attempt.public(), self.attempt.backend
+        if self.bug:  # the place of the mistake is what is to be found
+            return None
         if public is None or not self.attempt.references.hidden or not isinstance(backend, InChild):
             return None
         if (wrong := self.wrong_in_public(public)) is None:

@@ -41,6 +41,9 @@ class Backend(Protocol):
     def run(self, cases: list[Case]) -> list[Observation]:
         """An Observation for each case, in their order, whatever happens on the way."""
 
+    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
+        """By name: in how many parts the learner's code differs from code that was given."""
+
     def close(self) -> None:
         """Give back what it holds. It may be used again: then it starts anew."""
 
@@ -69,6 +72,10 @@ class Unread:
     def run(self, cases: list[Case]) -> list[Observation]:
         """Every case ends in the same way."""
         return [Observation(Outcome.UNREADABLE)] * len(cases)
+
+    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
+        """There is none."""
+        return {}
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -16,6 +16,7 @@ from ..exchange.observation import (
     Observation,
     Outcome,
     Try,
+    read_changes,
     read_loaded,
     read_observation,
     read_source,
@@ -155,6 +156,18 @@ class InChild:
             self.close()
             seen.append(self.unanswered(how_it_ended(end), isinstance(end, TimedOut)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
+
+    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
+        """Counted in a child that only reads: no line of the learner's has run in it."""
+        child = self.warm.fork()
+        try:
+            request = {"do": "changes", "text": self.source.text, "bugs": bugs}
+            child.send(pack(request), self.limits.load_seconds)
+            return read_changes(child.receive(self.limits.load_seconds, self.limits.reply_bytes))
+        except (TimedOut, Ended, BadMessage):
+            return {}
+        finally:
+            child.close()
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""

@@ -14,6 +14,7 @@ from ..exchange.observation import (
     read_observation,
 )
 from ..runner import serve
+from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error
 from ..runner.messages import pack
 from ..runner.verbs import CaseRunner
@@ -93,6 +94,10 @@ class InProcess:
         with self.noting_warnings():
             reply = serve.run(runner, request, tensors)
         return read_observation(reply, case.id)
+
+    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
+        """Counted here."""
+        return changes(self.source.text, bugs)
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -32,7 +32,7 @@ class AttemptMaker:
         self.own = load_checks(self.tests)
         self.known: dict[str, tuple[References, Fingerprints]] = {}
         self.public: dict[str, References] = {}
-        self.given: dict[str, tuple[dict, tuple[str, ...], tuple[str, ...]]] = {}
+        self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
         self.requests = Requests()
         self.warm: WarmProcess | None = None
         self.attempts: dict[str, Attempt] = {}
@@ -113,9 +113,11 @@ class AttemptMaker:
         """The text that counts in a hand-in. Raises Unreadable, NotIsolated or NotStarted."""
         return self.reader().source(handin, self.names_in(handin.chapter))
 
-    def names_in(self, chapter: str) -> tuple[str, ...]:
-        """The names of a chapter's exercises."""
-        return tuple(exercise.name for exercise in self.course.chapter(chapter).exercises)
+    def names_in(self, chapter: str) -> dict[str, str]:
+        """The names of a chapter's exercises, each with the code that is given for it, if any."""
+        bugs = self.stored(chapter)[0].bugs
+        names = [exercise.name for exercise in self.course.chapter(chapter).exercises]
+        return {name: bugs.get(name, "") for name in names}
 
     def warm_up(self) -> WarmProcess:
         """The warm process, started if there is none. Raises NotIsolated or NotStarted."""

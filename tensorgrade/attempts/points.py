@@ -2,28 +2,69 @@
 
 A check passes or fails as a whole, so one slip can fail most of them. Where all that is wrong is
 known, it costs what it is worth instead (docs/points.md).
+
+Where learners mend code that they are given, what is right in that code is none of their work.
 """
 
 from dataclasses import replace
 
+from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.names import ASKS, Names
 from ..recognition.fingerprints import hands_back
-from .attempt import ExerciseAttempt
+from .attempt import MOST_CHANGED, ExerciseAttempt
 from .verdict import CheckResult
 
 LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
+SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
+ASKS_LITTLE = "Little is changed: it is mended, not written anew."
 
 
 def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """The checks on an exercise with what each of them earns; names that differ come last."""
     if not part.seen:
         return checks
+    if part.bug and not part.excused_by:
+        return mended(part, checks)
     return with_names(part.names, at_its_price(part, checks))
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:
     """What the checks of an exercise earn, and what they are worth."""
     return sum(check.earned for check in checks), sum(check.points for check in checks)
+
+
+def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+    """The checks on code that was given: what that fails earns points, what it passes is kept.
+
+    A check that it passes earns nothing, and costs its points where it is failed now. Where all is
+    right, the rest is for having changed little.
+    """
+    _, most = sums(checks)
+    untouched = sum(check.points for check in checks if not check.given)
+    share = (1 - SMALL) * most / untouched if untouched else 0.0
+    kept = [gain(check) * share for check in checks]
+    if sum(kept) < 0 or part.is_as_given:
+        kept = [0.0] * len(checks)
+    results = [replace(check, kept=one) for check, one in zip(checks, kept, strict=True)]
+    return results + [little(part, SMALL * most)] * all(check.passed for check in checks)
+
+
+def gain(check: CheckResult) -> float:
+    """What a check adds: by having been mended, or, below 0, by having been broken."""
+    if check.passed:
+        return 0.0 if check.given else check.points
+    return -check.points if check.given else 0.0
+
+
+def little(part: ExerciseAttempt, worth: float) -> CheckResult:
+    """The check that a repair is small, counted on the syntax tree by a process that only reads."""
+    if not part.is_rewritten:
+        return CheckResult(part.name, 0.0, True, ASKS_LITTLE, kept=worth)
+    changed = part.attempt.changed.get(part.name, "all")
+    counted = f"{changed} parts of its syntax tree, where {MOST_CHANGED} are plenty"
+    said = f"it is right, and more was changed than the mistake asks for: {counted}"
+    finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
+    return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0)
 
 
 def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:

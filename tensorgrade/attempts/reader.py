@@ -21,7 +21,7 @@ class Reader:
     warm: WarmProcess
     limits: Limits
 
-    def source(self, handin: Handin, exercises: tuple[str, ...]) -> Source:
+    def source(self, handin: Handin, exercises: dict[str, str]) -> Source:
         """The text that counts in a hand-in. Raises Unreadable."""
         submission = Submission(handin.chapter, handin, exercises=exercises)
         request = pack(submission.load_request("cpu") | {"do": "read"}, submission.files())

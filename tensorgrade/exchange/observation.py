@@ -250,6 +250,14 @@ def read_parts(message: bytes) -> list[tuple[list[str], str]]:
     return [(names, text) for names, text in told]
 
 
+def read_changes(message: bytes) -> dict[str, int]:
+    """In how many parts each definition differs from what was given. Raises BadMessage."""
+    told = unpack(message)[0].get("changes")
+    if not isinstance(told, dict) or not all(type(n) is int and n >= 0 for n in told.values()):
+        raise BadMessage("not a reply to changes")
+    return told
+
+
 def is_part(part: object) -> bool:
     """Whether something is a pair of names and a text."""
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):

@@ -37,13 +37,15 @@ class References:
     """All cases of a chapter, each with the solution's observation.
 
     hidden: whether the expected values may never be shown to the learner. ways: of some cases, by
-    their ids, the values that right answers pass through; never of hidden ones.
+    their ids, the values that right answers pass through; never of hidden ones. bugs: by exercise,
+    the code with a mistake in it that is given to be mended, a module of its own.
     """
 
     chapter: str
     hidden: bool
     entries: tuple[tuple[Case, Observation], ...]
     ways: dict[str, tuple[Way, ...]] = field(default_factory=dict)
+    bugs: dict[str, str] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:
         """The cases of one exercise, in the order in which they were written."""
@@ -63,7 +65,8 @@ class References:
         """The part of one exercise."""
         entries = tuple(self.of(exercise))
         own = {case.id: self.ways[case.id] for case, _ in entries if case.id in self.ways}
-        return replace(self, entries=entries, ways=own)
+        bugs = {name: code for name, code in self.bugs.items() if name == exercise}
+        return replace(self, entries=entries, ways=own, bugs=bugs)
 
 
 def save_references(path: Path, references: References) -> None:
@@ -76,6 +79,7 @@ def save_references(path: Path, references: References) -> None:
         index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
     header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
     header["ways"] = {case: list(map(stages_to_json, w)) for case, w in references.ways.items()}
+    header["bugs"] = references.bugs
     tensors |= values_by_key(references.ways)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_file(tensors, path, metadata={"references": json.dumps(header)})
@@ -101,7 +105,8 @@ def load_references(path: Path) -> References:
         )
         for case, stored in header.get("ways", {}).items()
     }
-    return References(header["chapter"], header["hidden"], entries, ways)
+    bugs = header.get("bugs", {})
+    return References(header["chapter"], header["hidden"], entries, ways, bugs)
 
 
 def values_by_key(ways: dict[str, tuple[Way, ...]]) -> dict[str, torch.Tensor]:

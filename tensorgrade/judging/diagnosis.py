@@ -6,7 +6,7 @@ cases: the type makes the difference, not the renderer.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import torch
@@ -83,6 +83,10 @@ def telling(diagnosis: Diagnosis) -> int:
     return 2 if kind == Kind.FACT else 0
 
 
+# In front of what is wrong with code that is still as it was given.
+AS_GIVEN = "not mended yet"
+
+
 @dataclass(frozen=True)
 class PublicDiagnosis(Diagnosis):
     """A diagnosis on a public case: the expected values may be shown beside the learner's.
@@ -136,6 +140,16 @@ class Finding:
     def is_to_do(self) -> bool:
         """Whether the check failed for nothing but an unwritten exercise."""
         return self.diagnosis.kind == Kind.TO_DO
+
+    @property
+    def is_to_mend(self) -> bool:
+        """Whether it tells what is wrong with code that is still as it was given."""
+        return self.is_to_do and self.diagnosis.problem.startswith(AS_GIVEN)
+
+
+def as_given(diagnosis: Diagnosis) -> Diagnosis:
+    """The same of code that learners are to mend and have not changed: it is still to do."""
+    return replace(diagnosis, kind=Kind.TO_DO, problem=f"{AS_GIVEN}: {diagnosis.problem}")
 
 
 def sentence(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.utils import is_solution
+from nbgrader.utils import is_locked
 
 from ..attempts.setup import Setup
 from ..runner.reading import parts
@@ -85,7 +85,7 @@ def pour(script: list[Part], released: Path) -> NotebookNode:
     notebook says the same already.
     """
     nb = nbformat.read(released, as_version=4)
-    answers = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if is_solution(cell)}
+    answers = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if is_open(cell)}
     known = {
         text for cell in nb.cells if cell.cell_type == "code" for _, text in parts(cell.source)
     }
@@ -97,9 +97,14 @@ def pour(script: list[Part], released: Path) -> NotebookNode:
         elif text not in known:
             rest.append(text)
     if rest:
-        first = next(i for i, cell in enumerate(nb.cells) if is_solution(cell))
+        first = next(i for i, cell in enumerate(nb.cells) if is_open(cell))
         nb.cells.insert(first, nbformat.v4.new_code_cell("\n\n".join(rest), id=REST))
     return nb
+
+
+def is_open(cell: NotebookNode) -> bool:
+    """Whether a cell is there to be written in, or to be mended: marked, and not locked."""
+    return "nbgrader" in cell.metadata and not is_locked(cell)
 
 
 def script_behind(nb: NotebookNode, script: Path, released: Path, reader: Reader) -> bytes | None:
@@ -116,7 +121,7 @@ def script_behind(nb: NotebookNode, script: Path, released: Path, reader: Reader
 
 def answers_in(nb: NotebookNode) -> list[str]:
     """The sources of the cells that pouring fills."""
-    return [cell.source for cell in nb.cells if is_solution(cell) or cell.get("id") == REST]
+    return [cell.source for cell in nb.cells if is_open(cell) or cell.get("id") == REST]
 
 
 def main(submitted: str, release: str = "release") -> None:

@@ -5,9 +5,10 @@ learner's own process: a text that is an attack by itself meets the same walls a
 """
 
 import ast
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import Path
 
+from .changes import changes
 from .loading import bound_names, statements, top_level_blocks
 from .notebooks import code_cells, extract
 from .source import UNPARSABLE, Source, Unreadable, decode
@@ -32,21 +33,29 @@ def source_in(content: bytes, filename: str) -> Source:
 
 
 def source_that_counts(
-    content: bytes, filename: str, script: bytes, exercises: Collection[str]
+    content: bytes, filename: str, script: bytes, exercises: Mapping[str, str]
 ) -> Source:
     """What is graded of a notebook and the script that was handed in beside it.
 
-    The notebook, if any exercise is written in it. Who fetches a chapter and works in a script
-    hands in an untouched notebook beside it; a helper alone, or a file that nobody can read, is no
-    answer. Raises Unreadable.
+    The notebook, if any exercise is written in it. exercises: by name, the code that is given to
+    be mended, empty where there is none; as it was given it is no answer. Who fetches a chapter
+    and works in a script hands in an untouched notebook beside it; a helper alone, or a file that
+    nobody can read, is no answer. Raises Unreadable.
     """
     try:
         source = source_in(content, filename)
-        if set(exercises) & written(source.text):
+        if answered(source.text, exercises):
             return source
     except (Unreadable, RecursionError):  # an answer too deep to be looked at is none
         pass
     return source_in(script, str(Path(filename).with_suffix(".py")))
+
+
+def answered(text: str, exercises: Mapping[str, str]) -> bool:
+    """Whether any exercise is written in a text, or changed where code is given to be mended."""
+    given = {name: code for name, code in exercises.items() if code}
+    untouched = {name for name, changed in changes(text, given).items() if not changed}
+    return bool((exercises.keys() & written(text)) - untouched)
 
 
 def written(source: str) -> set[str]:

@@ -1,8 +1,8 @@
 """Answers the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 Of files that are still to be read, `load` first answers with the text that it found in them,
-before a line of it has run, and then with what came of loading it. `read`, `parts` and `shapes` run
-nothing. `mend` runs a case on small edits of what was loaded.
+before a line of it has run, and then with what came of loading it. `read`, `parts`, `shapes` and
+`changes` run nothing. `mend` runs a case on small edits of what was loaded.
 """
 
 import ast
@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 import torch
 
+from .changes import changes
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
@@ -56,6 +57,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         request, tensors = unpack(message)
         if request["do"] == "parts":
             send(writer, pack({"parts": parts(request["text"])}))
+        elif request["do"] == "changes":
+            send(writer, pack({"changes": changes(request["text"], request["bugs"])}))
         elif request["do"] == "shapes":
             send(writer, pack({"parts": shapes(request["text"])}))
         elif request["do"] in ("read", "load"):

@@ -49,7 +49,8 @@ def read_weights(file: Beside) -> Weights:
 class Submission:
     """One learner's source for one chapter, or the files in which it is still to be found.
 
-    exercises: the names of the chapter's exercises. given: sources of modules that the course
+    exercises: the names of the chapter's exercises, each with the code that learners are given to
+    mend, empty where they write it themselves. given: sources of modules that the course
     supplies, by module name. rebind: their names that replace the learner's own (a pasted class
     of another chapter must not stand in for the stand-in). beside: what is handed in beside it.
     """
@@ -58,7 +59,7 @@ class Submission:
     source: Source | Handin
     given: dict[str, str] = field(default_factory=dict)
     rebind: tuple[str, ...] = ()
-    exercises: tuple[str, ...] = ()
+    exercises: dict[str, str] = field(default_factory=dict)
     beside: tuple[Beside, ...] = ()
 
     @cached_property
@@ -77,7 +78,7 @@ class Submission:
             "name": self.chapter,
             "source": asdict(self.source) if isinstance(self.source, Source) else None,
             "filename": self.source.filename,
-            "exercises": list(self.exercises),
+            "exercises": self.exercises,
             "given": self.given,
             "rebind": list(self.rebind),
             "definitions_only": definitions_only,

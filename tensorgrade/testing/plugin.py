@@ -8,19 +8,20 @@ exercise.
 import gc
 from argparse import ArgumentTypeError
 from collections.abc import Generator
+from inspect import signature
 from pathlib import Path
 from typing import Protocol, TypeGuard
 
 import pytest
 import torch
 
-from ..attempts.attempt import Attempt
+from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.maker import AttemptMaker, NoDevice
 from ..attempts.setup import Setup
 from ..attempts.verdict import CheckResult
 from ..exchange.observation import Outcome
 from ..isolation.ladder import NotIsolated
-from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
+from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong, as_given
 from ..judging.unanswered import ended
 from ..runner.errors import OutOfTime
 from ..views.note import Note
@@ -34,6 +35,8 @@ TIMER = pytest.StashKey[Interrupter]()
 RESULT = pytest.StashKey[CheckResult]()
 # Set by `tensorgrade grade`, which runs the same collected tests on one attempt after another.
 CURRENT = pytest.StashKey[Attempt]()
+# Of an item: whether code that is given to be mended passes it, by that code.
+GIVEN = pytest.StashKey[dict[str, bool]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -217,9 +220,28 @@ def result_of(item: pytest.Function, attempt: object, call: pytest.CallInfo[None
     """The result of a test, with the finding on what failed. attempt: None where none was made."""
     question = item.stash[QUESTION]
     diagnosis = diagnosis_of(call.excinfo) if call.excinfo else None
+    part = attempt.exercises[question.exercise] if isinstance(attempt, Attempt) else None
+    if diagnosis and part and part.is_as_given:
+        diagnosis = as_given(diagnosis)
     finding = joined(attempt, question, diagnosis) if diagnosis else None
-    passed = call.excinfo is None
-    return CheckResult(question.exercise, question.points, passed, question.asks, finding)
+    passed, given = call.excinfo is None, bool(part and part.bug and passes_as_given(item, part))
+    return CheckResult(
+        question.exercise, question.points, passed, question.asks, finding, given=given
+    )
+
+
+def passes_as_given(item: pytest.Function, part: ExerciseAttempt) -> bool:
+    """Whether the code that learners are given to mend passes a test; tried once."""
+    known, given = item.stash.setdefault(GIVEN, {}), part.attempt.given
+    if part.bug not in known:
+        given.run([part.name])
+        asked = signature(item.obj).parameters
+        try:
+            item.obj(**({n: item.funcargs.get(n) for n in asked} | {"attempt": given}))
+            known[part.bug] = True
+        except Wrong:
+            known[part.bug] = False
+    return known[part.bug]
 
 
 def joined(attempt: object, question: Question, diagnosis: Diagnosis) -> Finding:
@@ -269,10 +291,12 @@ def pytest_terminal_summary(
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Names that differ fail no check, and the exercise is not done all the same."""
+    """Names that differ and rewriting fail no check, and the exercise is not done all the same."""
     attempts = (a for m in session.config.stash[MAKERS].values() for a in m.attempts.values())
     parts = (part for attempt in attempts for part in attempt.exercises.values())
-    if exitstatus == pytest.ExitCode.OK and any(part.names.understood for part in parts):
+    if exitstatus == pytest.ExitCode.OK and any(
+        part.names.understood or part.is_rewritten for part in parts
+    ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

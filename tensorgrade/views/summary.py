@@ -16,7 +16,7 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.points import settled
 from ..attempts.verdict import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
-from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
 from ..judging.unanswered import UNWRITTEN, raised
 from .hints import print_hints
 from .note import Note
@@ -29,6 +29,7 @@ MARKS = {
 }
 WIDEST, BAR, TITLE, NAME = 100, 16, 39, 28
 START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
+MEND = "A mistake is in the code that stands there: find it, mend it, and save."
 MOST_WARNINGS = 3
 ALL_DONE = "Everything is done."
 PART_DONE = "What was run is done; `pytest exercises/` runs it all."
@@ -68,8 +69,8 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
         warned = [
             f"{attempt.chapter.name}.py: {said}" for said in attempt.backend.warned[:MOST_WARNINGS]
         ]
-        for sentence in [*left_out(attempt), *warned]:
-            console.print(Text(sentence, "yellow"))
+        for said in [*left_out(attempt), *warned]:
+            console.print(Text(said, "yellow"))
 
 
 def left_out(attempt: Attempt) -> list[str]:
@@ -247,9 +248,12 @@ def print_start(
     first: what the first of its checks said. again: how to check it afterwards.
     """
     told = first.finding.diagnosis.problem if first and first.finding else UNWRITTEN
-    begun = told != UNWRITTEN
+    to_mend = bool(first and first.finding and first.finding.is_to_mend)
+    begun = told != UNWRITTEN and not to_mend
     title = f"{name} is written" if begun else f"Start here: {name}"
     console.print(Text.assemble((title, "bold"), (f"  ({where})", "dim")))
     console.print()
     todo = f"{told[:1].upper()}{told[1:]}: go on there." if begun else START
+    if to_mend:
+        todo = f"{MEND} {sentence(told)}"
     console.print(Padding(Text(f"{todo} {again}"), (0, 2)))

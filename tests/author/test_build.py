@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.author.building.derive import derive, text_file, with_hints
+from tensorgrade.author.building.derive import derive, script_for_learners, text_file, with_hints
 from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.building.same import same_fingerprints, same_references
 from tensorgrade.author.building.script import read_script, stub_text, without_solutions
@@ -78,7 +78,7 @@ def copy(project, tmp_path):
 
 
 def test_a_stale_stub_is_found(copy):
-    script = read_script(copy.solution(CHAPTER))
+    script = script_for_learners(copy, copy.course.chapter(CHAPTER))
     file = text_file(copy.exercises / f"{CHAPTER}.py", stub_text(script))
     assert file.fresh()
     file.path.write_text(file.path.read_text("utf-8") + "\n# edited", "utf-8")
@@ -135,9 +135,9 @@ def test_a_failing_solution_is_found(copy):
 def test_no_stub_holds_a_solution(project):
     for chapter in project.course.chapters:
         text = (project.exercises / f"{chapter.name}.py").read_text("utf-8")
-        assert "SOLUTION" not in text and text.count("raise NotImplementedError") >= len(
-            chapter.exercises
-        )
+        written = [e for e in chapter.exercises if not project.bug(chapter.name, e.name)]
+        assert "SOLUTION" not in text
+        assert text.count("raise NotImplementedError") >= len(written)
 
 
 def test_regions_keep_their_indentation():

@@ -9,6 +9,7 @@ import zipfile
 
 import pytest
 
+from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.script import read_script
 from tensorgrade.author.bundle import files_of_kit, write_kit
 from tensorgrade.exchange.references import load_references
@@ -48,14 +49,20 @@ def kit(request):
 
 
 def solution_lines(project) -> set[str]:
-    """Telling lines of the reference solutions, without their indentation."""
+    """Telling lines of the reference solutions, without their indentation.
+
+    Of code that is given with a mistake in it those lines that are not given as they are.
+    """
     found = set()
     for chapter in project.course.chapters:
-        for cell in read_script(project.solution(chapter.name)).exercises.values():
+        given = script_for_learners(project, chapter).exercises
+        for name, cell in read_script(project.solution(chapter.name)).exercises.items():
+            shown = {line.strip() for line in given[name].source.splitlines()}
             for region in re.findall(
                 r"### BEGIN SOLUTION(.*?)### END SOLUTION", cell.source, re.DOTALL
             ):
-                found |= {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
+                lines = {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
+                found |= lines - shown if project.bug(chapter.name, name) else lines
     return found
 
 

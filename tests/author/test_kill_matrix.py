@@ -16,6 +16,7 @@ from tensorgrade.author.proofs.kill_matrix import (
     kill_page,
     unproved,
 )
+from tensorgrade.author.recording.bugs import candidates
 from tensorgrade.author.recording.mistakes import mistake, on
 from tensorgrade.testing.warm_session import WarmSession
 
@@ -57,6 +58,9 @@ def test_there_are_enough_mistakes_for_every_exercise(project):
     for chapter in project.course.chapters:
         for exercise in chapter.exercises:
             count = sum(exercise.name in known.edits for known in project.mistakes)
+            if project.bug(chapter.name, exercise.name):  # known mistakes, in other words
+                assert count == 0 and len(candidates(project, chapter.name, exercise.name)) >= 4
+                continue
             assert count >= FEWEST.get(exercise.name, 10), (exercise.name, count)
 
 

@@ -8,7 +8,13 @@ import jupytext
 import nbformat
 import pytest
 
-from tensorgrade.author.building.derive import handout_files, read_zip, with_hints, write_zip
+from tensorgrade.author.building.derive import (
+    handout_files,
+    read_zip,
+    script_for_learners,
+    with_hints,
+    write_zip,
+)
 from tensorgrade.author.building.notebooks import notebook_text, release_text
 from tensorgrade.author.building.script import read_script
 from tensorgrade.project import Project
@@ -52,7 +58,8 @@ def test_each_exercise_is_followed_by_its_check_and_its_graded_cell(chapter):
     for exercise in chapter.exercises:
         at = ids.index(exercise.name)
         solution, check, graded = nb.cells[at : at + 3]
-        assert marks(solution)["solution"] and not marks(solution)["locked"]
+        given = bool(PROJECT.bug(chapter.name, exercise.name))  # nbgrader would clear its cell
+        assert marks(solution)["solution"] != given and not marks(solution)["locked"]
         assert check.source == f'check("{exercise.name}")' and marks(check)["locked"]
         assert marks(graded)["grade"] and marks(graded)["locked"] and not marks(graded)["solution"]
         assert marks(graded)["points"] == exercise.points
@@ -139,7 +146,7 @@ def test_a_second_build_gives_the_same_notebooks(chapter):
 
 @each_chapter
 def test_committed_notebooks_are_fresh(chapter):
-    script = read_script(PROJECT.solution(chapter.name))
+    script = script_for_learners(PROJECT, chapter)
     chapter = with_hints(PROJECT).chapter(chapter.name)
     for file in handout_files(PROJECT, chapter, script):
         assert file.fresh(), f"{file.path} is stale; run `tensorgrade build`"

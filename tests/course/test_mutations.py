@@ -35,7 +35,8 @@ def test_twelve_mistakes_for_every_module(project, exercise):
 def test_six_mistakes_for_every_function(project):
     for chapter in project.course.chapters:
         for exercise in chapter.exercises:
-            assert len(distinct(project, exercise.name)) >= 6, exercise.name
+            if not project.bug(chapter.name, exercise.name):  # mistakes of another exercise
+                assert len(distinct(project, exercise.name)) >= 6, exercise.name
 
 
 def test_prices_are_within_bounds_but_for_those_with_a_reason(project):

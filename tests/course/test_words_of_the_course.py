@@ -33,6 +33,7 @@ ORDINARY_THERE = {
     ("instructor/gradebook.py", "query"),  # a database's
     ("judging/remarks.py", "softmax"),  # torch's own operation: what makes rows sum to 1
     ("runner/edits.py", "softmax"),  # the same, tried where it may be missing
+    ("runner/changes.py", "SequenceMatcher"),  # of Python's difflib
     ("runner/warm.py", "softmax"),  # the same, called once
     ("author/proofs/mutants.py", "softmax"),  # the same, in the place of its siblings
     ("instructor/report/page.html", "head"),  # a page's

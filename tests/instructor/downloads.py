@@ -29,7 +29,7 @@ def moodle(source: Path, files: dict[str, dict[str, bytes]], when: dict[str, str
 
 def canvas(source: Path, files: dict[str, dict[str, bytes]], late: set[str]) -> Path:
     """`canvas.zip`; returns the gradebook's CSV."""
-    lines, number = [CANVAS_GRADEBOOK, "    Points Possible,,,,,35"], 900
+    lines, number = [CANVAS_GRADEBOOK, "    Points Possible,,,,,39"], 900
     with zipfile.ZipFile(source, "w") as archive:
         for user, (login, own) in enumerate(files.items(), 101):
             for file, content in own.items():

@@ -202,7 +202,7 @@ def test_the_same_names_stand_in_the_gradebook(grade, project, tmp_path):
     assert write_gradebook(url, rows, project.course) == len(names) + 1
     with Gradebook(url) as gradebook:
         scores = {s.student.id: s.score for s in gradebook.assignment_submissions(CH1)}
-    assert scores == dict.fromkeys(map(escaped, names), 35.0) | {"nothing": 0.0}
+    assert scores == dict.fromkeys(map(escaped, names), 39.0) | {"nothing": 0.0}
 
 
 def test_a_notebook_of_fifty_megabytes_of_outputs_is_graded(grade, tmp_path):

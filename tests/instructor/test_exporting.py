@@ -52,13 +52,13 @@ def test_a_plain_csv_has_the_points_that_count_and_why(monkeypatch, tmp_path):
     assert dict(zip(header, ada, strict=True)) == {
         "student": "ada",
         "chapter": CH1,
-        "points": "28.0",
-        "max_points": "35",
-        "penalty": "7.0",
+        "points": "31.2",
+        "max_points": "39",
+        "penalty": "7.8",
         "late_seconds": "3600.0",
         "submitted": "2027-01-15 08:00:00 UTC",
-        "passed": "5",
-        "exercises": "5",
+        "passed": "6",
+        "exercises": "6",
     }
     assert formula[0] == "'=1+1"
 
@@ -72,9 +72,9 @@ def test_moodles_own_worksheet_comes_back_filled_in(moodle):
     assert by_name["Participant 12345"]["Grade"] == "100.0", "of the worksheet's 100"
     assert by_name["Participant 12346"]["Grade"] == "50.0"
     assert notes == [
-        f"35 points of {CH1} are written as 100, the most that the course system counts up to there"
+        f"39 points of {CH1} are written as 100, the most that the course system counts up to there"
     ]
-    assert by_name["Participant 12346"]["Feedback comments"].count("\n") == 4
+    assert by_name["Participant 12346"]["Feedback comments"].count("\n") == 5
     assert by_name["Participant 99"]["Grade"] == "", "nothing is invented"
     given = csv.DictReader(io.StringIO((out.parent / "worksheet.csv").read_text("utf-8-sig")))
     for old in given:
@@ -86,9 +86,9 @@ def test_moodles_own_worksheet_comes_back_filled_in(moodle):
 @pytest.mark.parametrize(
     "most, grades, told",
     [
-        ("35.00", ["35.0", "17.5"], ""),
+        ("39.00", ["39.0", "19.5"], ""),
         ('"70,5"', ["70.5", "35.25"], "written as 70.5"),
-        ("-", ["35.0", "17.5"], "does not say what the course system counts up to"),
+        ("-", ["39.0", "19.5"], "does not say what the course system counts up to"),
     ],
 )
 def test_grades_are_out_of_what_the_worksheet_says(moodle, most, grades, told):
@@ -117,10 +117,10 @@ def test_without_a_worksheet_moodle_finds_people_by_number(monkeypatch, tmp_path
     put(tmp_path / "in", "Ada Lovelace_12345", CH1, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     (path,), notes = export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
-    assert len(notes) == 1 and "maximum grade must be 35" in notes[0]
+    assert len(notes) == 1 and "maximum grade must be 39" in notes[0]
     assert [line[:2] for line in table(path)] == [
         ["Identifier", "Grade"],
-        ["Participant 12345", "35.0"],
+        ["Participant 12345", "39.0"],
     ]
 
 
@@ -145,16 +145,16 @@ def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
     (path,), _ = export(tmp_path / "out", COURSE, "csv", "canvas", roster)
     assert table(path) == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", f"{CH1} (7001)"],
-        ["    Points Possible", "", "", "", "", "35"],
-        ["O'Neil, Ada", "101", "u101", "ada@uni.edu", "Section 1", "35.0"],
-        ["O'Neil, Bao", "102", "u102", "bao@uni.edu", "Section 1", "17.5"],
-        ["O'Neil, Chi", "103", "u103", "chi@uni.edu", "Section 1", "8.75"],
+        ["    Points Possible", "", "", "", "", "39"],
+        ["O'Neil, Ada", "101", "u101", "ada@uni.edu", "Section 1", "39.0"],
+        ["O'Neil, Bao", "102", "u102", "bao@uni.edu", "Section 1", "19.5"],
+        ["O'Neil, Chi", "103", "u103", "chi@uni.edu", "Section 1", "9.75"],
     ]
-    gradebook.write_text(gradebook.read_text().replace("Possible,,,,,35", "Possible,,,,,70"))
+    gradebook.write_text(gradebook.read_text().replace("Possible,,,,,39", "Possible,,,,,70"))
     (path,), notes = export(tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook))
     _, possible, *lines = table(path)
     assert possible[-1] == "70" and [line[-1] for line in lines] == ["70.0", "35.0", "17.5"]
-    assert [note for note in notes if "35 points" in note and "written as 70" in note] == notes
+    assert [note for note in notes if "39 points" in note and "written as 70" in note] == notes
     with pytest.raises(CourseError, match="give Canvas' own list with --roster"):
         export(tmp_path / "out", COURSE, "csv", "canvas", Roster())
 
@@ -241,4 +241,4 @@ def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
     )  # fmt: skip
     assert done.returncode == 2 and "no export --to html --format jsonl-annotations" in done.stderr
     done = run("tensorgrade.cli", "export", tmp_path / "out", "--format", "moodle")
-    assert "note: grades are points out of 35" in done.stdout, done.stderr
+    assert "note: grades are points out of 39" in done.stdout, done.stderr

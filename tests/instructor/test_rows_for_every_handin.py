@@ -10,7 +10,7 @@ from ..commands import ROOT, run
 
 CHAPTER = "ch1_simplified_attention"
 SOLUTION = (ROOT / "solutions" / f"{CHAPTER}.py").read_text(encoding="utf-8")
-EXERCISES, FULL = 5, 35
+EXERCISES, FULL = 6, 39
 # Beside all definitions, each costs nothing.
 CELLS = {
     "unhashable": "x = {[]: 1}",

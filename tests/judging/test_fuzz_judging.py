@@ -65,6 +65,10 @@ class Hostile:
         except (BadMessage, ValueError):
             return Observation(Outcome.KILLED)
 
+    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
+        """What was given has been mended."""
+        return dict.fromkeys(bugs, 1)
+
     def close(self) -> None:
         """Nothing to give back."""
 

@@ -134,4 +134,4 @@ def test_without_a_terminal_there_are_no_keys(monkeypatch):
 
 def test_exercises_come_in_the_order_of_the_course(project):
     names = exercises(project.course)
-    assert names[0] == "attention_scores" and names[-1] == "generate"
+    assert names[0] == "attention_scores" and names[-1] == "bug_batches"

@@ -117,9 +117,15 @@ def test_the_page_holds_every_exercise_and_no_answer(project):
     page = lessons_page(project.course, project.root, {})  # of the released notebooks
     names = [e.name for chapter in project.course.chapters for e in chapter.exercises]
     assert all(f'id="{name}"' in page for name in names)
-    assert page.count("raise NotImplementedError") >= len(names)
-    for chapter in project.course.chapters:
-        source = project.solution(chapter.name).read_text(encoding="utf-8")
+    chapters = [(c.name, read_script(project.solution(c.name))) for c in project.course.chapters]
+    written = [
+        cell.source
+        for chapter, script in chapters
+        for name, cell in script.exercises.items()
+        if not project.bug(chapter, name)  # what is given of those is in tests/course/test_bugs.py
+    ]
+    assert page.count("raise NotImplementedError") >= len(written) > 30
+    for source in written:
         for answer in re.findall(
             r"### BEGIN SOLUTION\n(.+?)\s*### END SOLUTION", source, re.DOTALL
         ):
@@ -130,8 +136,8 @@ def test_the_page_shows_the_learners_own_progress(project, root):
     right = {"softmax": [CheckResult("softmax", 7, True)]}
     page = lessons_page(project.course, root, right)
     assert re.search(r'class="exercise done" id="softmax"', page)
-    assert "1 of 5 done" in page and "✓" in page
-    assert "1 of 5 done" not in lessons_page(project.course, root, {})
+    assert "1 of 6 done" in page and "✓" in page
+    assert "1 of 6 done" not in lessons_page(project.course, root, {})
 
 
 def test_without_notebooks_one_sentence_says_so(project, tmp_path):
@@ -143,7 +149,7 @@ def test_the_command_checks_and_writes_the_page(tmp_path):
     out = tmp_path / "page.html"
     done = run("tensorgrade.cli", "read", "solutions", "--no-show", "--out", out)
     assert done.returncode == 0, done.stderr
-    assert "5 of 5 done" in out.read_text(encoding="utf-8")
+    assert "6 of 6 done" in out.read_text(encoding="utf-8")
 
 
 def test_elsewhere_the_command_says_one_sentence(tmp_path):

@@ -45,7 +45,7 @@ def test_untouched_stubs_end_with_where_to_start(project):
     assert "Start here: project_qkv  (ch2_self_attention.py, line" in text
     assert "Read its docstring" in text and "tensorgrade hint project_qkv -n 1" in text
     assert (
-        "0 of 50 points" in text and "raise NotImplementedError" not in text.split("Start here")[0]
+        "0 of 54 points" in text and "raise NotImplementedError" not in text.split("Start here")[0]
     )
 
 

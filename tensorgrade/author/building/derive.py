@@ -10,6 +10,7 @@ from ...folders import digest_of_files
 from ...judging.course_checks import FILE
 from ...project import Project
 from ..kept import Kept
+from ..recording.bugs import drawn, shown
 from .derived import Derived, text_file
 from .learner_checks import learner_checks
 from .made_parts import Tell, Wish
@@ -31,10 +32,7 @@ def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[D
     files = [text_file(project.exercises / "course.json", course.public_json())]
     if (own := project.graders / FILE).exists():
         files.append(text_file(project.exercises / FILE, own.read_text(encoding="utf-8")))
-    scripts = {
-        chapter: read_script(project.solution(chapter.name)).of([e.name for e in chapter.exercises])
-        for chapter in course.chapters
-    }
+    scripts = {chapter: script_for_learners(project, chapter) for chapter in course.chapters}
     for chapter, script in scripts.items():
         files.append(text_file(project.exercises / f"{chapter.name}.py", stub_text(script)))
         checks = learner_checks(project, project.course.chapter(chapter.name))
@@ -46,6 +44,17 @@ def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[D
         for chapter, script in scripts.items()
         for file in handout_files(project, chapter, script, kept if not wish.anew else None)
     ]
+
+
+def script_for_learners(project: Project, chapter: Chapter) -> Script:
+    """The chapter's source without what is off, and with code that is given to be mended."""
+    names = [exercise.name for exercise in chapter.exercises]
+    script = read_script(project.solution(chapter.name)).of(names)
+    bugs = [name for name in names if project.bug(chapter.name, name)]
+    cells = {name: script.exercises[name].source for name in bugs}
+    return script.given(
+        {one: shown(cell, one, drawn(project, chapter.name, one)) for one, cell in cells.items()}
+    )
 
 
 def with_hints(project: Project) -> Course:

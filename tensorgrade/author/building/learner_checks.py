@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from ...course import Chapter, CourseError
-from ...grader_files import grader_path, marker_name, syntax_of
+from ...grader_files import grader_path, marker_name, parsed, tests_text
 from ...project import Project
 from ..reaching import bound_by, reached
 
@@ -40,7 +40,8 @@ def learner_checks(project: Project, chapter: Chapter) -> str:
 
 def take_tests(path: Path, imports: dict[str, set[str]], parts: dict[str, str]) -> None:
     """Add a grader file's tests, and what they use, to those of the files before it."""
-    module, lines = syntax_of(path), path.read_text(encoding="utf-8").splitlines()
+    text = tests_text(path)
+    module, lines = parsed(text, path), text.splitlines()
     tests = [name_of(node) for node in module.body if is_test(node)]
     secrets = [statement for statement in module.body if is_secret(statement)]
     module.body = [statement for statement in module.body if statement not in secrets]

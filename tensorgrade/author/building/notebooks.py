@@ -78,8 +78,10 @@ def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list
     name = cell.metadata["exercise"]
     names.exercise = name
     graded = new_code_cell(POINTS.format(name=name))
+    # nbgrader clears solution cells: code that is given stands in one that is open, and no more.
+    written = "given" not in cell.metadata
     return [
-        marked(new_code_cell(cell.source), names.take(name), solution=True, locked=False),
+        marked(new_code_cell(cell.source), names.take(name), solution=written, locked=False),
         locked(new_code_cell(CHECK.format(name=name)), names.take(f"check-{name}")),
         marked(
             graded, names.take(f"points-{name}"), grade=True, points=chapter.exercise(name).points

@@ -14,6 +14,7 @@ from ...exchange.references import References, load_references, save_references
 from ...project import Project
 from ...recognition.fingerprints import Fingerprints, as_text, load_fingerprints
 from ..recording.adopted import adopted_mistakes
+from ..recording.bugs import bugs_of
 from ..recording.origin import known
 from ..recording.references import Recording
 from .derived import Derived, text_file, write_text
@@ -135,7 +136,8 @@ def chapter_files(
     names = [exercise.name for exercise in chapter.exercises if exercise.name in parts]
     entries = tuple(entry for name in names for entry in parts[name].references.entries)
     ways = {case: way for name in names for case, way in parts[name].references.ways.items()}
-    references = References(chapter.name, hidden, entries, ways)
+    bugs = bugs_of(project, chapter.name)
+    references = References(chapter.name, hidden, entries, ways, bugs)
     messages = {m.name: m.message for name in names for m in known(project, name)}
     for name in names:
         messages |= {m.name: m.message for m in adopted_mistakes(project, chapter.name, name)}
@@ -144,6 +146,7 @@ def chapter_files(
     there = stored.chapters.get((chapter.name, hidden))
     # Parts that come out of the stored files need no comparison with these.
     taken = there is not None and all(parts[name].stored for name in names)
+    taken = taken and there is not None and there[0].bugs == bugs
     return [
         Derived(
             paths[0],

@@ -25,6 +25,8 @@ def same_references(stored: References, built: References) -> bool:
     """The same cases with the same steps, inputs and results."""
     if (stored.chapter, stored.hidden) != (built.chapter, built.hidden):
         return False
+    if stored.bugs != built.bugs:
+        return False
     return same_entries(stored, built) and same_ways(stored.ways, built.ways)
 
 

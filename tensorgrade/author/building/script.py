@@ -1,7 +1,7 @@
 """Reads a chapter's literate source: lesson text, exercises and hints, cell by cell."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,6 +56,16 @@ class Script:
         ]
         left_out = [cell for cell in all_cells if is_about(cell, dropped)] + before
         cells = [cell for cell in all_cells if not any(cell is one for one in left_out)]
+        return Script(NotebookNode(self.notebook | {"cells": cells}), self.pictures)
+
+    def given(self, code: Mapping[str, str]) -> "Script":
+        """The script with code that is given to learners in the cells of these exercises."""
+        cells = [
+            NotebookNode(cell | {"source": code[name], "metadata": cell.metadata | {"given": True}})
+            if (name := cell.metadata.get("exercise")) in code
+            else cell
+            for cell in self.notebook.cells
+        ]
         return Script(NotebookNode(self.notebook | {"cells": cells}), self.pictures)
 
     @property

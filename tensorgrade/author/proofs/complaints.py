@@ -4,23 +4,30 @@ What can be seen before anything is run is in slips.py. What is proved afterward
 fresh, stubs are still to do, nothing else lies among them, and solutions pass their own tests.
 """
 
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...attempts.in_process import InProcess
-from ...course import Chapter
+from ...attempts.points import SMALL
+from ...attempts.verdict import Status, verdict
+from ...course import Chapter, Exercise
 from ...project import Project
+from ...testing.warm_session import WarmSession
 from ...views.words import plural
 from ..building.derive import derive
 from ..building.derived import Derived
 from ..building.made_parts import Tell, Wish
 from ..building.reference_files import without_pairs
 from ..kept import Kept, keep_proved
+from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
+from ..recording.mistakes import place_of
 from ..recording.origin import case_digest, digest, engine_digest
+from .made_attempts import MadeAttempts
 from .slips import slips
 
 
@@ -114,7 +121,7 @@ def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) ->
         for exercise in without_pairs(project)
         if not only or exercise in only
     ]
-    return found + failing_solutions(project)
+    return found + failing_solutions(project) + list(unproved_bugs(project, only))
 
 
 def failing_solutions(project: Project) -> list[str]:
@@ -133,9 +140,60 @@ def failing_solutions(project: Project) -> list[str]:
     return [f"the solutions fail their own tests:\n{run.stdout[-2000:]}"] if run.returncode else []
 
 
+def unproved_bugs(project: Project, only: frozenset[str] = frozenset()) -> Iterator[str]:
+    """A sentence for each exercise with a bug that is not judged as it should be.
+
+    Tried with every mistake that the seed could draw, on learners' cases and on hidden ones.
+    """
+    asked = [
+        (chapter, exercise)
+        for chapter in project.course.chapters
+        for exercise in chapter.exercises
+        if project.bug(chapter.name, exercise.name) and (not only or exercise.name in only)
+    ]
+    for tests in (project.graders, project.exercises) if asked else ():
+        session, made = WarmSession(tests), MadeAttempts(project, tests)
+        for chapter, exercise in asked:
+            for said in judged_otherwise(session, made, chapter, exercise):
+                yield f"{tests.name}: {said}"
+        session.close()
+
+
+def judged_otherwise(
+    session: WarmSession, made: MadeAttempts, chapter: Chapter, exercise: Exercise
+) -> Iterator[str]:
+    """What is wrong with what tests make of code with a bug: as given, mended or written anew."""
+    name, most, right = exercise.name, exercise.points, made.source(chapter.name)
+    anew = written_anew(made.project, right, chapter.name, name)
+    for mistake in candidates(made.project, chapter.name, name):
+        bug = bug_with(made.project, chapter.name, name, mistake)
+        for how, source, status, points in (
+            ("as it is given", bug, Status.NOT_ATTEMPTED, 0.0),
+            ("mended", right, Status.PASSED, most),
+            ("written anew", anew, Status.PARTIAL, most * (1 - SMALL)),
+        ):
+            attempt = made.attempt(chapter.name, source, {name: bug})
+            results = session.results(attempt, name)
+            got = verdict("", exercise, attempt.exercises[name], results)
+            if (got.status, got.points) != (status, points):
+                yield (
+                    f"{name} with {mistake.name}, {how}, is {got.status} with {got.points:g} "
+                    f"points; it should be {status} with {points:g}"
+                )
+
+
+def written_anew(project: Project, text: str, chapter: str, name: str) -> str:
+    """A solution with an exercise written as the one that it is judged as."""
+    bug = project.bug(chapter, name)
+    assert bug is not None, "others are not given with a bug"
+    first, last = place_of(text, bug.of)
+    definition = "\n".join(text.splitlines()[first:last])
+    return f"{text}\n\n" + re.sub(rf"\b{bug.of}\b", name, definition) + "\n"
+
+
 def solved_stubs(project: Project, chapter: Chapter, kept: Kept | None = None) -> list[str]:
     """Exercises whose stub, when it is run, does not say that it is still to do."""
-    names = [exercise.name for exercise in project.course.chapter(chapter.name).exercises]
+    names = [e.name for e in chapter.exercises if not project.bug(chapter.name, e.name)]
     cases = [
         case for name in names for case in recorded_cases(project, chapter.name, name, hidden=False)
     ]

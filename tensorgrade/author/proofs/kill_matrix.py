@@ -18,6 +18,7 @@ from ...project import Project
 from ...testing.collecting import asked_by, marker_of
 from ...testing.warm_session import WarmSession
 from ...views.words import plural
+from ..recording.bugs import candidates
 from .made_attempts import MadeAttempts
 
 SURVIVED, JUDGED, BROKEN = "", "●", "○"
@@ -34,11 +35,15 @@ class HiddenTest:
 
 @dataclass(frozen=True)
 class ExerciseMatrix:
-    """One exercise. rows: by mistake, one of SURVIVED, JUDGED and BROKEN for each test."""
+    """One exercise. rows: by mistake, one of SURVIVED, JUDGED and BROKEN for each test.
+
+    borrowed: its tests are another exercise's, in whose matrix they are proved.
+    """
 
     exercise: str
     tests: tuple[HiddenTest, ...]
     rows: dict[str, tuple[str, ...]]
+    borrowed: bool = False
 
     def kills(self, column: int, mark: str = JUDGED) -> int:
         """How many mistakes the test in that column notices by its own judgement."""
@@ -77,13 +82,13 @@ def exercise_matrix(
     project: Project, session: WarmSession, made: MadeAttempts, chapter: str, exercise: str
 ) -> ExerciseMatrix:
     """Every mistake of one exercise against each of its hidden tests."""
-    rows = {}
-    for mistake in project.mistakes:
+    rows, bugs = {}, candidates(project, chapter, exercise)
+    for mistake in [*project.mistakes, *bugs]:
         if exercise in mistake.edits:
             attempt = made.wrong(chapter, exercise, [mistake])
             rows[mistake.name] = tuple(map(mark, session.results(attempt, exercise)))
     tests = (hidden_test(item) for item in session.tests(chapter, exercise))
-    return ExerciseMatrix(exercise, tuple(tests), rows)
+    return ExerciseMatrix(exercise, tuple(tests), rows, borrowed=bool(bugs))
 
 
 def hidden_test(item: pytest.Function) -> HiddenTest:
@@ -115,8 +120,8 @@ def survivors(matrix: ExerciseMatrix) -> list[str]:
 
 def idle_tests(matrix: ExerciseMatrix) -> list[str]:
     """Tests that judge no mistake wrong and are no guards, and guards that do."""
-    found = []
-    for column, test in enumerate(matrix.tests):
+    found: list[str] = []
+    for column, test in enumerate(() if matrix.borrowed else matrix.tests):
         kills = matrix.kills(column)
         if not kills and not test.guard:
             found.append(f"{test.name} notices no mistake; add one, or mark the test guard=True")

@@ -6,7 +6,7 @@ Right answers in other forms stand outside the engine, in a folder that a comman
 import ast
 import runpy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -36,10 +36,12 @@ class MadeAttempts:
         """The solution with these mistakes in one exercise. Raises EditError if they fit not."""
         return self.attempt(chapter, make(self.source(chapter), exercise, mistakes))
 
-    def attempt(self, chapter: str, source: str) -> Attempt:
-        """Any source text as an attempt."""
+    def attempt(self, chapter: str, source: str, bugs: dict[str, str] | None = None) -> Attempt:
+        """Any source text as an attempt. bugs: what was given to be mended, if anything."""
         backend = InProcess(self.project.submission(chapter, source))
-        return self.maker.attempt_from(chapter, backend)
+        attempt = self.maker.attempt_from(chapter, backend)
+        attempt.references = replace(attempt.references, bugs=bugs or {})
+        return attempt
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,12 @@ from ..building.derive import with_hints
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
 from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
+from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
 from ..recording.mistakes import EditError, Mistake, make
 from ..recording.origin import forms_of
 
-FEWEST_HINTS = 2
+FEWEST_HINTS, FEWEST_BUGS = 2, 3
 SMALLEST_SEED = 1 << 64
 
 
@@ -129,7 +130,8 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
             found.append(f"{where} has fewer than {FEWEST_HINTS} hints")
         if exercise.points <= 0:
             found.append(f"{where} has no points")
-        if not any(exercise.name in mistake.edits for mistake in project.mistakes):
+        known = any(exercise.name in mistake.edits for mistake in project.mistakes)
+        if not known and not project.bug(chapter.name, exercise.name):
             found.append(f"{where} has no mistake that proves its grader")
         if not has_docstring(script, exercise.name):
             found.append(f"{where} has no docstring")
@@ -272,9 +274,20 @@ class ExerciseFile:
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
         names = {one.name for one in [*mistakes, *self.adopted]}
+        mistakes += self.bugs
         for one in mistakes + forms_of(self.project, self.exercise.name):
             for said in self.wrong_with(one, names, source):
                 yield place_of_mistake(self.project, one.name) + said
+
+    @property
+    def bugs(self) -> list[Mistake]:
+        """The mistakes of which one is to be found. Raises CourseError where they are too few."""
+        found = candidates(self.project, self.chapter, self.exercise.name)
+        if self.project.bug(self.chapter, self.exercise.name) and len(found) < FEWEST_BUGS:
+            raise CourseError(f"{self.path}: the seed draws among {FEWEST_BUGS} mistakes at least")
+        for one in found:
+            bug_with(self.project, self.chapter, self.exercise.name, one)
+        return found
 
     def names_taken(self) -> Iterator[str]:
         """Adopted mistakes that are called as another one is, which may be newer than they are."""

@@ -126,6 +126,8 @@ def ways_of(
     right answers in other forms do. A form is left out where it does not hold, as a plain
     exponential of large numbers. Raises CourseError where one holds nowhere.
     """
+    if project.bug(chapter, exercise):  # where it parts from right ones is what is to be found
+        return {}
     first = {case.group: case.name for case in reversed(cases) if shows_stages(case)}
     chosen = [case for case in cases if case.name == first.get(case.group)][:MOST_CASES]
     forms = [source, *(path.read_text(encoding="utf-8") for path in project.forms(chapter))]

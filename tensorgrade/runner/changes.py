@@ -1,0 +1,80 @@
+"""How much of a definition was changed, counted on its syntax tree: beside learner code.
+
+Comments, docstrings, type hints and how lines are broken do not count.
+"""
+
+import ast
+from collections.abc import Mapping
+from difflib import SequenceMatcher
+
+from .loading import bound_names, statements
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+MOST_PARTS = 3000  # of a definition; more are a rewrite, whatever they say
+
+
+def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
+    """By name: how many parts of the tree differ from the code that was given; 0 where none does.
+
+    bugs: by name, the text with the definition that was given. A name that the text does not
+    define is left out.
+
+    >>> changes("def f(x):\\n    return x / 2  # halves", {"f": "def f(x): return x / 3"})
+    {'f': 1}
+    """
+    there, found = definitions(text), {}
+    for name in bugs.keys() & there.keys():
+        before, after = parts_of(definitions(bugs[name])[name]), parts_of(there[name])
+        found[name] = len(after) if len(after) > MOST_PARTS else differing(before, after)
+    return found
+
+
+def definitions(text: str) -> dict[str, ast.stmt]:
+    """The functions and classes of a text by name, unless that is given to something else later."""
+    found: dict[str, ast.stmt] = {}
+    for one in statements(text, "", []):
+        for name in bound_names(one):
+            found.pop(name, None)
+        if isinstance(one, DEFINITIONS):
+            found[one.name] = one
+    return found
+
+
+def differing(before: list[str], after: list[str]) -> int:
+    """How many parts were put in, taken out or replaced."""
+    blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in blocks if tag != "equal")
+
+
+def parts_of(definition: ast.AST) -> list[str]:
+    """A tree's nodes in order, each with its own name or value. However deep the tree is."""
+    found, left = [], [definition]
+    while left:
+        node = left.pop()
+        found.append(told(node))
+        below = [node for name, value in ast.iter_fields(node) for node in nodes_in(name, value)]
+        left += reversed(below)
+    return found
+
+
+def told(node: ast.AST) -> str:
+    """What a node is, without what is below it."""
+    if isinstance(node, ast.Constant):  # not its value itself, which may be endless
+        return f"{type(node.value).__name__} {hash(node.value)}"
+    own = (value for _, value in ast.iter_fields(node) if isinstance(value, str | int))
+    return " ".join([type(node).__name__, *map(str, own)])
+
+
+def nodes_in(field: str, value: object) -> list[ast.AST]:
+    """The nodes in a field of a node, as far as they count."""
+    if field in ("annotation", "returns", "ctx"):
+        return []
+    several = value if isinstance(value, list) else [value]
+    return [one for one in several if isinstance(one, ast.AST) and not is_text(one)]
+
+
+def is_text(node: ast.AST) -> bool:
+    """Whether a statement is a text alone, such as a docstring."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        return False
+    return isinstance(node.value.value, str)

@@ -1,0 +1,222 @@
+"""Find the bug: what an author writes, what learners get of it, and what a build proves."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from tensorgrade.attempts.points import mended
+from tensorgrade.attempts.verdict import CheckResult
+from tensorgrade.author.building.derive import script_for_learners
+from tensorgrade.author.building.script import stub_text
+from tensorgrade.author.bundle import files_of_kit
+from tensorgrade.author.proofs import complaints
+from tensorgrade.author.proofs.slips import slips
+from tensorgrade.author.recording.bugs import candidates, drawn
+from tensorgrade.author.recording.mistakes import Mistake
+from tensorgrade.exchange.references import load_references
+from tensorgrade.project import Project
+
+from .small_course import CHAPTER, build, edit, make_course
+
+NAME, LESSON = "bug_scaled", f"solutions/{CHAPTER}.py"
+FILE = f"graders/{CHAPTER}/{NAME}.py"
+TWICE = '("x * factor", "x * factor * factor")'
+MISTAKE = f'    mistake("scaled_twice", "It is multiplied twice.", {TWICE}),\n]'
+SOURCE = '''
+# %% exercise="bug_scaled"
+def bug_scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
+    """Return x times factor. It has one mistake."""
+    ### BEGIN SOLUTION
+    entries = x.reshape(-1)
+    factors = torch.full_like(entries, factor)
+    products = torch.mul(entries, factors)  # one by one
+    return products.reshape(x.shape)
+    ### END SOLUTION
+
+
+# %% [markdown] hints="bug_scaled"
+# 1. Which checks fail?
+# 2. Print every value on the way.
+'''
+RIGHT_LINE = "products = torch.mul(entries, factors)"
+BUG = '''"""Find the bug: judged as scaled is."""
+
+from tensorgrade import find_the_bug
+
+BUG = find_the_bug(
+    "scaled",
+    points=4,
+    among={
+        "scaled_factor_added": ("torch.mul(", "torch.add("),
+        "scaled_factor_ignored": ("(entries, factor)", "(entries, 2.0)"),
+        "scaled_twice": ("entries, factors)", "entries, factors * factors)"),
+    },
+)
+'''
+
+
+def with_a_bug(root):
+    """The small course, with one exercise more."""
+    make_course(root)
+    edit(root, f"graders/{CHAPTER}/scaled.py", "\n]", f"\n{MISTAKE}")
+    for path, text in ((LESSON, SOURCE), (FILE, BUG)):
+        before = (root / path).read_text("utf-8") if path == LESSON else ""
+        (root / path).write_text(before + text, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Project:
+    """The course, built; nothing is wrong with it."""
+    root = with_a_bug(tmp_path_factory.mktemp("bugs"))
+    built, _ = build(root)
+    assert built.wrong == ()
+    return Project(root)
+
+
+def given_in(project: Project, seed: int) -> str:
+    """The stub of a term with this seed."""
+    term = Project(project.root)
+    term.__dict__["course"] = replace(project.course, seed=seed)
+    return stub_text(script_for_learners(term, term.course.chapter(CHAPTER)))
+
+
+def test_learners_get_the_code_with_the_mistake_wherever_they_work(course):
+    wrong = drawn(course, CHAPTER, NAME)
+    ((old, new),) = wrong.edits[NAME]
+    code = SOURCE[SOURCE.index("def ") : SOURCE.index("# %% [markdown]")].rstrip()
+    code = "\n".join(line for line in code.splitlines() if "###" not in line).replace(old, new)
+    stub = (course.exercises / f"{CHAPTER}.py").read_text("utf-8")
+    assert code in stub and old not in stub
+    for folder in ("source", "release"):
+        nb = nbformat.read(course.root / folder / CHAPTER / f"{CHAPTER}.ipynb", as_version=4)
+        cell = next(cell for cell in nb.cells if cell.id == NAME)
+        assert cell.source == code and cell.metadata.get("editable", True)
+        assert not cell.metadata.nbgrader.locked and not cell.metadata.nbgrader.grade
+
+
+def test_points_are_the_bugs_own_and_its_tests_those_of_the_other_exercise(course):
+    (bug,) = (one for one in course.course.chapter(CHAPTER).exercises if one.name == NAME)
+    assert (bug.points, bug.shares) == (4, 5)
+    checks = (course.exercises / f"test_{CHAPTER}.py").read_text("utf-8")
+    assert "def test_bug_scaled_values(attempt)" in checks
+    assert 'attempt.bug_scaled.agrees("values")' in checks and "find_the_bug" not in checks
+
+
+def test_nothing_in_the_kit_tells_which_mistake_it_is(course):
+    names = [one.name for one in candidates(course, CHAPTER, NAME)]
+    assert len(names) == 3
+    told = {path: text.decode("utf-8", "ignore") for path, text in files_of_kit(course).items()}
+    assert {path for path, text in told.items() if any(name in text for name in names)} == {
+        f"exercises/references/{CHAPTER}.fingerprints.json"  # of the other exercise: all of them
+    }
+    prints = json.loads(told[f"exercises/references/{CHAPTER}.fingerprints.json"])
+    assert prints["exercises"][NAME]["prints"] == []
+    ((old, _),) = drawn(course, CHAPTER, NAME).edits[NAME]
+    (right,) = (line.strip() for line in SOURCE.splitlines() if old in line)
+    assert not [path for path, text in told.items() if right in text]
+    public = load_references(course.exercises / "references" / f"{CHAPTER}.safetensors")
+    hidden = load_references(course.graders / "references" / f"{CHAPTER}.safetensors")
+    assert public.bugs == hidden.bugs and list(public.bugs) == [NAME]
+    assert not [case for case in public.ways if case.startswith(f"{NAME}:")]
+
+
+def test_another_seed_draws_another_mistake(course):
+    stubs = {given_in(course, 2**100 + n) for n in range(30)}
+    assert len(stubs) == 3  # as many as there are mistakes to draw from
+    assert given_in(course, 2**100) == given_in(course, 2**100)
+
+
+def test_a_build_proves_every_mistake_that_could_be_drawn(course):
+    assert list(complaints.unproved_bugs(course)) == []
+    assert list(complaints.unproved_bugs(course, frozenset({"scaled"}))) == []
+
+
+def test_a_build_finds_a_bug_that_is_none(course, monkeypatch):
+    none = Mistake("none", "", {NAME: (("(entries, factors)", "(factors, entries)"),)})
+    monkeypatch.setattr(complaints, "candidates", lambda *names: [none])
+    said = list(complaints.unproved_bugs(course))
+    assert len(said) == 6  # nothing is left to be earned, either
+    assert said[0].startswith(
+        "graders: bug_scaled with none, as it is given, is not_attempted with 1"
+    )
+
+
+def test_a_build_finds_a_solution_that_is_no_repair(course, monkeypatch):
+    monkeypatch.setattr(complaints, "written_anew", lambda project, right, *names: right)
+    said = list(complaints.unproved_bugs(course))
+    assert len(said) == 6 and all("written anew, is passed with 4 points" in one for one in said)
+
+
+SLIPS = [
+    (FILE, '"scaled_twice"', '"scaled_thrice"', "scaled_thrice, among its bugs, is no known"),
+    (FILE, '("torch.mul("', '("torch.mull("', "'torch.mull(' is there 0 times"),
+    (FILE, '        "scaled_twice": (', '        # "scaled_twice": (', "among 3 mistakes at least"),
+    (FILE, "points=4", "points=2 + 2", f"{NAME}.py:5: write BUG = find_the_bug("),
+    (
+        FILE,
+        "BUG = find_the_bug(",
+        "BUG = 7\nIT = find_the_bug(",
+        f"{NAME}.py:5: write BUG = find_the_bug(",
+    ),
+    (FILE, '"scaled",', '"scald",', "there is no scald.py whose tests could judge it"),
+    (LESSON, "torch.mul(entries, factors)", "scaled(entries, factors)", "and calls scaled"),
+    (FILE, '"torch.mul(", "torch.add("', '"products.reshape(x.shape)", "x"', None),
+    (
+        LESSON,
+        "products.reshape(x.shape)",
+        "(1 + 1 + 1 - 1 - 1) * products.reshape(x.shape)",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize("path, old, new, said", SLIPS)
+def test_an_authors_slip_is_told(tmp_path, path, old, new, said):
+    root = with_a_bug(tmp_path)
+    edit(root, path, old, new)
+    if "scaled(entries" in new:  # so that the edits fit
+        edit(root, FILE, '("torch.mul(", "torch.add(")', '("reshape(-1)", "flatten()")')
+    found = slips(Project(root))
+    assert any(said in one for one in found) if said else found == [], found
+
+
+def test_a_mistake_that_takes_a_rewrite_to_mend_is_told(tmp_path):
+    root = with_a_bug(tmp_path)
+    whole = f"{RIGHT_LINE}  # one by one\\n    return products.reshape(x.shape)"
+    edit(root, FILE, '"torch.mul(", "torch.add("', f'"{whole}", "return x"')
+    (said,) = slips(Project(root))
+    assert "to mend scaled_factor_added takes 1" in said and "6 are the most" in said
+
+
+def part(changed: int, limit: int = 10) -> SimpleNamespace:
+    """An exercise of four points, of which so many parts were changed."""
+    attempt = SimpleNamespace(changed={NAME: changed})
+    return SimpleNamespace(
+        name=NAME, attempt=attempt, is_as_given=not changed, is_rewritten=changed > limit
+    )
+
+
+def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:
+    """What such an exercise earns with checks (points, passed, passed by what was given)."""
+    results = [CheckResult(NAME, points, passed, given=given) for points, passed, given in checks]
+    return sum(check.earned for check in mended(part(changed), results))
+
+
+@pytest.mark.parametrize(
+    "changed, checks, points",
+    [
+        (2, [(1, True, False), (3, True, True)], 4),  # mended
+        (30, [(1, True, False), (3, True, True)], 3),  # written anew
+        (0, [(1, False, False), (3, True, True)], 0),  # as it was given
+        (2, [(1, False, False), (3, True, True)], 0),  # another mistake for the one that was there
+        (2, [(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it mended
+        (2, [(1, True, False), (1, True, False), (1, False, True), (1, True, True)], 1.5),
+        (2, [(1, True, False), (3, False, True)], 0),  # more was broken than mended: never below 0
+    ],
+)
+def test_only_what_was_mended_earns_points(changed, checks, points):
+    assert earned(changed, *checks) == pytest.approx(points)

@@ -1,0 +1,152 @@
+"""Find the bug, as graders and learners meet it: as it is given, mended, written anew."""
+
+import json
+
+import nbformat
+import pytest
+
+from tensorgrade.attempts.verdict import State, first_failure, state_of
+from tensorgrade.author.building.derive import script_for_learners
+from tensorgrade.author.building.script import read_script
+from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.author.recording.bugs import bugs_of, candidates, drawn
+from tensorgrade.exchange.references import load_references
+from tensorgrade.learner.notebook.card import Card
+from tensorgrade.learner.notebook.checking import check
+from tensorgrade.nbgrader_plugin.pouring import pour
+from tensorgrade.runner.reading import parts
+from tensorgrade.runner.source import Source
+from tensorgrade.sources.handins import Handin
+from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.views.note import Note
+
+CH2, CH6 = "ch2_self_attention", "ch6_small_gpt"
+SCALED = "bug_scaled_dot_product_attention"
+RIGHT = "    shares = (likeness / width**0.5).softmax(dim=-1)\n"
+
+
+def bugs(project) -> dict[str, str]:
+    """Chapters by their exercises with a bug."""
+    chapters = project.course.chapters
+    return {e.name: c.name for c in chapters for e in c.exercises if project.bug(c.name, e.name)}
+
+
+@pytest.fixture
+def rows(grader):
+    """Grades a text of a chapter; gives the verdicts by exercise."""
+
+    def rows(chapter: str, text: str):
+        graded = grader.grade(Handin("ada", chapter, f"{chapter}.py", text.encode()))
+        return {verdict.exercise: verdict for verdict in graded}
+
+    return rows
+
+
+def stub(project, chapter: str) -> str:
+    return (project.exercises / f"{chapter}.py").read_text(encoding="utf-8")
+
+
+def given_scaled(project, mistake: str) -> str:
+    """The solution of chapter 2 with this mistake in the exercise with a bug."""
+    made = {one.name: one for one in candidates(project, CH2, SCALED)}
+    ((old, new),) = made[mistake].edits[SCALED]
+    source = project.solution(CH2).read_text(encoding="utf-8")
+    assert source.count(old) == 1
+    return source.replace(old, new)
+
+
+def test_each_chapter_has_one_at_least_and_there_are_eight(project):
+    found = bugs(project)
+    assert len(found) >= 8 and set(found.values()) == {c.name for c in project.course.chapters}
+    assert all(len(candidates(project, chapter, name)) >= 4 for name, chapter in found.items())
+
+
+def test_what_graders_and_learners_have_is_what_the_seed_draws(project):
+    for chapter in {*bugs(project).values()}:
+        for folder in (project.exercises, project.graders):
+            stored = load_references(folder / "references" / f"{chapter}.safetensors")
+            assert stored.bugs == bugs_of(project, chapter)
+
+
+def test_the_kit_does_not_say_which(project):
+    for name, chapter in bugs(project).items():
+        prints = project.exercises / "references" / f"{chapter}.fingerprints.json"
+        assert json.loads(prints.read_text("utf-8"))["exercises"][name]["prints"] == []
+        right = read_script(project.solution(chapter)).exercises[name].source
+        given = script_for_learners(project, project.course.chapter(chapter)).exercises[name]
+        told = {line for line in right.splitlines() if "###" not in line}
+        lost = told - set(given.source.splitlines())
+        assert lost and not lost & set(stub(project, chapter).splitlines())
+
+
+@pytest.mark.parametrize("chapter", [CH2, CH6])
+def test_code_as_it_was_given_is_not_attempted_and_earns_nothing(project, rows, chapter):
+    text = stub(project, chapter).replace("_attention(\n", "_attention(  # looked at\n")
+    for name, verdict in rows(chapter, text).items():
+        assert (verdict.status, verdict.points, verdict.mistakes) == ("not_attempted", 0, [])
+        assert verdict.message.startswith("Not mended yet: ") == (name in bugs(project))
+        assert verdict.line is None and verdict.stage is None
+
+
+def test_a_repair_has_all_points_and_a_rewrite_all_but_one(project, rows):
+    right = project.solution(CH2).read_text(encoding="utf-8")
+    assert rows(CH2, right)[SCALED].points == 4
+    anew = f"{right}\n{SCALED} = scaled_dot_product_attention\n"
+    for text in (anew, right.replace(RIGHT, "    n = 1 + 1 + 1 + 1 + 1 + 1 + 1\n" + RIGHT)):
+        verdict = rows(CH2, text)[SCALED]
+        assert (verdict.points, verdict.status) == (3, "partial")
+        assert "more was changed than the mistake asks for" in verdict.message
+
+
+def test_another_mistake_is_told_without_its_name_its_line_or_its_repair(project, rows):
+    other = next(m for m in candidates(project, CH2, SCALED) if m != drawn(project, CH2, SCALED))
+    verdict = rows(CH2, given_scaled(project, other.name))[SCALED]
+    assert verdict.points < 4 and verdict.mistakes == []
+    assert (verdict.line, verdict.stage, verdict.sure) == (None, None, "observed")
+    assert other.message not in verdict.message and "one small change" not in verdict.message
+
+
+def test_a_file_without_it_and_one_that_cannot_be_read_earn_nothing(project, rows):
+    for text in (
+        "import torch\n",
+        f"def {SCALED}(queries, keys, values):\n    return values\n",
+        "(",
+    ):
+        verdict = rows(CH2, text)[SCALED]
+        assert verdict.points == 0 and verdict.status in ("not_attempted", "failed", "error")
+
+
+@pytest.mark.parametrize("mistake", ["no_scale", "softmax_over_columns"])
+def test_learners_are_told_what_fails_and_not_what_it_is(project, mistake):
+    given = {m.name: m for m in candidates(project, CH2, SCALED)}[mistake]
+    text = given_scaled(project, mistake)
+    made = MadeAttempts(project, project.exercises)
+    session = WarmSession(project.exercises)
+    attempt = made.attempt(
+        CH2, text, {SCALED: f"import torch\n{text[text.index(f'def {SCALED}') :]}"}
+    )
+    results = session.results(attempt, SCALED)
+    session.close()
+    assert state_of(results) == State.TO_DO and sum(check.earned for check in results) == 0
+    note = str(Note(first_failure(results).finding))
+    assert "ot mended yet: " in note and given.message not in note and mistake not in note
+
+
+def test_a_card_shows_what_fails_though_nothing_is_begun(project):
+    cell = stub(project, CH2)
+    found = check(project.exercises, SCALED, Source(cell, f"{CH2}.py"))
+    page = Card(found)._repr_html_()
+    assert found.state == "to do" and found.points == 0
+    assert "not mended yet: " in page and "All checks" in page and "Write your answer" not in page
+    right = project.solution(CH2).read_text(encoding="utf-8")
+    assert check(project.exercises, SCALED, Source(right, f"{CH2}.py")).points == 4
+
+
+def test_a_script_is_poured_into_the_cell_of_the_notebook(project):
+    released = project.root / "release" / CH2 / f"{CH2}.ipynb"
+    right = project.solution(CH2).read_text(encoding="utf-8")
+    poured = pour(parts(right), released)
+    cell = next(cell for cell in poured.cells if cell.id == SCALED)
+    assert RIGHT in cell.source + "\n"
+    before = nbformat.read(released, as_version=4).cells
+    assert not any(RIGHT in cell.source for cell in before)
