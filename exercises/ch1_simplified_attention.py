@@ -337,6 +337,7 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
     """
     raise NotImplementedError
 
+
 # %% [markdown]
 # | query | weights: Your | journey | starts | with | one | step | context vector |
 # |---|---|---|---|---|---|---|---|
@@ -371,6 +372,37 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # because "journey" is the longer vector, and nothing in this chapter could ever change that. The
 # same three numbers serve to ask, to be found and to be handed over, and there is nothing to learn.
 # Chapter 2 gives each of these roles its own trained weights.
+
+# %% [markdown]
+# ## Find the bug
+#
+# Most of the time spent on a model goes into code that is there already, runs, and is wrong. The last
+# exercise of each chapter is of this kind: it gives you a function that is finished but for one mistake.
+# Everything has the right shape, nothing crashes. Run the checks: what they say is all that you get to know. Find
+# the mistake and mend it; do not write the function anew, since a small repair is worth more than
+# a right rewrite.
+#
+# This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the axes of a
+# product by letters. In `"id,jd->ij"` the first table has axes i and d, the second j and d; d is in both and not
+# in the result, so it is summed away. What is left is a dot product for every i and j.
+
+# %%
+def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the context vectors of all tokens and the attention weights. It has one mistake.
+
+    Shapes:
+        inputs: (n, d), one token per row
+        result: (context_vecs, attn_weights) of shapes (n, d) and (n, n);
+            row i of attn_weights belongs to query i and sums to 1
+
+    Formula: as in simplified_self_attention
+        attn_weights = softmax(inputs inputs^T), row by row
+        context_vecs = attn_weights inputs
+    """
+    likeness = torch.einsum("id,jd->ij", inputs, inputs)
+    shares = likeness.softmax(dim=1)
+    mixed = torch.einsum("ij,jd->id", shares, inputs)
+    return mixed, likeness
 
 # %% [markdown]
 # ## What you can do now

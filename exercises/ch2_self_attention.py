@@ -409,6 +409,7 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
     """
     raise NotImplementedError
 
+
 # %% [markdown]
 # Both modules now give the rows of seed 789. (The remark about biases can be tried out, too: raising
 # the bias of the keys by 100 changes nothing, raising that of the queries does.) From here on we build
@@ -418,6 +419,33 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 # still sees the whole text, also the part that a language model is supposed to predict: chapter 3
 # hides the future. And there is one set of queries, keys and values, so each token can look for one
 # kind of thing only: chapter 4 lets several work side by side.
+
+# %% [markdown]
+# ## Find the bug
+#
+# As at the end of chapter 1: the function is finished but for one mistake. It is the function that models spend
+# most of their time in, written with `torch.einsum`. The three dots stand for all leading dimensions,
+# as many as there are. Run the checks, find the mistake, and change as little as you can.
+
+# %%
+def bug_scaled_dot_product_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """Return the values mixed for each query by its attention weights. It has one mistake.
+
+    Shapes:
+        queries: (..., n, d_k)
+        keys: (..., m, d_k); m may differ from n
+        values: (..., m, d_v)
+        result: (..., n, d_v)
+
+    Formula (Vaswani et al. 2017, eq. 1): as in scaled_dot_product_attention
+        softmax(queries keys^T / sqrt(d_k)) values
+    """
+    width = keys.size(-1)
+    likeness = torch.einsum("...id,...jd->...ij", queries, keys)
+    shares = (likeness / width).softmax(dim=-1)
+    return torch.einsum("...ij,...jv->...iv", shares, values)
 
 # %% [markdown]
 # ## What you can do now

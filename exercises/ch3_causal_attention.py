@@ -186,16 +186,21 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # - **`masked_fill` returns a new tensor.** Called on a line by itself, with its result thrown
 #   away, it masks nothing, and every shape still fits. (`masked_fill_`, with the underscore,
 #   changes the tensor in place; be sure that the tensor is yours to change.)
+#
+# Write it for any number of tables at once: what stands before the last two dimensions (a batch of
+# texts, say) stays there. Counted from the end the keys are always in the same place, and the
+# class at the end of this chapter can then call what you write here.
 
 # %%
 def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tensor:
     """Turn raw scores into causal attention weights with a single softmax.
 
     Shapes:
-        attn_scores: (n, n), unscaled; row = query i, column = key j
+        attn_scores: (..., n, n), unscaled; row = query i, column = key j
         d_k: an int, the length of one key vector
-        result: (n, n), rows sum to 1, exactly 0 above the diagonal;
+        result: (..., n, n), rows sum to 1, exactly 0 above the diagonal;
             `attn_scores` itself stays as it was
+        The leading dimensions ... may be absent, a batch, or several; they are treated alike.
 
     Formula (Vaswani et al. 2017, eq. 1 with the masking of sec. 3.2.3):
         softmax over j of  s[i, j] / sqrt(d_k),  where s[i, j] = -inf for j > i
@@ -348,6 +353,7 @@ class CausalAttention(nn.Module):
         """Map x (b, num_tokens, d_in) to context vectors (b, num_tokens, d_out)."""
         raise NotImplementedError
 
+
 # %% [markdown]
 # Put the sentence in twice, as a batch of two. With seed 123 the six rows are
 #
@@ -371,6 +377,58 @@ class CausalAttention(nn.Module):
 #
 # One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a
 # time. In chapter 4 you let several look at once.
+
+# %% [markdown]
+# ## Find the bug, twice
+#
+# Masks and dropout are where wrong code is hardest to see: the shapes are right, most of the numbers are too,
+# and training goes on either way. In each of the two functions below is one mistake. Run the checks, find it,
+# and change as little as you can.
+#
+# The first one makes its mask from the places of the tokens: `places[:, None]` counts queries, down the
+# rows, and `places[None, :]` counts keys, across the columns.
+
+# %%
+def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
+    """Zero the weights of future tokens and make every row sum to 1 again. It has one mistake.
+
+    Shapes:
+        attn_weights: (n, n), every row sums to 1; row = query i, column = key j.
+        result: same shape, a new tensor; `attn_weights` itself stays as it was
+
+    Formula: as in mask_and_renormalize
+        result[i, j] = w[i, j] / (w[i, 0] + ... + w[i, i])  if j <= i,  else 0
+    """
+    places = torch.arange(len(attn_weights), device=attn_weights.device)
+    future = places[None, :] >= places[:, None]
+    present = attn_weights.masked_fill(future, 0.0)
+    return present / present.sum(dim=1, keepdim=True)
+
+
+# %% [markdown]
+# The second one draws its pattern with `torch.bernoulli`, which makes a 1 with the chance that stands at each
+# place, and a 0 otherwise.
+
+# %%
+def bug_inverted_dropout(
+    attn_weights: torch.Tensor, p: float, training: bool = True
+) -> torch.Tensor:
+    """Drop each entry with probability p and scale the others. It has one mistake.
+
+    Shapes:
+        attn_weights: any shape
+        p: a float, 0 <= p < 1, the probability that an entry is dropped
+        training: when False, the weights come back unchanged
+        result: same shape as `attn_weights`
+
+    Formula (Srivastava et al. 2014): as in inverted_dropout
+        result = w / (1 - p)  with probability 1 - p,  else 0;  each entry on its own
+    """
+    if not training:
+        return attn_weights
+    chances = torch.full_like(attn_weights, 1 - p)
+    pattern = torch.bernoulli(chances)
+    return attn_weights * pattern
 
 # %% [markdown]
 # ## What you can do now

@@ -350,6 +350,7 @@ class MultiHeadAttention(nn.Module):
         """Map x (b, num_tokens, d_in) to context vectors (b, num_tokens, d_out)."""
         raise NotImplementedError
 
+
 # %% [markdown]
 # The promise was that both forms compute the same thing. Take the wrapper from above, two heads of
 # width 2, and stack its weights into a layer with d_out = 4. With the identity as output
@@ -396,6 +397,28 @@ class MultiHeadAttention(nn.Module):
 # The second one needs the first (Olsson et al. 2022, *In-context learning and induction heads*): only
 # because some head told each token what stands before it, a later one can ask "who stands behind a
 # token like me?". Try a text in which nothing comes twice, and one of nothing but repetitions.
+
+# %% [markdown]
+# ## Find the bug
+#
+# One mistake is in the function below, which puts heads side by side again without a `reshape`. What makes
+# such mistakes hard to find: a model in which heads are put together wrongly, but always in the same
+# way, still learns something. Run the checks, find the mistake, and change as little as you can.
+
+# %%
+def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Put the heads' results side by side, in their order. It has one mistake.
+
+    Shapes:
+        x: (b, num_heads, num_tokens, head_dim)
+        result: (b, num_tokens, num_heads * head_dim)
+
+    Formula (the Concat of Vaswani et al. 2017, sec. 3.2.2): as in merge_heads
+        result[b, t, h * head_dim + j] = x[b, h, t, j]
+    """
+    num_heads = x.shape[1]
+    side_by_side = [x[:, head] for head in reversed(range(num_heads))]
+    return torch.cat(side_by_side, dim=-1)
 
 # %% [markdown]
 # ## What you can do now

@@ -568,6 +568,7 @@ class LatentAttention(nn.Module):
         """Map x (b, num_tokens, d_in) to context vectors (b, num_tokens, d_out)."""
         raise NotImplementedError
 
+
 # %% [markdown]
 # With 32 heads of 64 numbers a token costs a multi-head cache 4096 numbers, one with 8 key heads
 # 1024, a single key head 128, and a latent of 512 just these 512.
@@ -575,6 +576,61 @@ class LatentAttention(nn.Module):
 # All of these are the same attention: queries, keys, values, a softmax, a sum. What changes is who
 # may look at whom, what is told of the order, and what is kept. In chapter 6 you put attention into a
 # model that learns to write.
+
+# %% [markdown]
+# ## Find the bug, twice
+#
+# Two ways to tell a model the order of a text, each with one mistake. The first fills its table column by
+# column, as slowly as one can, so that every line can be compared with the formula.
+
+# %%
+def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
+    """Return a vector of sines and cosines for each place in a text. It has one mistake.
+
+    Shapes:
+        num_tokens: an int, the number of places; the first one is 0
+        d: an even int, numbers per token
+        result: (num_tokens, d), floating point; sines in columns 0, 2, 4, …, cosines in 1, 3, 5, …
+
+    Formula (Vaswani et al. 2017, sec. 3.5): as in sinusoidal_positions
+        result[t, 2i]     = sin(t / 10000^(2i / d))
+        result[t, 2i + 1] = cos(t / 10000^(2i / d))
+    """
+    table = torch.zeros(num_tokens, d)
+    places = torch.arange(num_tokens)
+    for column in range(0, d, 2):
+        angles = places / 10000.0 ** (column / 2 / d)
+        table[:, column] = angles.sin()
+        table[:, column + 1] = angles.cos()
+    return table
+
+
+# %% [markdown]
+# The second turns queries and keys as `rotate` does. It writes the two lines of the formula as one: the
+# row times the cosine, plus the row with its halves exchanged times the sine, where one half has
+# its sign changed.
+
+# %%
+def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
+    """Turn the pairs of each token's row by angles that grow with its place. It has one mistake.
+
+    Shapes:
+        x: (..., n, head_dim), head_dim even; queries or keys
+        positions: (n,) whole numbers, the places of the n tokens; they may start anywhere
+        base: float, how much slower the last pairs turn than the first one
+        result: as x
+
+    Formula (Su et al. 2021, RoFormer, sec. 3.4.2): as in rotate
+        angle[t, i] = positions[t] / base^(i / (head_dim / 2)),  i = 0 … head_dim / 2 - 1
+        result[..., t, i]                = x_i cos(angle) - x_{i + head_dim/2} sin(angle)
+        result[..., t, i + head_dim / 2] = x_{i + head_dim/2} cos(angle) + x_i sin(angle)
+    """
+    pairs = x.shape[-1] // 2
+    slower = torch.arange(pairs, dtype=x.dtype, device=x.device) / pairs
+    angles = torch.outer(torch.arange(len(positions)).to(x.dtype), base**-slower).repeat(1, 2)
+    left, right = x.split(pairs, dim=-1)
+    exchanged = torch.cat((-right, left), dim=-1)
+    return x * angles.cos() + exchanged * angles.sin()
 
 # %% [markdown]
 # ## What you can do now

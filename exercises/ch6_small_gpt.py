@@ -357,6 +357,7 @@ def generate(
     """
     raise NotImplementedError
 
+
 # %% [markdown]
 # ## Does it learn to look back?
 #
@@ -392,6 +393,96 @@ def generate(
 #
 # lets it go on from your words, with your `generate`. It has 100,000 numbers and read for a minute; do not ask it
 # for sense.
+
+# %% [markdown]
+# ## Hand in what you trained
+#
+# How good is it? The loss on text that it was trained on says little, and the loss over all places can be
+# fooled: a model whose tokens see what comes next foresees it perfectly, and has learned nothing. At the *last*
+# place of a window nothing is left to be seen, and the model stands where it stands when it writes. So that is
+# where a model is measured: windows of `context_length + 1` tokens from text that was held back, the last token
+# of each hidden from the model, and the mean loss of foreseeing it.
+#
+# Write that measurement. And hand in `my_model.safetensors`, which `tensorgrade train` has written, beside this
+# file: the graders put your weights into a model of their own and measure it so, on windows that you do not
+# know. To count what follows what in the whole text, with one character in view, comes to 2.50; after 2,000
+# steps on Shakespeare a model is at 1.9. Below 2.2 is asked for.
+
+# %%
+def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
+    """Return how well a model foresees the last token of each window: its mean loss there.
+
+    Beside this exercise your trained weights are judged: hand in my_model.safetensors, as
+    `tensorgrade train` writes it, beside your file.
+
+    Shapes:
+        model: maps ids (b, n) to logits (b, n, vocab_size)
+        windows: (b, n + 1) ids; the model sees the first n of each and is to foresee the last
+        result: a float, the cross-entropy at the last place, on average over the windows
+
+    The model is asked in evaluation; afterwards it is in the mode in which it was. No gradients
+    are kept. torch.nn.functional.cross_entropy may be called here.
+    """
+    raise NotImplementedError
+
+
+# %% [markdown]
+# ## Find the bug, twice
+#
+# The last two. Both run, both train, and a model built with them gets somewhere; each has one
+# mistake. Run the checks, find it, and change as little as you can.
+
+# %%
+class BugLayerNorm(nn.Module):
+    """Each token's row brought to mean 0 and variance 1, scaled and shifted. It has one mistake.
+
+    Shapes:
+        d: an int, numbers per token
+        eps: a small float, added to the variance
+        x: (..., d)
+        result: as x
+
+    Formula (Ba et al. 2016, Layer Normalization, eq. 4): as in LayerNorm
+        scale * (x - mean) / sqrt(variance + eps) + shift,
+        mean and variance of each row, the variance with 1 / d
+
+    Attributes: scale and shift are nn.Parameters of shape (d,), ones and zeros at the start.
+    """
+
+    def __init__(self, d: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        ones, zeros = torch.ones(d), torch.zeros(d)
+        self.scale, self.shift = nn.Parameter(ones), nn.Parameter(zeros)
+        self.least = eps
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalise every row of x (..., d)."""
+        away = x - x.mean(dim=-1, keepdim=True)
+        squares = x.var(dim=-1, keepdim=True)
+        return self.scale * (away * (squares + self.least) ** -0.5) + self.shift
+
+
+# %% [markdown]
+# The other one cuts windows that are one token longer than needed, all that there are, and draws some of them:
+# `unfold` gives every window as a row, without copying the text.
+
+# %%
+def bug_batches(
+    ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cut windows out of a text at random, with the same windows one further. It has one mistake.
+
+    Shapes:
+        ids: (num_tokens,) the text as ids, num_tokens > context_length
+        context_length, batch_size: ints
+        generator: where all chance comes from; the same state gives the same batch
+        result: a tuple (inputs, targets), each (batch_size, context_length);
+            every place of the text from which a window fits is as likely as any other
+    """
+    longer = ids.unfold(0, context_length + 1, 1)
+    chosen = torch.randint(max(len(longer) - 1, 1), (batch_size,), generator=generator)
+    rows = longer[chosen]
+    return rows[:, :-1], rows[:, 1:]
 
 # %% [markdown]
 # ## What you can do now

@@ -6,8 +6,10 @@
 from dataclasses import replace
 
 import torch
+from torch.nn import functional
 
 from tensorgrade import check, signature
+from tensorgrade.exchange.values import plain
 from tensorgrade.recognition.dropout import (
     behaviour,
     chances,
@@ -108,6 +110,8 @@ def drops_both_halves(exercise, group: str) -> None:
         dropped = exercise.result(case, "dropped", expected, observed)
         if dropped.isnan().any():
             exercise.wrong("nan", "in training the result contains NaN", case=case, actual=dropped)
+        if not halves_agree(exercise.result(case, "plain", expected, observed)):
+            exercise.compare(case, "plain", expected.tensors["plain"], observed)
         if not halves_agree(dropped):
             said = (
                 "what is dropped is not an attention weight: a dropped weight takes all of a "
@@ -325,7 +329,7 @@ def draws_from_the_generator(exercise, group: str) -> None:
 
 
 LATER = {
-    "other": "another seed gives the same result: chance has no part in it",
+    "other": "another seed of the generator gives the same result: nothing is drawn from it",
     "next": "a generator gives the same result a second time; it goes on from where it was",
 }
 RUNS = {"first", "again", *LATER}
@@ -513,3 +517,159 @@ BY_SHARE = {
 }
 PRICES = {name: share for share, names in BY_SHARE.items() for name in names.split()}
 PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)
+
+
+@check
+def foresees(exercise, group: str, below: float) -> None:
+    """With the weights that are handed in, the graders' own model has a loss below that.
+
+    It is the loss at the end of the windows that the group's cases pass in.
+    docs/trained_weights.md says what right models come to, and wrong ones.
+    """
+    for case, _, _ in exercise.group(group):
+        weights = weights_of(exercise, case)
+        (windows,) = passed(case, "windows")
+        found = loss_at_the_end(weights, windows)
+        if not found < below:
+            exercise.wrong("values", LEARNED_LITTLE.format(found, below), case=case)
+
+
+LEARNED_LITTLE = (
+    "the graders' model with your weights has a loss of {:.2f} at the last place, on text that it "
+    "has not seen; below {:g} is asked for. Either it was trained for too short a time, or the "
+    "model that was trained is not the one of this chapter (does it see what comes?)"
+)
+
+
+@check
+def agrees_on_weights(exercise, group: str) -> None:
+    """The learner's own model makes of the weights that are handed in what the graders' makes.
+
+    Attention is left out in both: a stand-in takes its place in this chapter.
+    """
+    for case, _, observed in exercise.answered(group):
+        weights = weights_of(exercise, case)
+        (windows,) = passed(case, "windows")
+        own, found = plain(observed.value("result")), loss_at_the_end(unattended(weights), windows)
+        if not isinstance(own, float) or not abs(own - found) < 1e-3:
+            said = "your own model does not make of your weights what the graders' model makes"
+            exercise.wrong("values", f"{said} (attention left out in both)", case=case)
+
+
+def unattended(weights: dict) -> dict:
+    """The same weights, with which attention adds nothing."""
+    return {k: torch.zeros_like(v) if ".out_proj." in k else v for k, v in weights.items()}
+
+
+MODEL = "my_model.safetensors"
+
+
+def weights_of(exercise, case) -> dict:
+    """The weights that are handed in, by name, as float32. Raises Wrong where they are none."""
+    found = exercise.attempt.weights(MODEL)
+    if found.missing:
+        said = f"{found.trouble.rstrip('.')}; `tensorgrade train` makes it"
+        exercise.wrong("to do", said, case=case)
+    if found.trouble:
+        said = f"the file {found.trouble.rstrip('.')}; `tensorgrade train` writes one"
+        exercise.wrong("fact", said, case=case)
+    if said := weights_problem(found.tensors):
+        exercise.wrong("fact", f"the file {MODEL}: {said}", case=case)
+    return {name: found.tensors[name].float() for name in SHAPES}
+
+
+def weights_problem(tensors: dict) -> str:
+    """What keeps tensors from being the weights of a small GPT; empty where nothing does."""
+    if lacking := [name for name in SHAPES if name not in tensors]:
+        if any(name.endswith("attention.projection.weight") for name in tensors):
+            return STAND_IN
+        return f"there is no `{lacking[0]}` in it; the weights of another model?"
+    for name, size in SHAPES.items():
+        if tuple(tensors[name].shape) != size:
+            said = f"`{name}` has shape {tuple(tensors[name].shape)}; {size} is asked for"
+            return f"{said}, as `tensorgrade train` makes it of Shakespeare"
+        if not tensors[name].is_floating_point():
+            return f"`{name}` holds no decimal numbers"
+        if not tensors[name].float().isfinite().all():
+            return f"`{name}` holds NaN, or numbers without end"
+    return ""
+
+
+STAND_IN = (
+    "it was trained with the stand-in for your MultiHeadAttention (chapter 4), which cannot "
+    "attend; put that right and train once more"
+)
+
+
+# What `tensorgrade train` trains: Shakespeare's 65 characters, two layers, four heads.
+VOCABULARY, CONTEXT, WIDTH, HEADS, LAYERS = 65, 64, 64, 4, 2
+IN_A_BLOCK = {
+    **{f"norm{n}.{part}": (WIDTH,) for n in (1, 2) for part in ("scale", "shift")},
+    **{f"attention.{name}.weight": (WIDTH, WIDTH) for name in ("W_query", "W_key", "W_value")},
+    "attention.out_proj.weight": (WIDTH, WIDTH),
+    "attention.out_proj.bias": (WIDTH,),
+    "feed_forward.layers.0.weight": (4 * WIDTH, WIDTH),
+    "feed_forward.layers.0.bias": (4 * WIDTH,),
+    "feed_forward.layers.2.weight": (WIDTH, 4 * WIDTH),
+    "feed_forward.layers.2.bias": (WIDTH,),
+}
+SHAPES = {
+    "token_embedding.weight": (VOCABULARY, WIDTH),
+    "position_embedding.weight": (CONTEXT, WIDTH),
+    **{f"blocks.{n}.{name}": size for n in range(LAYERS) for name, size in IN_A_BLOCK.items()},
+    "final_norm.scale": (WIDTH,),
+    "final_norm.shift": (WIDTH,),
+    "head.weight": (VOCABULARY, WIDTH),
+}
+
+
+def last_logits(weights: dict, ids: torch.Tensor) -> torch.Tensor:
+    """(b, vocab_size): what a small GPT with these weights says at the last place of ids (b, n).
+
+    The graders' own model, of torch's own parts: whatever a learner's model lets its tokens see,
+    in this one none sees what comes later.
+    """
+    x = weights["token_embedding.weight"][ids]
+    x = x + weights["position_embedding.weight"][: ids.shape[1]]
+    for layer in range(LAYERS):
+        part = below(weights, f"blocks.{layer}.")
+        x = x + attended(normed(x, part, "norm1"), below(part, "attention."))
+        x = x + fed_forward(normed(x, part, "norm2"), below(part, "feed_forward.layers."))
+    return functional.linear(normed(x[:, -1], weights, "final_norm"), weights["head.weight"])
+
+
+def below(weights: dict, prefix: str) -> dict:
+    """The weights whose names begin so, without that beginning."""
+    return {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
+
+
+def normed(x: torch.Tensor, part: dict, name: str) -> torch.Tensor:
+    """x (…, d) through one of the norms."""
+    scale, shift = part[f"{name}.scale"], part[f"{name}.shift"]
+    return functional.layer_norm(x, x.shape[-1:], scale, shift, 1e-5)
+
+
+def attended(x: torch.Tensor, part: dict) -> torch.Tensor:
+    """x (b, n, d) through attention that is causal: torch's own, which takes (n, b, d)."""
+    tokens, one = x.shape[1], x.transpose(0, 1)
+    together = torch.cat([part[f"W_{name}.weight"] for name in ("query", "key", "value")])
+    out, _ = functional.multi_head_attention_forward(
+        *(one, one, one, x.shape[2], HEADS, together, None, None, None, False, 0.0),
+        *(part["out_proj.weight"], part["out_proj.bias"]),
+        need_weights=False,
+        attn_mask=torch.ones(tokens, tokens, dtype=torch.bool).triu(1),
+    )
+    return out.transpose(0, 1)
+
+
+def fed_forward(x: torch.Tensor, part: dict) -> torch.Tensor:
+    """x (b, n, d) through a block's two layers."""
+    inside = functional.linear(x, part["0.weight"], part["0.bias"])
+    return functional.linear(functional.gelu(inside), part["2.weight"], part["2.bias"])
+
+
+@torch.no_grad()
+def loss_at_the_end(weights: dict, windows: torch.Tensor) -> float:
+    """The mean loss at the last place of windows (b, n + 1); what is to be foreseen stands last."""
+    logits = [last_logits(weights, part[:, :-1]) for part in windows.split(128)]
+    return functional.cross_entropy(torch.cat(logits), windows[:, -1]).item()

@@ -198,3 +198,53 @@ def test_simplified_self_attention_inputs(attempt):
 def test_simplified_self_attention_has_no_loop(attempt):
     """All tokens at once: more tokens need no more operations."""
     attempt.simplified_self_attention.does_not_grow("operations", "a loop goes over the tokens")
+
+
+@for_learners("bug_simplified_self_attention")
+def test_bug_simplified_self_attention_context_on_the_sentence(attempt):
+    """A context vector for each of the six tokens."""
+    attempt.bug_simplified_self_attention.agrees("sentence", only="result.0")
+
+
+@for_learners("bug_simplified_self_attention")
+def test_bug_simplified_self_attention_weights_on_the_sentence(attempt):
+    """Six rows of weights, each summing to 1."""
+    attempt.bug_simplified_self_attention.agrees("sentence", only="result.1")
+
+
+@exercise("bug_simplified_self_attention", points=3.5)
+def test_bug_simplified_self_attention_context(attempt):
+    """One context vector for every token."""
+    attempt.bug_simplified_self_attention.agrees("values", only="result.0")
+
+
+@exercise("bug_simplified_self_attention", points=3)
+def test_bug_simplified_self_attention_weights(attempt):
+    """One row of weights for every token, each summing to 1."""
+    attempt.bug_simplified_self_attention.agrees("values", only="result.1")
+    attempt.bug_simplified_self_attention.gives_no_more("values")
+
+
+@exercise("bug_simplified_self_attention", points=0.5)
+def test_bug_simplified_self_attention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.bug_simplified_self_attention.agrees("large")
+
+
+@exercise("bug_simplified_self_attention", points=2)
+def test_bug_simplified_self_attention_gradients(attempt):
+    """Gradients reach the inputs, through the weights too."""
+    attempt.bug_simplified_self_attention.agrees("gradients", only="gradient")
+
+
+@exercise("bug_simplified_self_attention", points=0.5)
+def test_bug_simplified_self_attention_inputs(attempt):
+    """What is passed in stays as it was, and may lie in memory in any order."""
+    attempt.bug_simplified_self_attention.keeps_inputs("values", "gradients")
+    attempt.bug_simplified_self_attention.gives_the_same("same")
+
+
+@exercise("bug_simplified_self_attention", points=0.5)
+def test_bug_simplified_self_attention_has_no_loop(attempt):
+    """All tokens at once: more tokens need no more operations."""
+    attempt.bug_simplified_self_attention.does_not_grow("operations", "a loop goes over the tokens")

@@ -243,3 +243,46 @@ def test_copy_v2_into_v1_leaves_v2(attempt):
     attempt.copy_v2_into_v1.agrees("values")
     attempt.copy_v2_into_v1.has_parameters("values", "v1")
     attempt.copy_v2_into_v1.has_parameters("values", "v2")
+
+
+@for_learners("bug_scaled_dot_product_attention")
+def test_bug_scaled_dot_product_attention_on_the_sentence(attempt):
+    """With the sentence's projections (seed 123)."""
+    attempt.bug_scaled_dot_product_attention.agrees("sentence")
+
+
+@exercise("bug_scaled_dot_product_attention", points=4)
+def test_bug_scaled_dot_product_attention_values(attempt):
+    """The values, mixed by the weights of every query."""
+    attempt.bug_scaled_dot_product_attention.agrees("values")
+
+
+@exercise("bug_scaled_dot_product_attention", points=1)
+def test_bug_scaled_dot_product_attention_large_scores(attempt):
+    """Scores of ten thousand do not overflow."""
+    attempt.bug_scaled_dot_product_attention.agrees("large")
+
+
+@exercise("bug_scaled_dot_product_attention", points=1.5)
+def test_bug_scaled_dot_product_attention_cross(attempt):
+    """Queries and keys may differ in number."""
+    attempt.bug_scaled_dot_product_attention.agrees("cross")
+
+
+@exercise("bug_scaled_dot_product_attention", points=1.5)
+def test_bug_scaled_dot_product_attention_leading_dimensions(attempt):
+    """Leading dimensions stay in front."""
+    attempt.bug_scaled_dot_product_attention.agrees("leading")
+
+
+@exercise("bug_scaled_dot_product_attention", points=1.5)
+def test_bug_scaled_dot_product_attention_gradients(attempt):
+    """Gradients reach queries, keys and values."""
+    attempt.bug_scaled_dot_product_attention.agrees("gradients", only="gradient")
+
+
+@exercise("bug_scaled_dot_product_attention", points=0.5)
+def test_bug_scaled_dot_product_attention_inputs(attempt):
+    """What is passed in stays as it was, and may lie in memory in any order."""
+    attempt.bug_scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
+    attempt.bug_scaled_dot_product_attention.gives_the_same("same")

@@ -55,10 +55,16 @@ def test_causal_attention_weights_on_the_sentence(attempt):
     attempt.causal_attention_weights.agrees("sentence")
 
 
-@exercise("causal_attention_weights", points=6)
+@exercise("causal_attention_weights", points=5)
 def test_causal_attention_weights_values(attempt):
     """Hidden scores drop out of the softmax; the rest is scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
+
+
+@exercise("causal_attention_weights", points=1)
+def test_causal_attention_weights_leading(attempt):
+    """Leading dimensions stay in front: each table of scores is masked by itself."""
+    attempt.causal_attention_weights.agrees("leading")
 
 
 @exercise("causal_attention_weights", points=1)
@@ -201,3 +207,69 @@ def test_CausalAttention_inputs(attempt):
     attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.keeps_inputs("values", "bias", "gradients")
     attempt.CausalAttention.gives_the_same("same")
+
+
+@for_learners("bug_mask_and_renormalize")
+def test_bug_mask_and_renormalize_on_the_sentence(attempt):
+    """The weights of the sentence."""
+    attempt.bug_mask_and_renormalize.agrees("sentence")
+
+
+@exercise("bug_mask_and_renormalize", points=7)
+def test_bug_mask_and_renormalize_values(attempt):
+    """The future gets 0, and every row sums to 1 again."""
+    attempt.bug_mask_and_renormalize.agrees("values")
+
+
+@exercise("bug_mask_and_renormalize", points=2)
+def test_bug_mask_and_renormalize_gradients(attempt):
+    """Gradients reach the weights."""
+    attempt.bug_mask_and_renormalize.agrees("gradients", only="gradient")
+
+
+@exercise("bug_mask_and_renormalize", points=1)
+def test_bug_mask_and_renormalize_inputs(attempt):
+    """What is passed in stays as it was, and may lie in memory in any order."""
+    attempt.bug_mask_and_renormalize.keeps_inputs("values")
+    attempt.bug_mask_and_renormalize.gives_the_same("same")
+
+
+@exercise("bug_inverted_dropout", points=6)
+def test_bug_inverted_dropout_in_training(attempt):
+    """A share p becomes 0, the rest grows by 1 / (1 - p)."""
+    attempt.bug_inverted_dropout.drops_entries("dropout")
+
+
+@exercise("bug_inverted_dropout", points=1.5)
+def test_bug_inverted_dropout_in_evaluation(attempt):
+    """With training=False nothing changes."""
+    attempt.bug_inverted_dropout.drops_something("dropout")
+    attempt.bug_inverted_dropout.agrees("evaluation")
+
+
+@exercise("bug_inverted_dropout", points=1)
+def test_bug_inverted_dropout_gradients(attempt):
+    """Gradients reach the entries that were kept, all of them where nothing is dropped."""
+    attempt.bug_inverted_dropout.drops_gradients("gradients", "attn_weights")
+    attempt.bug_inverted_dropout.agrees("gradients alone", only="gradient")
+
+
+@exercise("bug_inverted_dropout", points=0.5)
+def test_bug_inverted_dropout_of_nothing(attempt):
+    """With p = 0 nothing changes."""
+    attempt.bug_inverted_dropout.drops_something("dropout")
+    attempt.bug_inverted_dropout.agrees("nothing")
+
+
+@exercise("bug_inverted_dropout", points=0.5)
+def test_bug_inverted_dropout_is_your_own(attempt):
+    """It is written out and calls no dropout of torch."""
+    attempt.bug_inverted_dropout.drops_something("dropout")
+    attempt.bug_inverted_dropout.avoids_dropout("own")
+
+
+@exercise("bug_inverted_dropout", points=0.5)
+def test_bug_inverted_dropout_inputs(attempt):
+    """What is passed in stays as it was."""
+    attempt.bug_inverted_dropout.drops_something("dropout")
+    attempt.bug_inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")

@@ -227,3 +227,28 @@ def test_MultiHeadAttention_inputs(attempt):
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients")
     attempt.MultiHeadAttention.gives_the_same("same")
+
+
+@for_learners("bug_merge_heads")
+def test_bug_merge_heads_by_eye(attempt):
+    """Two heads of three tokens, put side by side."""
+    attempt.bug_merge_heads.agrees("sentence")
+
+
+@exercise("bug_merge_heads", points=3.5)
+def test_bug_merge_heads_values(attempt):
+    """(b, h, n, head_dim) becomes (b, n, h * head_dim), heads side by side."""
+    attempt.bug_merge_heads.agrees("values")
+
+
+@exercise("bug_merge_heads", points=1)
+def test_bug_merge_heads_gradients(attempt):
+    """Gradients pass through."""
+    attempt.bug_merge_heads.agrees("gradients", only="gradient")
+
+
+@exercise("bug_merge_heads", points=0.5)
+def test_bug_merge_heads_inputs(attempt):
+    """What is passed in stays as it was, and may lie in memory in any order."""
+    attempt.bug_merge_heads.keeps_inputs("values")
+    attempt.bug_merge_heads.gives_the_same("same")

@@ -460,3 +460,59 @@ def test_LatentAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.LatentAttention.keeps_inputs("values")
     attempt.LatentAttention.gives_the_same("same")
+
+
+@for_learners("bug_sinusoidal_positions")
+def test_bug_sinusoidal_positions_by_eye(attempt):
+    """Four places, six columns."""
+    attempt.bug_sinusoidal_positions.agrees("sentence")
+
+
+@exercise("bug_sinusoidal_positions", points=1)
+def test_bug_sinusoidal_positions_start(attempt):
+    """At place 0 all sines are 0 and all cosines 1."""
+    attempt.bug_sinusoidal_positions.agrees("start")
+
+
+@exercise("bug_sinusoidal_positions", points=5)
+def test_bug_sinusoidal_positions_values(attempt):
+    """Sines and cosines of ever slower angles, side by side."""
+    attempt.bug_sinusoidal_positions.agrees("values")
+
+
+@for_learners("bug_rotate")
+def test_bug_rotate_by_eye(attempt):
+    """Four rows of ones."""
+    attempt.bug_rotate.agrees("sentence")
+
+
+@exercise("bug_rotate", points=5)
+def test_bug_rotate_values(attempt):
+    """Entry i turns together with entry i + head_dim / 2, later pairs more slowly."""
+    attempt.bug_rotate.agrees("values")
+
+
+@exercise("bug_rotate", points=2)
+def test_bug_rotate_places(attempt):
+    """The places are those passed in, wherever they start."""
+    attempt.bug_rotate.agrees("places")
+
+
+@exercise("bug_rotate", points=1)
+def test_bug_rotate_base(attempt):
+    """The base is the one passed in."""
+    attempt.bug_rotate.agrees("base")
+
+
+@exercise("bug_rotate", points=1.5)
+def test_bug_rotate_gradients(attempt):
+    """Gradients turn back."""
+    attempt.bug_rotate.agrees("gradients", only="gradient")
+
+
+@exercise("bug_rotate", points=0.5)
+def test_bug_rotate_inputs(attempt):
+    """What is passed in stays as it was, of any dtype, and may lie in memory in any order."""
+    attempt.bug_rotate.keeps_inputs("values", "places", "base")
+    attempt.bug_rotate.gives_the_same("same")
+    attempt.bug_rotate.keeps_dtype("same")

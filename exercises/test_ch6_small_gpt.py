@@ -292,3 +292,109 @@ def test_generate_inputs(attempt):
     """The text stays as it was, and so does the model, which can go on learning."""
     attempt.generate.keeps_inputs("likeliest", "long", "chance", objects=True)
     attempt.generate.can_learn_afterwards("chance")
+
+
+@exercise("trained_loss", points=1.5)
+def test_trained_loss_values(attempt):
+    """The mean loss at the last place, over all windows."""
+    attempt.trained_loss.agrees("values", only="result", strict=True)
+
+
+@exercise("trained_loss", points=1)
+def test_trained_loss_in_evaluation(attempt):
+    """The model is asked in evaluation, whatever mode it was in."""
+    attempt.trained_loss.agrees("training", only="result")
+
+
+@exercise("trained_loss", points=0.5)
+def test_trained_loss_inputs(attempt):
+    """Windows and model stay as they were, the mode too."""
+    attempt.trained_loss.keeps_inputs("values", "training", objects=True)
+    attempt.trained_loss.agrees("values", only="next")
+    attempt.trained_loss.agrees("training", only="next")
+
+
+@exercise("trained_loss", points=1, guard=True)
+def test_trained_loss_own(attempt):
+    """Your own SmallGPT, with the weights that you hand in, comes to what the graders' comes to."""
+    attempt.trained_loss.agrees_on_weights("own")
+
+
+@exercise("trained_loss", points=6, guard=True)
+def test_trained_loss_trained(attempt):
+    """The weights that you hand in, from `tensorgrade train`, foresee text that they never saw."""
+    attempt.trained_loss.foresees("text", below=2.2)
+
+
+@for_learners("BugLayerNorm")
+def test_BugLayerNorm_by_eye(attempt):
+    """Two rows of four."""
+    attempt.BugLayerNorm.agrees("sentence")
+
+
+@exercise("BugLayerNorm", points=2.5)
+def test_BugLayerNorm_plain(attempt):
+    """As it is made, rows come to mean 0 and variance 1."""
+    attempt.BugLayerNorm.agrees("plain")
+
+
+@exercise("BugLayerNorm", points=3)
+def test_BugLayerNorm_values(attempt):
+    """Then each column is scaled and shifted, in evaluation too."""
+    attempt.BugLayerNorm.agrees("values")
+
+
+@exercise("BugLayerNorm", points=1)
+def test_BugLayerNorm_spread(attempt):
+    """Whatever the rows' spread is."""
+    attempt.BugLayerNorm.agrees("spread")
+
+
+@exercise("BugLayerNorm", points=1)
+def test_BugLayerNorm_eps(attempt):
+    """The eps that was passed in is added to the variance."""
+    attempt.BugLayerNorm.agrees("eps")
+
+
+@exercise("BugLayerNorm", points=1.5)
+def test_BugLayerNorm_gradients(attempt):
+    """Gradients reach x, the scale and the shift."""
+    attempt.BugLayerNorm.agrees("gradients", only="gradient")
+
+
+@exercise("BugLayerNorm", points=0.5)
+def test_BugLayerNorm_parameters(attempt):
+    """A scale and a shift, and no more."""
+    attempt.BugLayerNorm.has_parameters("parameters")
+
+
+@exercise("BugLayerNorm", points=0.5)
+def test_BugLayerNorm_inputs(attempt):
+    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    attempt.BugLayerNorm.keeps_inputs("values", "plain")
+    attempt.BugLayerNorm.gives_the_same("same")
+
+
+@exercise("bug_batches", points=2.5)
+def test_bug_batches_windows(attempt):
+    """Windows of the text, and the same windows one token further on."""
+    attempt.bug_batches.cuts_windows("windows")
+
+
+@exercise("bug_batches", points=0.5)
+def test_bug_batches_inputs(attempt):
+    """The text stays as it was, and what is cut out of it holds ids of the same kind."""
+    attempt.bug_batches.keeps_inputs("windows")
+    attempt.bug_batches.keeps_dtype("windows")
+
+
+@exercise("bug_batches", points=1)
+def test_bug_batches_everywhere(attempt):
+    """Every place from which a window fits is as likely as any other."""
+    attempt.bug_batches.cuts_everywhere("everywhere")
+
+
+@exercise("bug_batches", points=1)
+def test_bug_batches_chance(attempt):
+    """All chance comes from the generator."""
+    attempt.bug_batches.draws_from_the_generator("chance")
