@@ -388,9 +388,11 @@ def collect(
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
-    to: Annotated[str, typer.Option(help="csv, html or jsonl; csv where nothing is said.")] = "",
+    to: Annotated[
+        str, typer.Option(help="csv, xlsx, html or jsonl; csv where nothing is said.")
+    ] = "",
     form: Annotated[
-        str, typer.Option("--format", help="plain, excel, moodle, canvas or jsonl-annotations.")
+        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
     ] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,

@@ -1,14 +1,15 @@
-"""`tensorgrade export`: a class's points as CSV, as course systems import them, and as pages."""
+"""`tensorgrade export`: a class's points as CSV, as course systems import them, as a workbook, as pages."""
 
 import json
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
@@ -68,21 +69,56 @@ def write(path: Path, text: str) -> list[Path]:
     return [path]
 
 
+MOST_IN_A_CELL = 32_767  # characters, by Excel's own limit
 HEADER = "student chapter points max_points penalty late_seconds submitted passed exercises".split()
 
 
 def plain_csv(what: Export) -> list[Path]:
     """A line for each learner and chapter."""
+    return write(what.folder / "grades.csv", in_csv(HEADER, plain_lines(what)))
+
+
+def plain_lines(what: Export) -> list[list[object]]:
+    """A line for each learner and chapter, in order."""
     ordered = sorted(what.rows, key=lambda row: (row["student"], row["chapter"]))
     grouped = groupby(ordered, key=lambda row: (row["student"], row["chapter"]))
-    lines = [line_of(*about, list(own)) for about, own in grouped]
-    return write(what.folder / "grades.csv", in_csv(HEADER, lines))
+    return [line_of(*about, list(own)) for about, own in grouped]
 
 
-def spreadsheets_csv(what: Export) -> list[Path]:
-    """The same with the mark by which Excel knows UTF-8; without it, it garbles names."""
-    (path,) = plain_csv(what)
-    return write(path.with_name("grades-excel.csv"), "\ufeff" + path.read_text(encoding="utf-8"))
+COLUMNS = "student chapter exercise points max_points status mistakes message submitted".split()
+
+
+def workbook(what: Export) -> list[Path]:
+    """A sheet with a line for each learner and chapter, and one for each exercise of a learner."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    fill(book.active, "grades", HEADER, plain_lines(what))
+    lines = [[in_a_cell(row.get(name)) for name in COLUMNS] for row in what.rows]
+    fill(book.create_sheet(), "exercises", COLUMNS, lines)
+    path = what.folder / "grades.xlsx"
+    book.save(path)
+    return [path]
+
+
+def fill(sheet: Any, title: str, header: list[str], lines: Iterable[list[object]]) -> None:
+    """A sheet of a workbook: its first line stays in sight; what learners wrote is text."""
+    sheet.title, sheet.freeze_panes = title, "A2"
+    sheet.append(header)
+    for line in lines:
+        sheet.append([in_a_cell(value) for value in line])
+        for cell in sheet[sheet.max_row]:
+            if cell.data_type == "f":  # a text that begins with =
+                cell.data_type = "s"
+
+
+def in_a_cell(value: object) -> object:
+    """A value as a spreadsheet may hold it: without control characters, and of bounded length."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, str):
+        return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]", "�", value)[:MOST_IN_A_CELL]
+    return value
 
 
 def line_of(student: str, chapter: str, rows: list[dict]) -> list[object]:
@@ -324,9 +360,9 @@ def annotation(row: dict) -> dict:
 
 WRITERS: dict[tuple[str, str], Callable[[Export], list[Path]]] = {
     ("csv", "plain"): plain_csv,
-    ("csv", "excel"): spreadsheets_csv,
     ("csv", "moodle"): moodle_csv,
     ("csv", "canvas"): canvas_csv,
+    ("xlsx", "plain"): workbook,
     ("html", "plain"): learners_pages,
     ("html", "moodle"): moodle_feedback,
     ("jsonl", "jsonl-annotations"): annotations,

@@ -6,11 +6,12 @@ import json
 import zipfile
 
 import pytest
+from openpyxl import load_workbook
 
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import plan, write
-from tensorgrade.instructor.exporting import export
+from tensorgrade.instructor.exporting import export, in_a_cell
 from tensorgrade.instructor.ledger import write_lines
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.lateness import Lateness
@@ -211,21 +212,30 @@ def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
         export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
     with pytest.raises(CourseError, match="no learner has a Moodle number"):
         export(tmp_path / "out", COURSE, "html", "moodle", Roster(), CH1)
-    with pytest.raises(CourseError, match="there is no export --to xlsx --format plain, but --to"):
-        export(tmp_path / "out", COURSE, "xlsx", "plain", Roster())
+    with pytest.raises(CourseError, match="there is no export --to ods --format plain, but --to"):
+        export(tmp_path / "out", COURSE, "ods", "plain", Roster())
     with pytest.raises(CourseError, match="there is no export --to html --format jsonl-anno"):
         export(tmp_path / "out", COURSE, "html", "jsonl-annotations", Roster())
     with pytest.raises(CourseError, match="there is no chapter named ch9"):
         export(tmp_path / "out", COURSE, "csv", "plain", Roster(), "ch9")
 
 
-def test_what_excel_opens_begins_with_the_mark_that_it_needs(monkeypatch, tmp_path):
-    put(tmp_path / "in", "José", CH1, 1.0)
+def test_a_workbook_holds_points_as_numbers_and_what_learners_wrote_as_text(monkeypatch, tmp_path):
+    put(tmp_path / "in", "=1+1 José", CH1, 1.0)
+    put(tmp_path / "in", "ada", CH1, 0.5)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
-    (path,), _ = export(tmp_path / "out", COURSE, "csv", "excel", Roster())
+    (path,), _ = export(tmp_path / "out", COURSE, "xlsx", "plain", Roster())
+    book = load_workbook(path)
     (plain,), _ = export(tmp_path / "out", COURSE, "csv", "plain", Roster())
-    assert path.read_bytes() == b"\xef\xbb\xbf" + plain.read_bytes()
-    assert "José" in plain.read_text(encoding="utf-8") and path != plain
+    header, first, second = book["grades"].iter_rows(values_only=True)
+    assert [",".join(header)] == plain.read_text(encoding="utf-8").splitlines()[:1]
+    assert (first[0], second[0]) == ("=1+1 José", "ada") and first[2] == 2 * second[2] > 0
+    assert book["grades"]["A2"].data_type == "s", "nothing is worked out"
+    assert book["exercises"].max_row == 1 + 2 * len(COURSE.chapter(CH1).exercises)
+
+
+def test_what_no_cell_may_hold_is_shown_with_a_mark():
+    assert in_a_cell("a\x00b\ud800") == "a�b�" and in_a_cell(["one", "two"]) == "one, two"
 
 
 def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
