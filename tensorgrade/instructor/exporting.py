@@ -1,4 +1,4 @@
-"""`tensorgrade export`: a class's points as CSV, as course systems import them, as a workbook, as pages."""
+"""`tensorgrade export`: a class's points as CSV, workbook and pages, as course systems take them in."""
 
 import json
 import re
