@@ -10,6 +10,7 @@ import torch
 import typer
 from rich.console import Console
 
+from .parts.looks import Looks
 from .parts.own_code import NO_ATTENTION, own_gpt
 from .parts.screen import Screen
 from .parts.texts import ids_of, read_text
@@ -18,6 +19,11 @@ from .parts.training import train as train_steps
 from .parts.weights_file import Settings, State, fill, load_weights, make_room, save_weights
 
 SAMPLE_EVERY, SAMPLE = 200, 160
+LINE = 48  # characters of the text held back, on which heads are looked at
+LEGEND = (
+    "Layer and head; how much of its weight goes to the character before, and how many characters "
+    "back it looks on average, in a line that the model has not seen."
+)
 
 
 def train(
@@ -48,7 +54,8 @@ def train(
     run, began = begin(gpt, settings, steps, seed), time.process_time()
     if start:
         fill(run.model, before, start)
-    learn(console, gpt, run, ids, settings.vocabulary, seed)
+    looks = Looks(gpt.MultiHeadAttention, settings, held_back[:LINE])
+    learn(console, gpt, run, ids, looks, seed)
     save_weights(out, run.model.state_dict(), settings)
     if len(run.losses) < steps:
         console.print("\nInterrupted; the weights are kept.")
@@ -56,6 +63,8 @@ def train(
     console.print(f"{len(run.losses)} steps in {seconds:.0f} s of processor time.")
     loss = loss_on(run.model, held_back, settings.context_length)
     console.print(f"loss on text that it has not seen: {loss:.2f}")
+    if own_attention and looks.steps:
+        console.print("", looks.table(), LEGEND, "", sep="\n", markup=False)
     console.print(f"{out}; now: tensorgrade talk 'To be' --weights {out}", soft_wrap=True)
     if own_attention and text == "shakespeare":
         console.print("Hand it in beside your chapter 6: its last exercise, trained_loss, asks for it.")
@@ -73,7 +82,7 @@ def begun(start: Path | None, characters: str) -> tuple[State, Settings]:
 
 
 def learn(
-    console: Console, gpt: ModuleType, run: Run, ids: torch.Tensor, vocabulary: str, seed: int
+    console: Console, gpt: ModuleType, run: Run, ids: torch.Tensor, looks: Looks, seed: int
 ) -> None:
     """All steps, or those before a Ctrl-C, before the learner's eyes."""
     with Screen(console, run).open() as screen, suppress(KeyboardInterrupt):
@@ -82,4 +91,5 @@ def learn(
             if len(run.losses) == 1 or len(run.losses) % SAMPLE_EVERY == 0:
                 chance = torch.Generator().manual_seed(seed)
                 written = write(gpt, run.model, ids[:1], SAMPLE, chance)
-                screen.wrote("".join(vocabulary[i] for i in written.tolist()))
+                screen.wrote("".join(looks.settings.vocabulary[i] for i in written.tolist()))
+                looks.look(run.model, len(run.losses))

@@ -1,4 +1,4 @@
-"""`tensorgrade export`: a class's points as CSV, workbook and pages, as course systems take them in."""
+"""`tensorgrade export`: a class's points as CSV, workbook and pages, for course systems."""
 
 import json
 import re

@@ -43,7 +43,7 @@ def handins(classroom, tmp_path_factory):
 def test_odd_handin_gets_rows_and_no_points(handins, student):
     """A row for every exercise, no more points than for wrong answers, a printable sentence."""
     rows = handins.rows[student].values()
-    assert len(rows) == 5
+    assert len(rows) == 6
     assert sum(row["points"] for row in rows) <= 3
     assert all(row["message"] and row["message"].isprintable() for row in rows)
 

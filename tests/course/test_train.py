@@ -12,6 +12,8 @@ from rich.console import Console
 from safetensors.torch import save_file
 
 from exercises.commands.parts.curve import curve
+from exercises.commands.parts.heads import far_back, share_before
+from exercises.commands.parts.looks import Looks
 from exercises.commands.parts.own_code import ATTENTION, GPT, own_gpt
 from exercises.commands.parts.screen import Screen
 from exercises.commands.parts.texts import ids_of, read_text
@@ -267,3 +269,24 @@ def test_ctrl_c_keeps_the_weights(tmp_path):
     assert process.returncode == 0
     assert "the weights are kept" in rest and re.search(r"\d+ steps in \d+ s", rest)
     assert load_weights(out)[0]
+
+
+def test_where_heads_look_is_told_from_time_to_time(gpt, story):
+    text, vocabulary = story
+    settings = Settings(vocabulary, **SMALL)
+    run = begin(gpt, settings, 3, seed=3)
+    looks = Looks(gpt.MultiHeadAttention, settings, ids_of(text, vocabulary)[:12])
+    looks.look(run.model, 1)
+    assert looks.steps == [1] and looks.shares[0].shape == looks.distances[0].shape == (1, 2)
+    # Before anything is learned, weight is spread over what is seen: of i + 1 tokens one each.
+    even = torch.ones(12, 12).tril() / torch.arange(1, 13)[:, None]
+    assert torch.allclose(looks.distances[0], far_back(even).expand(1, 2), atol=0.3)
+    assert torch.allclose(looks.shares[0], share_before(even).expand(1, 2), atol=0.05)
+    assert [column.header for column in looks.table().columns] == ["step", "1.1", "1.2"]
+
+
+def test_a_model_whose_parts_have_other_names_is_left_alone(gpt, story):
+    _, vocabulary = story
+    looks = Looks(gpt.MultiHeadAttention, Settings(vocabulary, **SMALL), torch.arange(5))
+    looks.look(torch.nn.Linear(2, 3), 1)
+    assert looks.steps == []

@@ -109,7 +109,7 @@ def test_each_gets_what_is_right(graded, student):
 @pytest.mark.timeout(300)
 def test_a_row_for_every_exercise_with_the_agreed_fields(graded):
     rows, _, said = graded
-    assert len(rows) == 5 * len(CLASS)
+    assert len(rows) == 6 * len(CLASS)
     fields = "student chapter exercise points max_points status mistakes message isolation".split()
     fields += ["line", "stage", "sure", "group", "submitted", "late_seconds", "penalty"]
     for row in rows.values():

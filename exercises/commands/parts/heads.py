@@ -108,6 +108,18 @@ def share_before(weights: torch.Tensor) -> torch.Tensor:
     return weights.diagonal(-1, -2, -1).mean(-1)
 
 
+def far_back(weights: torch.Tensor) -> torch.Tensor:
+    """(…,) how many tokens back it looks, on average over its weight and all tokens.
+
+    weights: (…, n, n).
+
+    >>> far_back(torch.eye(3)), far_back(torch.tensor([[1.0, 0, 0], [1, 0, 0], [1, 0, 0]]))
+    (tensor(0.), tensor(1.))
+    """
+    places = torch.arange(weights.shape[-1], dtype=weights.dtype)
+    return (weights * (places[:, None] - places)).sum(-1).mean(-1)
+
+
 def share_after_the_same(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """(…,) the mean share that goes to whatever stood right after the same token, earlier on.
 
