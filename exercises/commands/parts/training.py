@@ -58,9 +58,9 @@ def loss_on(model: torch.nn.Module, ids: torch.Tensor, length: int) -> float:
     starts = torch.linspace(0, len(ids) - length - 1, MEASURED).long()
     windows = ids[starts[:, None] + torch.arange(length + 1)]
     model.eval()
-    logits = model(windows[:, :-1])
+    guesses = model(windows[:, :-1]).flatten(0, 1)
     model.train()
-    return functional.cross_entropy(logits.flatten(0, 1), windows[:, 1:].flatten()).item()
+    return functional.cross_entropy(guesses, windows[:, 1:].flatten()).item()
 
 
 def write(
