@@ -5,7 +5,7 @@ def test_values(attempt):
     attempt.normalise.agrees("values")
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from itertools import filterfalse
 from typing import NoReturn
 
@@ -138,7 +138,7 @@ class Checks:
         if lost := lost_weights(observed):
             self.wrong("fact", lost, case=case)
         whole, _, weight = name.partition(".")
-        if actual is None and whole == "gradient" and self.is_no_parameter(weight):
+        if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
             self.wrong("absent", NO_PARAMETER.format(weight), case=case, expected=expected)
         self.wrong(
             gap.kind,
@@ -149,14 +149,6 @@ class Checks:
             expected=expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
-        )
-
-    def is_no_parameter(self, weight: str) -> bool:
-        """Whether a module keeps a weight as a plain tensor, as far as any case tells."""
-        return any(
-            weight in observed.fact(name, "attributes", default=[])
-            for _, _, observed in self.seen
-            for name in observed.facts
         )
 
     @property
@@ -665,3 +657,12 @@ def asked_for(observed: Observation, name: str) -> str:
     other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType" and "." not in name
     parts = any(result.startswith(f"{name}.") for result in observed.tensors)
     return "; one tensor is asked for" if other or parts else ""
+
+
+def is_no_parameter(weight: str, seen: Iterable[Seen]) -> bool:
+    """Whether a module keeps a weight as a plain tensor, as far as any case tells."""
+    return any(
+        weight in observed.fact(name, "attributes", default=[])
+        for _, _, observed in seen
+        for name in observed.facts
+    )
