@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from markupsafe import Markup, escape
+
 
 def plural(count: int, noun: str) -> str:
     """`1 guard`, `2 guards`.
@@ -23,3 +25,12 @@ def place_in_file(path: Path, name: str) -> str:
         n for n, line in enumerate(lines, 1) if re.match(rf"(def|class) {re.escape(name)}\b", line)
     ]
     return f"{path.name}, line {numbers[-1]}" if numbers else path.name
+
+
+def with_code(text: str) -> Markup:
+    """A sentence for a page: what stands between backticks as code, and nothing obeyed.
+
+    >>> with_code("`a<b` is 1 ` more")
+    Markup('<code>a&lt;b</code> is 1 ` more')
+    """
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))

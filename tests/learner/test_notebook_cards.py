@@ -67,8 +67,14 @@ def test_an_unwritten_answer_is_to_do_and_not_wrong():
 
 
 def test_what_is_not_there_is_said():
-    found = checked("causal_mask", "def casual_mask(context_length):\n    return 1")
-    assert "casual_mask" in Card(found)._repr_html_()
+    found = checked("causal_mask", "def mask(context_length):\n    return 1")
+    assert "there is no <code>causal_mask</code>" in Card(found)._repr_html_()
+
+
+def test_a_misspelt_name_is_said():
+    found = checked("causal_mask", RIGHT.replace("causal", "casual"))
+    assert found.state == "wrong" and found.points == 4.5
+    assert "<code>casual_mask</code> is asked for as" in Card(found)._repr_html_()
 
 
 def test_an_error_is_told_with_its_cell_and_line():

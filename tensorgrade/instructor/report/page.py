@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -11,12 +10,11 @@ from pathlib import Path
 from statistics import median
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from ...attempts.verdict import TROUBLE, Status
 from ...course import Chapter, Course, CourseError
 from ...sources.handins import NOT_HANDED_IN, no_file
-from ...views.words import plural
+from ...views.words import plural, with_code
 from ..alike import Alike
 from ..groups import Group, groups_of, without_names
 from ..history import read_history
@@ -55,15 +53,6 @@ def late(seconds: float) -> str:
     )
     count = int(seconds // (size or 60)) or 1
     return plural(count, unit)
-
-
-def with_code(text: str) -> Markup:
-    """A sentence for a page: what stands between backticks as code, and nothing obeyed.
-
-    >>> with_code("`a<b` is 1 ` more")
-    Markup('<code>a&lt;b</code> is 1 ` more')
-    """
-    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 PAGES.filters["points"] = "{:g}".format

@@ -10,6 +10,7 @@ from ...attempts.verdict import State
 from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
 from ...views.comparison import shape_of
 from ...views.note import Note
+from ...views.words import with_code
 from ..pictures import as_image, draw_heatmaps
 from .checking import Checked
 
@@ -18,12 +19,14 @@ STATES = {
     State.WRONG: ("✗", "#b00020"),
     State.TO_DO: ("○", "#5f6368"),
 }
-TEMPLATE = Environment(
+PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
     trim_blocks=True,
     lstrip_blocks=True,
-).get_template("card.html")
+)
+PAGES.filters["with_code"] = with_code
+TEMPLATE = PAGES.get_template("card.html")
 
 
 class Card:
