@@ -170,6 +170,16 @@ MISTAKES = [
         (RESULT, RESULT.replace(".item()", "")),
     ),
     mistake(
+        "measured_loss_summed",
+        "The losses of all windows are added up; their mean is asked for.",
+        (RESULT, RESULT + " * len(windows)"),
+    ),
+    mistake(
+        "measured_loss_negative",
+        "The loss comes back with its sign turned: the better the model, the smaller it should be.",
+        (RESULT, RESULT.replace("return ", "return -")),
+    ),
+    mistake(
         "likelihood_for_loss",
         "The probability of the right tokens comes back; the loss is minus its logarithm.",
         (RESULT, "return (-cross_entropy(logits, windows[:, -1])).exp().item()"),
