@@ -314,7 +314,7 @@ def test_trained_loss_inputs(attempt):
     attempt.trained_loss.agrees("training", only="next")
 
 
-@exercise("trained_loss", points=1, guard=True)
+@exercise("trained_loss", points=1)
 def test_trained_loss_own(attempt):
     """Your own SmallGPT, with the weights that you hand in, comes to what the graders' comes to."""
     attempt.trained_loss.agrees_on_weights("own")
