@@ -25,12 +25,16 @@ def see(
         Path | None, typer.Option("--page", help="Write a page for a browser, too, and open it.")
     ] = None,
     show: Annotated[bool, typer.Option(help="Open the page.")] = True,
+    weights: Annotated[
+        Path | None,
+        typer.Option(help="Your own model, as `tensorgrade train` wrote it: all of its heads."),
+    ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="Your files, where not in exercises/ or notebooks/.")
     ] = None,
 ) -> None:
     """See where each head of your own MultiHeadAttention looks, in a text of your own."""
-    seen = looked_at(text, Learner(EXERCISES, folder))
+    seen = looked_at(text, Learner(EXERCISES, folder), weights)
     print_seen(Console(highlight=False), seen, every)
     if to_page:
         to_page.write_text(page(seen), encoding="utf-8")
@@ -39,11 +43,11 @@ def see(
             webbrowser.open(to_page.resolve().as_uri())
 
 
-def looked_at(text: str, learner: Learner) -> Seen:
+def looked_at(text: str, learner: Learner, weights: Path | None = None) -> Seen:
     """What the learner's class looks at. Raises CourseError where it is not right yet."""
     if lacking := learner.lacks(["MultiHeadAttention"]):
         raise CourseError(not_yet("MultiHeadAttention", lacking))
-    return look(learner.code(ATTENTION).MultiHeadAttention, text)
+    return look(learner.code(ATTENTION).MultiHeadAttention, text, weights)
 
 
 def in_notebook(attention: type, text: str) -> None:

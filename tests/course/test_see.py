@@ -13,7 +13,7 @@ from exercises.commands.parts.seen import AFTER, BEFORE, WEIGHTS, look
 from exercises.commands.parts.seen_page import figures, page
 from exercises.commands.parts.seen_terminal import print_seen
 from exercises.commands.parts.texts import ids_of, read_text
-from exercises.commands.parts.weights_file import load_weights
+from exercises.commands.parts.weights_file import load_weights, save_weights
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_command
 from tensorgrade.grader_files import import_from
@@ -231,3 +231,28 @@ def test_the_cell_below_chapter_4(ours, project, capsys, monkeypatch):
     command("see", ours, CAT)
     assert "this notebook does not lie in it" in capsys.readouterr().out
     assert import_from(project.exercises / "commands", "see").in_notebook
+
+
+OWN = ROOT / "solutions" / "my_model.safetensors"
+
+
+def test_of_ones_own_model_every_head_is_measured_and_none_has_a_name(ours):
+    seen = look(ours, "ROMEO: To be or not to be", OWN)
+    assert seen.weights.shape == (2, 4, 25, 25)
+    assert torch.allclose(seen.weights.sum(-1), torch.ones(2, 4, 25), atol=1e-5)
+    for head in seen.heads:
+        before = share_before(seen.weights)[head]
+        assert seen.caption(head).startswith(f"{before:.0%} to the character before; ")
+    console = Console(file=io.StringIO(), width=120, no_color=True)
+    print_seen(console, seen, every=False)
+    shown = console.file.getvalue()
+    assert shown.count("to the character before") == 8 and "same thing" not in shown
+    assert "the model that you trained" in page(seen) and "Nothing is claimed" not in page(seen)
+
+
+def test_weights_under_other_names_are_one_sentence(ours, tmp_path):
+    state, settings = load_weights(OWN)
+    other = {name.replace("attention", "mixing"): weight for name, weight in state.items()}
+    save_weights(tmp_path / "other.safetensors", other, settings)
+    with pytest.raises(CourseError, match="its parts have other names"):
+        look(ours, CAT, tmp_path / "other.safetensors")

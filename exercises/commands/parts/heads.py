@@ -70,7 +70,8 @@ def own_output(
 ) -> torch.Tensor:
     """(n, d): what the learner's layer gives with the trained weights."""
     layer = attention(x.shape[1], x.shape[1], settings.context_length, 0.0, settings.num_heads)
-    return filled(layer, trained)(x[None])[0]
+    parts = {name: w for name, w in trained.items() if name.partition(".")[0] in PARTS}  # no mask
+    return filled(layer, parts)(x[None])[0]
 
 
 def filled(layer: nn.Module, state: State) -> nn.Module:

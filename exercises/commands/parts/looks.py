@@ -6,7 +6,7 @@ import torch
 from rich.table import Table
 
 from .heads import Attention, all_heads, far_back, share_before
-from .weights_file import Settings, State
+from .weights_file import Settings
 
 
 @dataclass
@@ -29,8 +29,7 @@ class Looks:
         A model whose parts have other names than the stub's is left alone.
         """
         try:
-            state: State = dict(model.named_parameters())
-            weights = all_heads(self.attention, state, self.settings, self.line)
+            weights = all_heads(self.attention, model.state_dict(), self.settings, self.line)
         except KeyError:
             return
         self.steps.append(step)

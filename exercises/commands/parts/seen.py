@@ -10,7 +10,14 @@ import torch
 
 from tensorgrade.course import CourseError
 
-from .heads import Attention, after_the_same, all_heads, share_after_the_same, share_before
+from .heads import (
+    Attention,
+    after_the_same,
+    all_heads,
+    far_back,
+    share_after_the_same,
+    share_before,
+)
 from .texts import ids_of
 from .weights_file import load_weights
 
@@ -30,19 +37,21 @@ CLEAR = 0.6  # a weight from which on a look is told in words
 class Seen:
     """characters: the text, one by one. weights: (num_layers, num_heads, n, n).
 
-    notes: sentences on what of the text is not shown as it was typed.
+    notes: sentences on what of the text is not shown as it was typed. does: by head, its name, for
+    the model that was measured; a learner's own model has none.
     """
 
     characters: str
     ids: torch.Tensor
     weights: torch.Tensor
     notes: list[str] = field(default_factory=list)
+    does: dict[tuple[int, int], str] = field(default_factory=lambda: DOES)
 
     @property
     def heads(self) -> list[tuple[int, int]]:
         """(layer, head) of all heads, from 0; those with a name first."""
         every = [(at, h) for at in range(len(self.weights)) for h in range(self.weights.shape[1])]
-        return sorted(every, key=lambda one: one not in DOES)
+        return sorted(every, key=lambda one: one not in self.does)
 
     @cached_property
     def shares(self) -> dict[tuple[int, int], float]:
@@ -56,19 +65,25 @@ class Seen:
         return f"Layer {head[0] + 1}, head {head[1] + 1}"
 
     def caption(self, head: tuple[int, int]) -> str:
-        """What a head does, and how much of it there is in this text; empty without a name."""
-        if head not in DOES:
+        """What a head does, and how much of it there is in this text; empty without a name.
+
+        Of a learner's own model nothing is known, and so all heads are measured in the same way.
+        """
+        if not self.does:
+            before, far = share_before(self.weights)[head], far_back(self.weights)[head]
+            return f"{before:.0%} to the character before; {far:.0f} back on average, in this text"
+        if head not in self.does:
             return ""
         share = self.shares[head]
         if share != share:
-            return f"{DOES[head]}; here nothing stands twice with something in between"
-        return f"{DOES[head]}: {share:.0%} of its weight, in this text"
+            return f"{self.does[head]}; here nothing stands twice with something in between"
+        return f"{self.does[head]}: {share:.0%} of its weight, in this text"
 
     def example(self, head: tuple[int, int]) -> str:
         """A clear look at what came after the same thing, the longest one, in words; or nothing."""
         matrix = self.weights[head] * after_the_same(self.ids)
         places = (matrix > CLEAR).nonzero().tolist()
-        if head != AFTER or not places:
+        if head != AFTER or not self.does or not places:
             return ""
         i, j = max(places, key=lambda place: self.in_common(*place))
         here, there = self.words_to(i), self.words_to(j - 1)
@@ -94,9 +109,12 @@ def visible(character: str) -> str:
     return "␣" if character == " " else character if character.isprintable() else "�"
 
 
-def look(attention: Attention, text: str) -> Seen:
-    """Where each head of an attention class looks in a text. Raises CourseError."""
-    state, settings = load_weights(WEIGHTS)
+def look(attention: Attention, text: str, own: Path | None = None) -> Seen:
+    """Where each head of an attention class looks in a text. Raises CourseError.
+
+    own: the weights of a model that the learner has trained, in place of the one that is shipped.
+    """
+    state, settings = load_weights(own or WEIGHTS)
     shown, notes = text[: settings.context_length], []
     if len(shown) < 2:
         raise CourseError("give it a text of two characters at least")
@@ -107,7 +125,11 @@ def look(attention: Attention, text: str) -> Seen:
         notes.append(f"The model has never seen {strange}; for it, these are all one and the same.")
     other = len(settings.vocabulary) - 1
     ids = ids_of([k or settings.vocabulary[other] for k in known], settings.vocabulary, other)
-    return Seen(shown, ids, all_heads(attention, state, settings, ids), notes)
+    try:
+        weights = all_heads(attention, state, settings, ids)
+    except KeyError as error:
+        raise CourseError(f"{own} holds no {error}: its parts have other names") from None
+    return Seen(shown, ids, weights, notes, {} if own else DOES)
 
 
 def plain(character: str, vocabulary: str) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
 
-from .seen import DOES, Seen, visible
+from .seen import Seen, visible
 
 PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -31,8 +31,9 @@ def parts(seen: Seen) -> dict:
         "text": seen.characters,
         "notes": seen.notes,
         "marks": [visible(character) for character in seen.characters],
-        "named": [head_of(seen, head) for head in seen.heads if head in DOES],
-        "others": [head_of(seen, head) for head in seen.heads if head not in DOES],
+        "own": not seen.does,
+        "named": [head_of(seen, head) for head in seen.heads if head in seen.does],
+        "others": [head_of(seen, head) for head in seen.heads if head not in seen.does],
     }
 
 

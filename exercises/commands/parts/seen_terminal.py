@@ -8,7 +8,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from .seen import DOES, Seen, visible
+from .seen import Seen, visible
 
 SHADES = " ·░▒▓█"  # of equal steps; the first for nothing at all
 DARK, BRIGHT = (24, 26, 40), (255, 214, 92)
@@ -24,7 +24,7 @@ def print_seen(console: Console, seen: Seen, every: bool) -> None:
     console.print(SAID.replace("brighter", "brighter" if colours else "darker"))
     for note in seen.notes:
         console.print(note, markup=False)
-    heads = [head for head in seen.heads if every or head in DOES]
+    heads = [head for head in seen.heads if every or not seen.does or head in seen.does]
     for head in heads:
         print_words(console, seen, head)
     width = max(len(seen.characters) + 4, 16)
