@@ -427,6 +427,12 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 
 
 # %% [markdown]
+# When `my_model.safetensors` is there, let your model write: in a terminal with `tensorgrade talk "ROMEO:"`,
+# and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows where each of its
+# heads looks. Of ours two came to look at the character before; the table at the end of `tensorgrade train`
+# shows when.
+
+# %% [markdown]
 # ## Find the bug, twice
 #
 # The last two. Both run, both train, and a model built with them gets somewhere; each has one

@@ -601,6 +601,17 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 #    tokens is the mean; `.item()` makes it a float.
 
 # %% [markdown]
+# When `my_model.safetensors` is there, let your model write: in a terminal with `tensorgrade talk "ROMEO:"`,
+# and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows where each of its
+# heads looks. Of ours two came to look at the character before; the table at the end of `tensorgrade train`
+# shows when.
+
+# %% active="ipynb"
+# from tensorgrade.notebook import command
+#
+# command("talk", SmallGPT, generate, MultiHeadAttention, "ROMEO:")
+
+# %% [markdown]
 # ## Find the bug, twice
 #
 # The last two. Both run, both train, and a model built with them gets somewhere; each has one

@@ -1,17 +1,24 @@
 """`tensorgrade talk`: let the model that `tensorgrade train` has trained write."""
 
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated
 
 import torch
 import typer
+from torch import nn
 
 from tensorgrade.course import CourseError
 
 from .parts.own_code import own_gpt
+from .parts.seen import look
+from .parts.seen_page import figures
 from .parts.texts import ids_of
 from .parts.training import write
 from .parts.weights_file import fill, load_weights
+
+LINE = 40  # characters of what it writes in a notebook, on which its heads are shown
 
 
 def talk(
@@ -29,11 +36,9 @@ def talk(
     ] = None,
 ) -> None:
     """Let your own trained model write on from your words, by your own generate."""
-    state, settings = load_weights(weights)
+    settings = load_weights(weights)[1]
     gpt, _ = own_gpt(folder)
-    sizes = (settings.context_length, settings.d, settings.num_heads, settings.num_layers)
-    model = gpt.SmallGPT(len(settings.vocabulary), *sizes)
-    fill(model, state, weights)
+    model = trained(gpt.SmallGPT, weights)
     ids = ids_of(beginning, settings.vocabulary)
     if strange := "".join(sorted(set(beginning) - set(settings.vocabulary))):
         typer.echo(f"(it was never shown {strange}: left out)", err=True)
@@ -43,6 +48,37 @@ def talk(
     chance = torch.Generator().manual_seed(seed)
     write(gpt, model, ids, length, chance, temperature, lambda new: say(settings.vocabulary[new]))
     typer.echo()
+
+
+def trained(small_gpt: Callable[..., nn.Module], weights: Path) -> nn.Module:
+    """A learner's model with the weights in a file. Raises CourseError where they do not fit."""
+    state, settings = load_weights(weights)
+    sizes = (settings.context_length, settings.d, settings.num_heads, settings.num_layers)
+    model = small_gpt(len(settings.vocabulary), *sizes)
+    fill(model, state, weights)
+    return model
+
+
+def in_notebook(
+    small_gpt: Callable[..., nn.Module],
+    generate: Callable[..., torch.Tensor],
+    attention: type,
+    beginning: str,
+    weights: str = "my_model.safetensors",
+) -> None:
+    """Below a notebook's cell: what the trained model writes on, and where its heads look there."""
+    from IPython.display import HTML, display
+
+    try:
+        settings = load_weights(Path(weights))[1]
+        model, own = trained(small_gpt, Path(weights)), SimpleNamespace(generate=generate)
+        ids, chance = ids_of(beginning, settings.vocabulary), torch.Generator().manual_seed(0)
+        text = "".join(settings.vocabulary[i] for i in write(own, model, ids, 300, chance).tolist())
+        print(text)
+        display(HTML(figures(look(attention, text[:LINE], Path(weights)))))
+    except Exception as error:  # no weights yet, or whatever is still wrong with the code
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        print(f"Nothing to hear yet ({reason[:160]}).")
 
 
 def say(character: str) -> None:

@@ -290,3 +290,14 @@ def test_a_model_whose_parts_have_other_names_is_left_alone(gpt, story):
     looks = Looks(gpt.MultiHeadAttention, Settings(vocabulary, **SMALL), torch.arange(5))
     looks.look(torch.nn.Linear(2, 3), 1)
     assert looks.steps == []
+
+
+def test_in_a_notebook_it_writes_and_shows_its_heads(gpt, capsys):
+    talk = load_command(ROOT / "exercises" / "commands" / "talk.py").__globals__["in_notebook"]
+    own = gpt.SmallGPT, gpt.generate, gpt.MultiHeadAttention
+    talk(*own, "ROMEO:", str(ROOT / "solutions" / "my_model.safetensors"))
+    shown = capsys.readouterr().out
+    assert shown.startswith("ROMEO:") and len(shown.partition("<IPython")[0]) > 300
+    talk(*own, "ROMEO:", "no_such_file.safetensors")
+    shown = capsys.readouterr().out
+    assert shown.startswith("Nothing to hear yet (there is no no_such_file.safetensors;")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import torch
 from torch.nn import functional
@@ -64,7 +64,7 @@ def loss_on(model: torch.nn.Module, ids: torch.Tensor, length: int) -> float:
 
 
 def write(
-    gpt: ModuleType,
+    gpt: ModuleType | SimpleNamespace,
     model: torch.nn.Module,
     ids: torch.Tensor,
     count: int,
