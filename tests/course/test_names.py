@@ -51,11 +51,12 @@ class MultiHeadAttentionWrapper(nn.Module):
 
 
 @pytest.fixture
-def grade(grader):
-    """A function that grades a text: verdicts by exercise."""
+def grade(project, grader):
+    """A function that grades a text, beside what the solution carries: verdicts by exercise."""
 
     def grade(chapter: str, text: str) -> dict:
-        verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
+        file, beside = f"{chapter}.py", project.beside(chapter)
+        verdicts = grader.grade(Handin("somebody", chapter, file, text.encode(), beside=beside))
         return {verdict.exercise: verdict for verdict in verdicts}
 
     return grade

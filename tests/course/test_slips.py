@@ -279,8 +279,7 @@ def test_a_stand_in_earns_nobody_the_later_points(verdicts, answer, most):
 
 def test_who_has_written_around_an_own_slip_loses_nothing_by_a_stand_in(verdicts):
     twice = {
-        "normed + self.shift": "normed + self.shift) * 2",
-        "return self.scale": "return (self.scale",
+        "return self.scale * normed + self.shift": "return (self.scale * normed + self.shift) * 2",
     }
     halved = {
         ATTENDED: ATTENDED.replace("self.norm1(x)", "self.norm1(x) / 2"),

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tensorgrade.attempts.setup import Setup
+from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.gradebook import write_gradebook
 from tensorgrade.instructor.grader import grade_with
@@ -26,7 +27,7 @@ from ..commands import ROOT
 from .runs import Silent
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
-COUNTS = {CH1: 5, CH2: 6}
+COUNTS = {c.name: len(c.exercises) for c in load_course(ROOT / "graders").chapters}
 SCRIPTS = [ROOT / folder / f"{CH1}.py" for folder in ("solutions", "exercises")]
 NOTEBOOKS = [ROOT / folder / CH1 / f"{CH1}.ipynb" for folder in ("source", "release")]
 SOLUTION = SCRIPTS[0].read_bytes()
@@ -209,8 +210,10 @@ def test_a_notebook_of_fifty_megabytes_of_outputs_is_graded(grade, tmp_path):
     """What a notebook shows is no part of what its learner wrote."""
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
     output = nbformat.v4.new_output("stream", name="stdout", text="x" * (50 << 20))
-    notebook.cells[-1] = nbformat.v4.new_code_cell("print('x')", outputs=[output])
+    notebook.cells.append(nbformat.v4.new_code_cell("print('x')", outputs=[output]))
     (tmp_path / "in" / "ann" / CH1).mkdir(parents=True)
     (tmp_path / "in" / "ann" / CH1 / f"{CH1}.ipynb").write_text(nbformat.writes(notebook))
     rows = grade(tmp_path / "in", tmp_path / "out")
-    assert {row["status"] for row in rows} == {"passed"}
+    # Instructors' notebooks hold the bugs that are to be found, as learners' do.
+    passed = {row["exercise"] for row in rows if row["status"] == "passed"}
+    assert len(passed) == COUNTS[CH1] - 1 and len(rows) == COUNTS[CH1]

@@ -32,10 +32,11 @@ from .runs import Silent
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 CH1 = "ch1_simplified_attention"
+COURSE = load_course(ROOT / "graders")
 PY, NOTEBOOK = f"{CH1}.py", f"{CH1}.ipynb"
 WHOLE = (ROOT / "solutions" / PY).read_text(encoding="utf-8")
 STUB = (ROOT / "exercises" / PY).read_text(encoding="utf-8")
-MOST = 35
+MOST = COURSE.chapter(CH1).points
 TWO = """import torch
 # für 15 Punkte
 def attention_scores(query, inputs):
@@ -65,16 +66,16 @@ def zipped(**files: str) -> bytes:
 
 # What is handed in, and the points that it is worth.
 KINDS: dict[str, tuple[dict[str, bytes], float]] = {
-    "all right": ({PY: WHOLE.encode()}, 35),
+    "all right": ({PY: WHOLE.encode()}, MOST),
     "two of five": ({PY: TWO.encode()}, 15),
     "still the stub": ({PY: STUB.encode()}, 0),
     "the second download": ({f"{CH1} (1).py": TWO.encode()}, 15),
-    "a copy": ({f"{CH1} - Copy.py": WHOLE.encode()}, 35),
+    "a copy": ({f"{CH1} - Copy.py": WHOLE.encode()}, MOST),
     "saved as text": ({f"{CH1}.txt": TWO.encode()}, 15),
-    "text behind it": ({f"{PY}.txt": WHOLE.encode()}, 35),
+    "text behind it": ({f"{PY}.txt": WHOLE.encode()}, MOST),
     "capitals": ({f"{CH1}.PY": TWO.encode()}, 15),
     "a folder too deep": ({f"work/{PY}": TWO.encode()}, 15),
-    "a zip": ({"homework.zip": zipped(homework=WHOLE)}, 35),
+    "a zip": ({"homework.zip": zipped(homework=WHOLE)}, MOST),
     "a zip with folders": ({"homework.zip": zipped(a_b=TWO)}, 15),
     "a broken zip": ({"homework.zip": zipped(a=TWO)[:200]}, 0),
     "a notebook": ({NOTEBOOK: notebook(TWO)}, 15),
@@ -88,11 +89,11 @@ KINDS: dict[str, tuple[dict[str, bytes], float]] = {
     "no text": ({PY: bytes(range(256)) * 10}, 0),
     "does not parse": ({PY: b"def attention_scores(query, inputs)\n    return 1\n"}, 0),
     "one broken, the rest right": ({PY: f"{TWO}\nraise ValueError\n".encode()}, 15),
-    "another name": ({"solution.py": WHOLE.encode()}, 35),
+    "another name": ({"solution.py": WHOLE.encode()}, MOST),
     "something else": ({"notes.txt": b"hello"}, 0),
     "a link": ({}, 0),
     "nothing": ({}, 0),
-    "late": ({PY: WHOLE.encode()}, 35),
+    "late": ({PY: WHOLE.encode()}, MOST),
     "late and nearly named": ({f"{CH1} (2).py": TWO.encode()}, 15),
 }
 # Forty: each kind once, then some again; the same bytes as others is no trouble either.
@@ -100,7 +101,6 @@ LEARNERS = {f"l{n:02d}": list(KINDS)[n % len(KINDS)] for n in range(40)}
 WHEN = {login: LATE if "late" in kind else IN_TIME for login, kind in LEARNERS.items()}
 EXPECTED = {login: KINDS[kind][1] for login, kind in LEARNERS.items()}
 FILES = {login: KINDS[kind][0] for login, kind in LEARNERS.items()}
-COURSE = load_course(ROOT / "graders")
 
 
 def folders(folder: Path) -> tuple[Path, dict[str, str]]:
@@ -237,7 +237,10 @@ def test_forty_have_the_same_points_in_every_layout_and_nothing_gets_lost(grade,
 
 def test_late_work_loses_the_same_wherever_the_system_says_when(grade, tmp_path):
     """Canvas' download does not say when; there nothing is late, as the manual says."""
-    less = {login: p * (0.8 if "late" in LEARNERS[login] else 1) for login, p in EXPECTED.items()}
+    less = {
+        login: round(p * (0.8 if "late" in LEARNERS[login] else 1), 6)
+        for login, p in EXPECTED.items()
+    }
     for layout, make in LAYOUTS.items():
         (tmp_path / layout).mkdir()
         submitted, names = make(tmp_path / layout)

@@ -45,7 +45,7 @@ def expected(submitted, tmp_path_factory) -> bytes:
     """The rows of an undisturbed run."""
     out = tmp_path_factory.mktemp("out")
     finish(submitted, out)
-    assert len(read_lines(out / "results.jsonl")) == 5 * LEARNERS
+    assert len(read_lines(out / "results.jsonl")) == 6 * LEARNERS
     return (out / "results.jsonl").read_bytes()
 
 

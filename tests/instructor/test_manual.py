@@ -48,7 +48,7 @@ def test_every_command_of_the_page_runs(said):
         "doctor", "bundle", "collect", "grade", "explain", "report", "export", "channel",
     }  # fmt: skip
     grade = next(text for command, text in said.items() if command.startswith("grade"))
-    assert "bao@uni.edu: " not in grade and "10 rows in out" in grade
+    assert "bao@uni.edu: " not in grade and "12 rows in out" in grade
     explain = next(text for command, text in said.items() if command.startswith("explain"))
     assert explain.startswith("softmax: 10 of 10 points") and "What you wrote:" in explain
     preview, collect = (text for command, text in said.items() if command.startswith("collect"))

@@ -116,8 +116,13 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
     references, _ = grader.maker.stored(chapter)
     cases = [case for case, _ in references.entries]
     load = ["sent", "got", "got"]  # the file; its text, before it runs; what came of that
-    assert [way for way, _ in wire] == load + ["sent", "got"] * len(cases)
-    sent = [unpack(message) for way, message in wire if way == "sent"][1:]
+    told = [unpack(message) for way, message in wire if way == "sent"]
+    # A chapter with a bug to find asks once how far the code is from what was given.
+    changes = [header for header, _ in told if header["do"] == "changes"]
+    assert len(changes) == bool(references.bugs)
+    assert all(header["bugs"] == references.bugs for header in changes)
+    assert [way for way, _ in wire] == load + ["sent", "got"] * (len(cases) + len(changes))
+    sent = [one for one in told[1:] if one[0]["do"] != "changes"]
     for case, (header, tensors) in zip(cases, sent, strict=True):
         assert set(header) == {"do", "id", "steps"} and set(tensors) == set(case.tensors)
         said = json.dumps(header) + " ".join(tensors)

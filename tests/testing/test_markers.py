@@ -15,6 +15,7 @@ CHAPTER = "ch1_simplified_attention"
 def graders(tmp_path):
     """A course of one chapter, whose grader files a test may spoil."""
     config = (ROOT / "course_config.py").read_text(encoding="utf-8")
+    config = re.sub(r"\n    beside=.*", "", config)
     (tmp_path / "course_config.py").write_text(
         re.sub(r"chapters=\(.*?\n    \)", f'chapters=("{CHAPTER}",)', config, flags=re.DOTALL)
     )
