@@ -8,8 +8,10 @@ import re
 import nbformat
 import pytest
 
+from tensorgrade.course_sources import load_course
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
 
+from ..commands import ROOT
 from .test_nbgrader_cycle import CH1, MOST, Scratch, read
 
 pytestmark = [
@@ -181,4 +183,5 @@ def test_our_own_cards_stay_as_they_are(graded):
     said = page(scratch, "aaa").replace(": ", ":")
     written = re.search(r'style="([^"]*)', graded_card(None, 0, 1, "")).group(1)
     card = written.replace(STATES["not_attempted"][1], STATES["passed"][1]).rstrip(";")
-    assert said.count(card) == 5 and said.count("✓ right") == 5
+    count = len(load_course(ROOT / "graders").chapter(CH1).exercises)
+    assert said.count(card) == count and said.count("✓ right") == count
