@@ -16,7 +16,7 @@ from .parts.seen import look
 from .parts.seen_page import figures
 from .parts.texts import ids_of
 from .parts.training import write
-from .parts.weights_file import fill, load_weights
+from .parts.weights_file import Settings, State, fill, load_weights
 
 LINE = 40  # characters of what it writes in a notebook, on which its heads are shown
 
@@ -36,9 +36,9 @@ def talk(
     ] = None,
 ) -> None:
     """Let your own trained model write on from your words, by your own generate."""
-    settings = load_weights(weights)[1]
+    state, settings = load_weights(weights)
     gpt, _ = own_gpt(folder)
-    model = trained(gpt.SmallGPT, weights)
+    model = trained(gpt.SmallGPT, state, settings, weights)
     ids = ids_of(beginning, settings.vocabulary)
     if strange := "".join(sorted(set(beginning) - set(settings.vocabulary))):
         typer.echo(f"(it was never shown {strange}: left out)", err=True)
@@ -50,9 +50,10 @@ def talk(
     typer.echo()
 
 
-def trained(small_gpt: Callable[..., nn.Module], weights: Path) -> nn.Module:
-    """A learner's model with the weights in a file. Raises CourseError where they do not fit."""
-    state, settings = load_weights(weights)
+def trained(
+    small_gpt: Callable[..., nn.Module], state: State, settings: Settings, weights: Path
+) -> nn.Module:
+    """A learner's model with the weights of a file. Raises CourseError where they do not fit."""
     sizes = (settings.context_length, settings.d, settings.num_heads, settings.num_layers)
     model = small_gpt(len(settings.vocabulary), *sizes)
     fill(model, state, weights)
@@ -70,8 +71,9 @@ def in_notebook(
     from IPython.display import HTML, display
 
     try:
-        settings = load_weights(Path(weights))[1]
-        model, own = trained(small_gpt, Path(weights)), SimpleNamespace(generate=generate)
+        state, settings = load_weights(Path(weights))
+        model = trained(small_gpt, state, settings, Path(weights))
+        own = SimpleNamespace(generate=generate)
         ids, chance = ids_of(beginning, settings.vocabulary), torch.Generator().manual_seed(0)
         text = "".join(settings.vocabulary[i] for i in write(own, model, ids, 300, chance).tolist())
         print(text)

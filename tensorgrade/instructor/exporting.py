@@ -94,7 +94,7 @@ def workbook(what: Export) -> list[Path]:
 
     book = Workbook()
     fill(book.active, "grades", HEADER, plain_lines(what))
-    lines = [[in_a_cell(row.get(name)) for name in COLUMNS] for row in what.rows]
+    lines = [[row.get(name) for name in COLUMNS] for row in what.rows]
     fill(book.create_sheet(), "exercises", COLUMNS, lines)
     path = what.folder / "grades.xlsx"
     book.save(path)
@@ -105,9 +105,9 @@ def fill(sheet: Any, title: str, header: list[str], lines: Iterable[list[object]
     """A sheet of a workbook: its first line stays in sight; what learners wrote is text."""
     sheet.title, sheet.freeze_panes = title, "A2"
     sheet.append(header)
-    for line in lines:
-        sheet.append([in_a_cell(value) for value in line])
-        for cell in sheet[sheet.max_row]:
+    for row, line in enumerate(lines, 2):
+        for column, value in enumerate(line, 1):
+            cell = sheet.cell(row, column, in_a_cell(value))
             if cell.data_type == "f":  # a text that begins with =
                 cell.data_type = "s"
 
