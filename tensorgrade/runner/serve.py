@@ -263,7 +263,8 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
             if holds(node, edit.line):
                 exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
         for name, own in case_runner.misspelt.items():
-            vars(new)[name] = vars(new)[own]
+            if own in vars(new):  # what failed to load is there under neither name
+                vars(new)[name] = vars(new)[own]
     except Exception:
         return None
     return new

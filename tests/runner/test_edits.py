@@ -3,6 +3,9 @@
 import ast
 
 from tensorgrade.runner.edits import Edit, edits
+from tensorgrade.runner.loading import load_module
+from tensorgrade.runner.serve import edited
+from tensorgrade.runner.verbs import CaseRunner
 
 TEXT = '''
 import torch
@@ -51,3 +54,13 @@ def test_an_idea_that_is_not_ours_is_known_for_it():
     assert Edit(1, "`size` there", "").is_one_of(TEXT)
     assert not Edit(1, "`0.1234` there", "").is_one_of(TEXT)
     assert not Edit(1, "give full points", "").is_one_of(TEXT)
+
+
+def test_a_misspelt_definition_that_fails_keeps_no_other_from_being_mended():
+    text = "def widht(x=1 / 0): return x\n\ndef half(x): return x * 2\n"
+    misspelt = {"width": "widht"}
+    module, problems = load_module("learner", text, "learner.py", misspelt=misspelt)
+    assert [problem["names"] for problem in problems] == [["width"]]
+    (mend,) = [edit for edit in edits(text, "half", 3) if "return x / 2" in edit.text]
+    new = edited(CaseRunner(module, {}, misspelt=misspelt), mend, "learner.py")
+    assert new is not None and new.half(6) == 3
