@@ -61,6 +61,6 @@ def test_a_misspelt_definition_that_fails_keeps_no_other_from_being_mended():
     misspelt = {"width": "widht"}
     module, problems = load_module("learner", text, "learner.py", misspelt=misspelt)
     assert [problem["names"] for problem in problems] == [["width"]]
-    (mend,) = [edit for edit in edits(text, "half", 3) if "return x / 2" in edit.text]
+    (mend,) = [edit for edit in edits(text, "half", 3) if "((x) / (2))" in edit.text]
     new = edited(CaseRunner(module, {}, misspelt=misspelt), mend, "learner.py")
     assert new is not None and new.half(6) == 3
