@@ -35,6 +35,8 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # The gradebook: a file beside this one, or, for several instructors at once, a server:
     # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/tokens"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+    # Where a mistake is to be found, learners get the code that has it.
+    c.GenerateAssignment.exporter_class = "tensorgrade.nbgrader_plugin.releasing.GivenCode"
     # Points come from the hidden graders, in a sandbox; no submitted notebook is ever executed.
     # Whatever a submitted file holds, its learner has points and a page, and the others theirs.
     c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.reading.SoundNotebook"

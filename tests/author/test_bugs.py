@@ -10,6 +10,7 @@ import pytest
 from tensorgrade.attempts.points import mended
 from tensorgrade.attempts.verdict import CheckResult
 from tensorgrade.author.building.derive import script_for_learners
+from tensorgrade.author.building.notebooks import release_text
 from tensorgrade.author.building.script import stub_text
 from tensorgrade.author.bundle import files_of_kit
 from tensorgrade.author.proofs import complaints
@@ -91,11 +92,30 @@ def test_learners_get_the_code_with_the_mistake_wherever_they_work(course):
     code = "\n".join(line for line in code.splitlines() if "###" not in line).replace(old, new)
     stub = (course.exercises / f"{CHAPTER}.py").read_text("utf-8")
     assert code in stub and old not in stub
-    for folder in ("source", "release"):
-        nb = nbformat.read(course.root / folder / CHAPTER / f"{CHAPTER}.ipynb", as_version=4)
-        cell = next(cell for cell in nb.cells if cell.id == NAME)
-        assert cell.source == code and cell.metadata.get("editable", True)
-        assert not cell.metadata.nbgrader.locked and not cell.metadata.nbgrader.grade
+    nb, cell = cell_in(course.root / "release")
+    assert cell.source == code and cell.metadata.get("editable", True)
+    assert not cell.metadata.nbgrader.locked and not cell.metadata.nbgrader.grade
+    assert "BEGIN SOLUTION" not in nb and "given" not in cell.metadata
+
+
+def cell_in(folder):
+    """The text of the chapter's notebook in a folder, and the cell to write in."""
+    text = (folder / CHAPTER / f"{CHAPTER}.ipynb").read_text("utf-8")
+    nb = nbformat.reads(text, as_version=4)
+    return text, next(cell for cell in nb.cells if cell.id == NAME)
+
+
+def test_the_instructors_notebook_holds_the_answer_and_no_release_does(course, tmp_path):
+    nb, cell = cell_in(course.root / "source")
+    answer = SOURCE[SOURCE.index("def ") : SOURCE.index("# %% [markdown]")].strip()
+    assert cell.source == answer
+    for name in ("course_config.py", "nbgrader_config.py"):
+        text = (course.root / name).read_text("utf-8")
+        assert name != "course_config.py" or "c.GenerateAssignment.exporter_class" in text
+        (tmp_path / name).write_text(text.replace("c.GenerateAssignment.", "c.Nobody."), "utf-8")
+    released = release_text(tmp_path, CHAPTER, nb)
+    ((right, _),) = drawn(course, CHAPTER, NAME).edits[NAME]
+    assert right in answer and right not in released
 
 
 def test_points_are_the_bugs_own_and_its_tests_those_of_the_other_exercise(course):

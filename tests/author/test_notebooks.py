@@ -49,8 +49,9 @@ def test_notebook_is_valid_and_its_ids_are_unique_names(folder, chapter):
 
 
 @each_chapter
-def test_each_exercise_is_followed_by_its_check_and_its_graded_cell(chapter):
-    nb = stored("source", chapter)
+@pytest.mark.parametrize("folder", ["source", "release"])
+def test_each_exercise_is_followed_by_its_check_and_its_graded_cell(folder, chapter):
+    nb = stored(folder, chapter)
     ids = [cell.id for cell in nb.cells]
     assert [i for i in ids if i in {e.name for e in chapter.exercises}] == [
         e.name for e in chapter.exercises
@@ -58,8 +59,8 @@ def test_each_exercise_is_followed_by_its_check_and_its_graded_cell(chapter):
     for exercise in chapter.exercises:
         at = ids.index(exercise.name)
         solution, check, graded = nb.cells[at : at + 3]
-        given = bool(PROJECT.bug(chapter.name, exercise.name))  # nbgrader would clear its cell
-        assert marks(solution)["solution"] != given and not marks(solution)["locked"]
+        given = folder == "release" and PROJECT.bug(chapter.name, exercise.name)
+        assert marks(solution)["solution"] == (not given) and not marks(solution)["locked"]
         assert check.source == f'check("{exercise.name}")' and marks(check)["locked"]
         assert marks(graded)["grade"] and marks(graded)["locked"] and not marks(graded)["solution"]
         assert marks(graded)["points"] == exercise.points

@@ -206,13 +206,13 @@ def test_colours_are_half_blocks_and_shades_do_without(ours, every):
 def test_the_command(project, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     see, out = load_command(project.exercises / "commands" / "see.py"), tmp_path / "heads.html"
-    see(CAT, False, out, False, project.root / "solutions")
+    see(CAT, False, out, False, folder=project.root / "solutions")
     shown = capsys.readouterr().out
     assert "Layer 1, head 1 looks at the character before" in shown
     assert "\nt  █" in shown and max(map(len, shown.splitlines()[:-1])) <= 80
     assert shown.endswith(f"{out}\n") and out.read_text("utf-8").count("<svg") == 8
     with pytest.raises(CourseError, match="your MultiHeadAttention is still to do; `pytest"):
-        see(CAT, False, None, False, project.exercises)
+        see(CAT, False, None, False, folder=project.exercises)
 
 
 def test_the_cell_below_chapter_4(ours, project, capsys, monkeypatch):

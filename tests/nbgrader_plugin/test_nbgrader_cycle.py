@@ -16,7 +16,6 @@ import pytest
 
 from tensorgrade.course_sources import load_config
 from tensorgrade.isolation.ladder import NotIsolated, choose_rung
-from tensorgrade.runner.reading import parts
 
 from ..commands import ROOT, run
 
@@ -113,20 +112,8 @@ def isolation() -> str:
 
 
 def read(folder: str, chapter: str):
-    """A committed notebook; an instructor's one with the bugs mended that are to be found there."""
-    nb = nbformat.read(ROOT / folder / chapter / f"{chapter}.ipynb", as_version=4)
-    return nb if folder == "release" else mended(nb, chapter)
-
-
-def mended(nb, chapter: str):
-    """A notebook in which what learners are to mend is as the solution has it."""
-    solution = (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
-    right = {name: text for names, text in parts(solution) for name in names}
-    for cell in nb.cells:
-        for names, _ in parts(cell.source) if cell.cell_type == "code" else ():
-            if names and names[0].lower().startswith("bug"):
-                cell.source = right[names[0]]
-    return nb
+    """A committed notebook."""
+    return nbformat.read(ROOT / folder / chapter / f"{chapter}.ipynb", as_version=4)
 
 
 def changed(chapter: str, answers: dict[str, str], folder: str = "release"):

@@ -78,10 +78,11 @@ def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list
     name = cell.metadata["exercise"]
     names.exercise = name
     graded = new_code_cell(POINTS.format(name=name))
-    # nbgrader clears solution cells: code that is given stands in one that is open, and no more.
-    written = "given" not in cell.metadata
+    written = marked(new_code_cell(cell.source), names.take(name), solution=True, locked=False)
+    if "given" in cell.metadata:
+        written.metadata["given"] = cell.metadata["given"]
     return [
-        marked(new_code_cell(cell.source), names.take(name), solution=written, locked=False),
+        written,
         locked(new_code_cell(CHECK.format(name=name)), names.take(f"check-{name}")),
         marked(
             graded, names.take(f"points-{name}"), grade=True, points=chapter.exercise(name).points

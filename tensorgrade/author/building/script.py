@@ -59,9 +59,9 @@ class Script:
         return Script(NotebookNode(self.notebook | {"cells": cells}), self.pictures)
 
     def given(self, code: Mapping[str, str]) -> "Script":
-        """The script with code that is given to learners in the cells of these exercises."""
+        """The script with code that learners are given to mend, kept beside the solutions."""
         cells = [
-            NotebookNode(cell | {"source": code[name], "metadata": cell.metadata | {"given": True}})
+            NotebookNode(cell | {"metadata": cell.metadata | {"given": code[name]}})
             if (name := cell.metadata.get("exercise")) in code
             else cell
             for cell in self.notebook.cells
@@ -135,7 +135,7 @@ def stub_text(script: Script) -> str:
     cells = [
         new_markdown_cell(readable(cell.source))
         if cell.cell_type == "markdown"
-        else new_code_cell(without_solutions(cell.source))
+        else new_code_cell(cell.metadata.get("given") or without_solutions(cell.source))
         for cell in kept
     ]
     text = jupytext.writes(new_notebook(cells=cells), fmt="py:percent")

@@ -17,6 +17,7 @@ from .screen import Keys, show_exercise, show_keys
 LOOK_EVERY = 0.02
 STILL = 0.06  # that a file must have stayed as it was read
 STILL_LONG = 0.5  # the same of a file that may be half-written
+OFTEN = 50  # looks at such a file: on a busy machine time goes by in which no editor could write
 
 
 class Watch:
@@ -188,11 +189,12 @@ class Saves:
         the end is not what it was, as in a file that is written up to its middle.
         """
         whole = end_of(text) == end_of(self.texts[path]) != b""
-        until = since + (STILL if whole else STILL_LONG)
+        until, looks = since + (STILL if whole else STILL_LONG), 0
         while look(path) == self.seen[path]:
-            if time.monotonic() >= until:
+            if time.monotonic() >= until and (whole or looks >= OFTEN):
                 break
             time.sleep(LOOK_EVERY / 4)
+            looks += 1
         else:
             return False
         if read(path) != text:
