@@ -289,3 +289,17 @@ def test_learners_and_graders_measure_on_other_text(project):
         (windows,) = CHECKS["passed"](case, "windows")
         texts.append({tuple(row.tolist()) for row in windows})
     assert len(texts[0]) > 400 and not texts[0] & texts[1]
+
+
+def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_told(
+    judged, trained, solution
+):
+    right = b"model.train(training)"
+    assert solution.count(right) == 1
+    wrong = solution.replace(right, b"model.train()")
+    alone, without = judged(Beside(FILE, trained), wrong), judged(missing(FILE), wrong)
+    assert alone.mistakes == without.mistakes == ["always_back_to_training"]
+    assert alone.points == pytest.approx(0.9 * MOST)  # the least that a mistake costs
+    assert without.points == pytest.approx(OWN_WORK - 0.5)  # the test that it fails
+    assert "it was in evaluation before. There is no my_model.safetensors" in without.message
+    assert "my_model" not in alone.message
