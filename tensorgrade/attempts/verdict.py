@@ -167,7 +167,8 @@ def verdict(
     line, stage, sure = where(part, status, checks)
     mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
     judged = part.attempt.loaded.status == Outcome.LOADED and not part.excused_by
-    unnamed = status in UNNAMED and not mistakes and judged
+    first = first_failure(checks)
+    unnamed = status in UNNAMED and not mistakes and judged and not (first and is_to_do(first))
     return Verdict(
         student,
         part.attempt.chapter.name,
