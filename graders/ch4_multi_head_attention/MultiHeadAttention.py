@@ -11,6 +11,7 @@ from tensorgrade.author import (
     load,
     mistake,
     normal,
+    on,
     shown,
     weights,
 )
@@ -358,7 +359,11 @@ MISTAKES = [
     mistake(
         "output_projection_without_bias",
         "The output projection has no bias; it always has one here.",
-        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
+        on(
+            "MultiHeadAttention CrossAttention GroupedQueryAttention CachedAttention "
+            "LatentAttention",
+            ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
+        ),
     ),
     mistake(
         "output_bias_tied_to_qkv_bias",
