@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import torch
+
 from ...attempts.in_process import InProcess
 from ...attempts.points import SMALL
 from ...attempts.verdict import Status, verdict
@@ -45,6 +47,7 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
     wrote: is told of every file that was written. Raises CourseError where something cannot be
     made.
     """
+    torch.set_num_threads(1)  # cases are small, and are drawn from here on
     if wrong := slips(project):
         return Built(wrong=tuple(wrong))
     files = derive(project, wish, tell)
