@@ -97,7 +97,7 @@ def build(project: Project, *sides: bool) -> None:
         parts = {
             Part(chapter.name, "row_means", hidden): Made(references, prints.copy, "", "", False)
         }
-        for file in chapter_files(project, Stored(project), chapter, hidden, parts):
+        for file in chapter_files(project, Stored(project, [chapter]), chapter, hidden, parts):
             file.write()
 
 
