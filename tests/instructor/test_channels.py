@@ -268,7 +268,9 @@ def test_in_their_containers_the_parcels_grade_on_rung_uid_in_their_memory(
         told = {"AUTOGRADER": str(base), "GRADE": str(base)}
         told["PATH"] = f"{Path(sys.executable).parent}:/usr/bin:/bin"
         command = ["/bin/bash", str(base / script)]
-        status, megabytes, _ = measured(command, base, False, 700, core=0.5 if chapter == CH5 else 1, **told)
+        status, megabytes, _ = measured(
+            command, base, False, 700, core=0.5 if chapter == CH5 else 1, **told
+        )
         assert status == 0 and 100 < megabytes
         results = json.loads((base / "results" / "results.json").read_text())
         check_gradescope(results) if system == "gradescope" else check_prairielearn(results)

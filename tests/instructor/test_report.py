@@ -251,7 +251,9 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
             "[...document.querySelectorAll('.rows td')].filter(c => c.clientWidth < 200).length"
         )
         assert tab.evaluate(narrow) == 0, "every cell of a table has room for words"
-        broken = "[...document.querySelectorAll('.bars code')].filter(c => c.offsetHeight > 30).length"
+        broken = (
+            "[...document.querySelectorAll('.bars code')].filter(c => c.offsetHeight > 30).length"
+        )
         assert tab.evaluate(broken) == 0, "names of exercises stand on one line"
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
@@ -269,7 +271,9 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         cut_off = "[...document.querySelectorAll('pre')].filter(p => p.scrollWidth > p.clientWidth)"
         assert tab.evaluate(f"{cut_off}.length") == 0, "and not moved sideways"
         tab.emulate_media(media="screen")
-        assert tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)") is None
+        assert (
+            tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)") is None
+        )
         assert tab.evaluate(f"{cut_off}.length") == 1
         browser.close()
 
