@@ -6,10 +6,10 @@ The parcel of `tensorgrade channel gradescope` is unpacked as Gradescope does, a
 `run_autograder` grades in a container (tests/container.py: root without namespaces and mounts, with
 and without Landlock) that has half a core, and that is ended above 700 MB. Memory is the
 proportional share (PSS) of all processes of the container together at its largest; it is looked at
-many times a second. A chapter's weights lie beside its code. Three files are handed in: a right one;
-one that is wrong in every exercise in a way that has no name, so that mending it is tried; and one
-whose first function never ends. Fails above 700 MB or 60 seconds of processor time. Needs root and
-bubblewrap.
+many times a second. A chapter's weights lie beside its code. Three files are handed in: a right
+one; one that is wrong in every exercise in a way that has no name, so that mending it is tried; and
+one whose first function never ends. Fails above 700 MB or 60 seconds of processor time. Needs root
+and bubblewrap.
 """
 
 import json

@@ -87,12 +87,18 @@ def sources(what: str) -> dict[str, str]:
 
 
 def gpt_of(texts: dict[str, str]) -> ModuleType:
-    """Chapter 6 with chapter 4 beside it."""
-    for name, text in texts.items():
-        sys.modules[name] = ModuleType(name)
-        sys.path.insert(0, str(ROOT / "solutions"))  # chapter 4 imports what is before it
-        exec(compile(text, name, "exec"), vars(sys.modules[name]))
-    return sys.modules[GPT]
+    """Chapter 6 with chapter 4 beside it. Afterwards no chapter can be imported from here."""
+    solutions, made = str(ROOT / "solutions"), {name: ModuleType(name) for name in texts}
+    sys.path.insert(0, solutions)  # chapter 4 imports what is before it
+    sys.modules.update(made)
+    try:
+        for name, text in texts.items():
+            exec(compile(text, name, "exec"), vars(made[name]))
+    finally:
+        sys.path.remove(solutions)
+        for chapter in PROJECT.course.chapters:
+            sys.modules.pop(chapter.name, None)
+    return made[GPT]
 
 
 def train(what: str, seed: int, steps: int, out: Path) -> None:

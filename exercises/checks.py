@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from tensorgrade import check, signature
 from tensorgrade.exchange.values import plain
+from tensorgrade.judging.names import texts
 from tensorgrade.recognition.dropout import (
     behaviour,
     chances,
@@ -24,6 +25,7 @@ from tensorgrade.recognition.dropout import (
 )
 from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weighted
 from tensorgrade.recognition.operations import PRODUCTS
+from tensorgrade.runner.names import as_asked, meant_parts
 
 # What an exercise on softmax, or on dropout, may not call: there the point is to write it.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
@@ -520,14 +522,16 @@ PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)
 
 
 @check
-def foresees(exercise, group: str, below: float) -> None:
+def foresees(exercise, group: str, below: float, by: str) -> None:
     """With the weights that are handed in, the graders' own model has a loss below that.
 
-    It is the loss at the end of the windows that the group's cases pass in.
+    It is the loss at the end of the windows that the group's cases pass in. by: the group of
+    cases that load the weights into the learner's own model, which tell what its parts are called.
     docs/trained_weights.md says what right models come to, and wrong ones.
     """
+    names = own_names(exercise, by)
     for case, _, _ in exercise.group(group):
-        weights = weights_of(exercise, case)
+        weights = weights_of(exercise, case, names)
         (windows,) = passed(case, "windows")
         found = loss_at_the_end(weights, windows)
         if not found < below:
@@ -547,8 +551,9 @@ def agrees_on_weights(exercise, group: str) -> None:
 
     Attention is left out in both: a stand-in takes its place in this chapter.
     """
+    names = own_names(exercise, group)
     for case, _, observed in exercise.answered(group):
-        weights = weights_of(exercise, case)
+        weights = weights_of(exercise, case, names)
         (windows,) = passed(case, "windows")
         own, found = plain(observed.value("result")), loss_at_the_end(unattended(weights), windows)
         if not isinstance(own, float) or not abs(own - found) < 1e-3:
@@ -564,8 +569,17 @@ def unattended(weights: dict) -> dict:
 MODEL = "my_model.safetensors"
 
 
-def weights_of(exercise, case) -> dict:
-    """The weights that are handed in, by name, as float32. Raises Wrong where they are none."""
+def own_names(exercise, group: str) -> dict:
+    """What the learner's own model calls its parts, by the names asked for, where these differ."""
+    found = [seen.fact("names", "understood", default={}) for _, _, seen in exercise.group(group)]
+    return {asked: own for names in found for asked, own in texts(names).items()}
+
+
+def weights_of(exercise, case, names: dict) -> dict:
+    """The weights that are handed in, by name, as float32. Raises Wrong where they are none.
+
+    names: `own_names`. They decide which weight is which, and can earn nothing by that.
+    """
     found = exercise.attempt.weights(MODEL)
     if found.missing:
         said = f"{found.trouble.rstrip('.')}; `tensorgrade train` makes it"
@@ -573,9 +587,27 @@ def weights_of(exercise, case) -> dict:
     if found.trouble:
         said = f"the file {found.trouble.rstrip('.')}; `tensorgrade train` writes one"
         exercise.wrong("fact", said, case=case)
-    if said := weights_problem(found.tensors):
+    tensors = under_asked_names(found.tensors, names)
+    if said := weights_problem(tensors):
         exercise.wrong("fact", f"the file {MODEL}: {said}", case=case)
-    return {name: found.tensors[name].float() for name in SHAPES}
+    return {name: tensors[name].float() for name in SHAPES}
+
+
+def under_asked_names(tensors: dict, names: dict) -> dict:
+    """The same under the names that the stub asks for, where theirs can only mean these.
+
+    Masks stand in the way of that: of two that have the shape of a weight one would be taken.
+    """
+    kept = {as_asked(name, names): t for name, t in tensors.items() if not is_mask(t)}
+    renamed = meant_parts(SHAPES, {name: tuple(tensor.shape) for name, tensor in kept.items()})
+    return {as_asked(name, renamed): tensor for name, tensor in kept.items()}
+
+
+def is_mask(tensor: torch.Tensor) -> bool:
+    """Whether a table says of each entry only whether it counts; nothing trained is like that."""
+    if tensor.dim() < 2 or tensor.shape[-1] != tensor.shape[-2]:
+        return False
+    return bool(((tensor == 0) | (tensor == 1) | (tensor == -torch.inf)).all())
 
 
 def weights_problem(tensors: dict) -> str:

@@ -12,7 +12,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.names import ASKS, Names
 from ..recognition.fingerprints import hands_back
 from .attempt import MOST_CHANGED, ExerciseAttempt
-from .verdict import CheckResult
+from .verdict import CheckResult, is_explained
 
 LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
 SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
@@ -70,9 +70,11 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
 def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """The same where known mistakes explain all that was seen: then all else is right.
 
-    Each check earns the same share, but for those that failed where fingerprints do not look.
+    Each check earns the same share, but for those that failed where fingerprints do not look:
+    these are lost besides, and make no mistake dearer.
     """
-    earned, most = sums(checks)
+    explained = [check for check in checks if is_explained(part, check)]
+    earned, most = sums(explained)
     if part.excused_by or not part.mistakes or not most or all(check.passed for check in checks):
         return checks
     cost = price(part, 1 - earned / most)
@@ -101,14 +103,6 @@ def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     known = part.attempt.own.prices
     bounded = 1.0 if hands_back(part.claimed) else min(MOST, max(LEAST, cost))
     return known.get(f"{part.name}.{mistake}", known.get(mistake, bounded))
-
-
-def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Whether a check passed, or failed on a case by which mistakes are told apart."""
-    if check.passed or check.finding is None:
-        return check.passed
-    failed = check.finding.diagnosis.case
-    return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
 
 
 def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:

@@ -166,10 +166,10 @@ def verdict(
     status = status_of(part, points, exercise.points)
     line, stage, sure = where(part, status, checks)
     mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
-    loaded = part.attempt.loaded
+    loaded, first = part.attempt.loaded, first_failure(checks)
     ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
-    unnamed = status in UNNAMED and ran and not mistakes and not part.excused_by
-    group = part.same_answers if unnamed else ""
+    judged = ran and not part.excused_by and not (first and is_to_do(first))
+    group = part.same_answers if status in UNNAMED and not mistakes and judged else ""
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -284,8 +284,26 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if edit := repair_of(part, status):
         look = f"Look at {part.attempt.place(edit.line)}: {edit.idea}."
         return joined(seen, f"{look} With one small change it would be right.")
-    found = None if part.mistakes or status == Status.NOT_ATTEMPTED else first.finding.parting()
+    if part.mistakes or status == Status.NOT_ATTEMPTED:
+        return joined(seen, unexplained(part, checks))
+    found = first.finding.parting()
     return joined(seen, found.said if found else "")
+
+
+def unexplained(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
+    """What is to be said of a check that failed beside known mistakes, where these do not look."""
+    named = part.mistakes and not part.excused_by
+    left = [c for c in checks if named and c.asks != ASKS and not is_explained(part, c)]
+    first = first_failure(left)
+    return sentence(first.finding.diagnosis.problem) if first and first.finding else ""
+
+
+def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
+    """Whether a check passed, or failed on a case by which mistakes are told apart."""
+    if check.passed or check.finding is None:
+        return check.passed
+    failed = check.finding.diagnosis.case
+    return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
 
 
 def joined(seen: str, where: str) -> str:

@@ -233,7 +233,7 @@ class RecordedObject:
         self.recorder, self.handle = recorder, handle
 
     def load(self, weights: dict[str, torch.Tensor], beside: str = "") -> None:
-        """Copy weights in by their names. beside: before these, those of a file handed in."""
+        """Copy weights in by their names. beside: after them those of a file, where they fit."""
         at = f"{self.handle}.{len(self.recorder.steps)}"  # it may be given weights twice
         keys = {k: self.recorder.tensor(f"{at}.{k}", v) for k, v in weights.items()}
         file = {"beside": beside} if beside else {}

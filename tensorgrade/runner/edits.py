@@ -5,8 +5,8 @@ Made from its text where that may be parsed: beside learner code.
 
 import ast
 from collections.abc import Iterator
-from hashlib import sha256
 from dataclasses import dataclass
+from hashlib import sha256
 
 from .source import UNPARSABLE
 

@@ -90,7 +90,8 @@ Shapes = Mapping[str, Sequence[int]]
 def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
     """The same for the parts of a module, from the shapes of its tensors by their dotted names.
 
-    A part stands for another one only where the tensors that both have are of the same shapes.
+    A part stands for another one only where the tensors that both have are of the same shapes, or
+    where they have none in common, but as many of each shape.
 
     >>> meant_parts({"first.weight": (2, 3), "last.weight": (3, 3)},
     ...             {"fst.weight": (2, 3), "out.weight": (3, 3)})
@@ -102,9 +103,9 @@ def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
 
     def fits(left: str, right: str) -> bool:
         both = wanted[left].keys() & found[right].keys()
-        return bool(both) and all(
-            list(wanted[left][name]) == list(found[right][name]) for name in both
-        )
+        if not both:
+            return sizes(wanted[left]) == sizes(found[right])
+        return all(list(wanted[left][name]) == list(found[right][name]) for name in both)
 
     renamed = meant(
         [name for name in wanted if name not in found],
@@ -158,6 +159,11 @@ def told_apart(names: Sequence[str]) -> dict[str, str]:
 def shared(split: list[list[str]]) -> int:
     """How many parts all begin with."""
     return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*split, strict=False))))
+
+
+def sizes(tensors: Shapes) -> list[list[int]]:
+    """The shapes of some tensors, in an order of their own."""
+    return sorted(map(list, tensors.values()))
 
 
 def by_shape(tensors: Shapes) -> dict[tuple[int, ...], list[str]]:

@@ -117,14 +117,15 @@ class CaseRunner:
     def do_load(self, step: dict) -> None:
         """Copy weights in by name; note the names that are missing, extra or of another shape.
 
-        Those of a file that was handed in come first; where it lacks some, these stay as they are.
+        Those of a file that was handed in follow, under the names asked for or the learner's own;
+        where it lacks some, and where they fit nothing, the others stay.
         """
-        weights = dict(self.beside.get(step.get("beside", ""), {}))
-        weights |= {name: self.tensors[key] for name, key in step["weights"].items()}
-        told, renamed = load_weights(self.objects[step["on"]], weights)
+        module = self.objects[step["on"]]
+        weights = {name: self.tensors[key] for name, key in step["weights"].items()}
+        told, renamed = load_weights(module, weights)
         self.header["facts"]["load"], self.renamed[step["on"]] = told, renamed
-        if "beside" not in step:  # names in a file say nothing of those in the code
-            self.understood(renamed)
+        self.understood(renamed)
+        load_file(module, self.beside.get(step.get("beside", ""), {}), renamed)
 
     def do_mode(self, step: dict) -> None:
         """Switch between training and evaluation."""
@@ -450,6 +451,17 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
                 target.copy_(value)
     unexpected = sorted(set(parameters) - set(weights))
     return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}, renamed
+
+
+@torch.no_grad()
+def load_file(
+    module: nn.Module, weights: Mapping[str, torch.Tensor], renamed: Mapping[str, str]
+) -> None:
+    """Copy in what fits of a file by its name there, the learner's own or the one asked for."""
+    for own, parameter in module.named_parameters():
+        value = weights.get(own, weights.get(as_asked(own, renamed)))
+        if value is not None and value.shape == parameter.shape:
+            parameter.copy_(value)
 
 
 def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:

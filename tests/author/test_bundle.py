@@ -57,12 +57,13 @@ def solution_lines(project) -> set[str]:
     for chapter in project.course.chapters:
         given = script_for_learners(project, chapter).exercises
         for name, cell in read_script(project.solution(chapter.name)).exercises.items():
-            shown = {line.strip() for line in given[name].source.splitlines()}
+            given_code = given[name].metadata.get("given", "")
+            shown = {line.strip() for line in given_code.splitlines()}
             for region in re.findall(
                 r"### BEGIN SOLUTION(.*?)### END SOLUTION", cell.source, re.DOTALL
             ):
                 lines = {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
-                found |= lines - shown if project.bug(chapter.name, name) else lines
+                found |= lines - shown
     return found
 
 

@@ -199,6 +199,20 @@ def trial(equivalent=False, **row) -> Trial:
 )
 def test_what_is_told_is_judged_by_the_line_of_the_edit(row, kind):
     assert told(trial(**row)) == kind
+    where_python_raised = replace(trial(**row), raised=True)
+    assert told(where_python_raised) == ("raised" if kind == "false" else kind)
+
+
+def test_the_line_of_an_error_is_known_for_one(project, bench):
+    folder = project.root / "tests"
+    form = next(right_forms(project, "ch1_simplified_attention", "attention_scores", folder))
+    for new, raised in (
+        ("other = inputs.T\n    return other @ query", True),
+        ("-inputs @ query", False),
+    ):
+        source = form.source.replace("return inputs @ query", new if raised else f"return {new}")
+        found = bench.try_out(Mutant(form, "by hand", (1, 1), "", new, source))
+        assert found.row["line"] and found.raised == raised, found
 
 
 def test_a_mistake_that_keeps_all_points_survives_and_is_listed():

@@ -1,6 +1,7 @@
 """Weights that are handed in: the graders' own model judges them, and whatever is in the file."""
 
 import json
+import re
 import runpy
 from dataclasses import replace
 from io import BytesIO
@@ -206,10 +207,47 @@ def test_a_model_that_sees_what_comes_is_good_by_its_own_loss_and_earns_nothing(
 
 
 def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
-    """A weight that is called otherwise is missing; the code's own names are right."""
+    """The file counts as meant; the own model, whose names are right, cannot take it."""
     tensors = {name.replace("layers.0", "layers.9"): t for name, t in load(trained).items()}
     found = judged(Beside(FILE, file_of(tensors)))
-    assert found.points == OWN_WORK and "layers.9" not in found.message
+    assert found.points == MOST - 1 and "layers.9" not in found.message
+    assert "our own model does not make of your weights" in found.message
+
+
+IN_BOTH = {  # a learner's own names, for those of the stub
+    "token_embedding": "tok_emb",
+    "position_embedding": "pos_emb",
+    "blocks": "trf_blocks",
+    "attention": "att",
+    "feed_forward": "ff",
+    "scale": "gamma",
+    "shift": "beta",
+    "norm1": "before_attention",
+    "norm2": "before_ff",
+    "final_norm": "last",
+    "head": "out",
+}
+PROJECTIONS = {"W_query": "q_proj", "W_key": "k_proj", "W_value": "v_proj", "out_proj": "o"}
+
+
+@pytest.mark.parametrize("masks", [torch.bool, torch.float32])
+@pytest.mark.parametrize("projections", [{}, PROJECTIONS])
+@pytest.mark.parametrize("names", [{name: IN_BOTH[name]} for name in IN_BOTH] + [IN_BOTH])
+def test_weights_under_a_learners_own_names_count_as_meant(
+    judged, trained, solution, names, projections, masks
+):
+    """As they lie in a file, where order tells nothing: their names are sorted there."""
+    text = solution.decode()
+    for asked, own in names.items():
+        text = re.sub(rf"\bself\.{asked}\b", f"self.{own}", text)
+    assert text != solution.decode()
+    tensors = load(trained)
+    for asked, own in (names | projections).items():
+        tensors = {re.sub(rf"\b{asked}\b", own, name): t for name, t in tensors.items()}
+    tensors = {name: t.to(masks) if t.dtype == torch.bool else t for name, t in tensors.items()}
+    assert not tensors.keys() & {"head.weight"} or "head" not in names
+    found = judged(Beside(FILE, file_of(tensors)), text.encode())
+    assert found.points >= MOST - 1 and "weights" not in found.message, found
 
 
 def test_an_own_model_that_makes_something_else_of_the_weights_loses_that_part(
@@ -251,3 +289,17 @@ def test_learners_and_graders_measure_on_other_text(project):
         (windows,) = CHECKS["passed"](case, "windows")
         texts.append({tuple(row.tolist()) for row in windows})
     assert len(texts[0]) > 400 and not texts[0] & texts[1]
+
+
+def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_told(
+    judged, trained, solution
+):
+    right = b"model.train(training)"
+    assert solution.count(right) == 1
+    wrong = solution.replace(right, b"model.train()")
+    alone, without = judged(Beside(FILE, trained), wrong), judged(missing(FILE), wrong)
+    assert alone.mistakes == without.mistakes == ["always_back_to_training"]
+    assert alone.points == pytest.approx(0.9 * MOST)  # the least that a mistake costs
+    assert without.points == pytest.approx(OWN_WORK - 0.5)  # the test that it fails
+    assert "it was in evaluation before. There is no my_model.safetensors" in without.message
+    assert "my_model" not in alone.message

@@ -38,6 +38,7 @@ ENTRY_POINTS = {
     "tensorgrade.nbgrader_plugin.feedback",
     "tensorgrade.nbgrader_plugin.late_work",
     "tensorgrade.nbgrader_plugin.reading",
+    "tensorgrade.nbgrader_plugin.releasing",
     "tensorgrade.nbgrader_plugin.tidying",
     "tensorgrade.runner.probe",
     "tensorgrade.runner.step_down",

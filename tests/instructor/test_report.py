@@ -168,8 +168,11 @@ def test_a_mistake_counts_learners_not_rows():
     rows += [
         row("bao", 0, "failed", 0, mistakes=["no_scale", "transposed"], message="Both. Of them.")
     ]
+    more = "No scale. Your own `softmax` is called here."  # of one learner alone
+    rows.insert(0, row("bao", 1, "failed", 0, mistakes=["no_scale"], message=more))
+    rows.append(row("cem", 1, "failed", 0, mistakes=["no_scale"], message=more))
     first, second = class_view(COURSE, rows, [])["mistakes"]
-    assert (first["name"], first["count"], first["message"]) == ("no_scale", 2, "No scale.")
+    assert (first["name"], first["count"], first["message"]) == ("no_scale", 3, "No scale.")
     assert (second["name"], second["count"]) == ("transposed", 1)
 
 

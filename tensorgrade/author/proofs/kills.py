@@ -12,10 +12,10 @@ from pathlib import Path
 
 import torch
 
-from ...attempts.attempt import Attempt
+from ...attempts.attempt import Attempt, ExerciseAttempt
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
-from ...attempts.verdict import verdict
+from ...attempts.verdict import CheckResult, first_failure, verdict
 from ...course import CourseError
 from ...exchange.cases import Case, seed_for
 from ...exchange.observation import Observation, Outcome
@@ -33,11 +33,15 @@ USES, AT_ONCE = 200, 20
 
 @dataclass(frozen=True)
 class Trial:
-    """A mutant, whether the oracle found it the same as what it was made from, and its row."""
+    """A mutant, whether the oracle found it the same as what it was made from, and its row.
+
+    raised: whether the line in its row, if there is one, is only where Python raised an error.
+    """
 
     mutant: Mutant
     equivalent: bool
     row: dict
+    raised: bool = False
 
     @property
     def killed(self) -> bool:
@@ -124,10 +128,11 @@ class Bench:
         attempt = self.attempt(mutant.source)
         results = self.session.results(attempt, self.exercise)
         (asked,) = [e for e in self.chapter.exercises if e.name == self.exercise]
-        row = verdict("", asked, getattr(attempt, self.exercise), results).row()
+        part = getattr(attempt, self.exercise)
+        row, raised = verdict("", asked, part, results).row(), is_an_errors(part, results)
         equivalent = self.gives_the_same(mutant)
         attempt.backend.close()
-        return Trial(mutant, equivalent, row)
+        return Trial(mutant, equivalent, row, raised)
 
     def attempt(self, source: str) -> Attempt:
         """A text as an attempt, beside what the solution carries."""
@@ -163,6 +168,14 @@ class Bench:
         """End the session, and the process that mutants are run from."""
         self.session.close()
         self.maker.close()
+
+
+def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
+    """Whether what is told is an error, and not where the values before it part from right ones."""
+    first = first_failure(results)
+    if part.parting and part.parting.said:
+        return False
+    return bool(first and first.finding and first.finding.diagnosis.error)
 
 
 def uses_by_chance(project: Project, chapter: str, exercise: str) -> list[Case]:
@@ -207,21 +220,23 @@ def traces(seen: Observation) -> dict:
 
 # What nobody can act on; it says that something is wrong, and not what.
 GENERIC = "the right shape but not the right values"
-TOLD = ("named", "repaired", "placed", "observed", "nothing", "false")
+TOLD = ("named", "repaired", "placed", "raised", "observed", "nothing", "false")
 
 
 def told(trial: Trial) -> str:
     """What is told of a mutant that lost points: one of TOLD.
 
-    placed: on a line that is at most one away from the edit; false: on another one. Whether a name
-    is true only a reader can say.
+    placed: on a line that is at most one away from the edit. raised: on another one, where Python
+    ended in an error, as is said; what led there is elsewhere. false: on another one, where values
+    are said to part from right ones. Whether a name is true only a reader can say.
     """
     row, (first, last) = trial.row, trial.mutant.lines
     if row["mistakes"]:
         return "named"
     if row.get("sure") in ("repaired", "placed"):
         near = first - 1 <= (row.get("line") or 0) <= last + 1
-        return row["sure"] if near or row["sure"] == "repaired" else "false"
+        elsewhere = "raised" if trial.raised else "false"
+        return row["sure"] if near or row["sure"] == "repaired" else elsewhere
     return "nothing" if GENERIC in row["message"] else "observed"
 
 

@@ -7,6 +7,7 @@ number: they are compared with the stored ones (building/same.py).
 """
 
 import ast
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +20,7 @@ from ...folders import RECORDED_WITH, engine_files
 from ...grader_files import syntax_of
 from ...judging.course_checks import FILE
 from ...project import Project
+from ...recognition.signatures import Signature
 from ...runner.messages import pack
 from ..reaching import DEFINITIONS, reached, reached_in_files
 from .adopted import Adopted
@@ -43,18 +45,21 @@ def case_digest(case: Case) -> str:
     return blake2b(pack(case_to_json(case), case.tensors), digest_size=12).hexdigest()
 
 
-def code_digest(project: Project, chapter: str, exercise: str, cases: list[Case]) -> str:
+def code_digest(
+    project: Project, chapter: str, exercise: str, cases: list[Case], own: Mapping[str, Signature]
+) -> str:
     """Changes with the course's code that results on these cases come from.
 
-    The solution's, that of the stand-ins and of the course's own signatures. No lesson text, no
-    docstring, no comment, no test.
+    The solution's, that of the stand-ins and of the course's own signatures that the cases name.
+    No lesson text, no docstring, no comment, no test, no check.
     """
     called = {step["name"] for case in cases for step in case.steps if "name" in step}
     given = sorted((project.exercises / "given" / chapter).glob("*.py"))
-    beside = [*given, *project.graders.glob(FILE)]
+    named = {case.signature: own[case.signature] for case in cases if case.signature in own}
     return digest(
         code_of(project.solution(chapter), exercise, *called),
-        *(f"{path.name} {code_in(path)}" for path in beside),
+        *(f"{path.name} {code_in(path)}" for path in given),
+        *(f"{n} {code_of(project.graders / FILE, named[n].__name__)}" for n in sorted(named)),
     )
 
 

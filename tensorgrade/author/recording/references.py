@@ -382,7 +382,7 @@ class Recording:
     @cached_property
     def code(self) -> str:
         """Changes with the course's code that a row comes from."""
-        return code_digest(self.project, self.chapter, self.exercise, self.cases)
+        return code_digest(self.project, self.chapter, self.exercise, self.cases, self.own)
 
     @cached_property
     def made_with(self) -> str:

@@ -336,8 +336,9 @@ def mistake_counts(rows: list[dict]) -> list[dict]:
         for name in row["mistakes"]:
             who[name].add(row["student"])
             where[name].add(row["exercise"])
-            if len(row["mistakes"]) == 1:
-                messages[name] = row["message"]
+            if len(row["mistakes"]) == 1:  # the shortest says least of one learner's other trouble
+                known = messages.get(name, row["message"])
+                messages[name] = min(known, row["message"], key=len)
     frequent = sorted(who, key=lambda name: (-len(who[name]), name))[:MOST_MISTAKES]
     return [
         {
