@@ -11,7 +11,6 @@ from tensorgrade.author import (
     load,
     mistake,
     normal,
-    on,
     shown,
     weights,
 )
@@ -355,15 +354,6 @@ MISTAKES = [
         "output_projection_from_d_in",
         "The output projection expects d_in features, but the joined heads have d_out.",
         ("nn.Linear(d_out, d_out)", "nn.Linear(d_in, d_out)"),
-    ),
-    mistake(
-        "output_projection_without_bias",
-        "The output projection has no bias; it always has one here.",
-        on(
-            "MultiHeadAttention CrossAttention GroupedQueryAttention CachedAttention "
-            "LatentAttention",
-            ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
-        ),
     ),
     mistake(
         "output_bias_tied_to_qkv_bias",

@@ -79,7 +79,7 @@ MISTAKES = [
     ),
     mistake(
         "no_step_taken",
-        "No parameter changes: there is no step, or there are no gradients when it is taken (without "
+        "No parameter changes: there is no step, or no gradients when it is taken (without "
         "`backward`, before it, or after they were cleared).",
         (STEP, "pass"),
     ),

@@ -70,4 +70,13 @@ MISTAKES = [
         on(LINEAR, ("self.W_value(x)", "x")),
         on("SelfAttention_v1", ("x @ self.W_value", "x")),
     ),
+    mistake(
+        "output_projection_without_bias",
+        "The output projection has no bias; it always has one here.",
+        on(
+            "MultiHeadAttention CrossAttention GroupedQueryAttention CachedAttention "
+            "LatentAttention",
+            ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
+        ),
+    ),
 ]
