@@ -12,6 +12,7 @@ from tensorgrade import check, signature
 from tensorgrade.exchange.values import plain
 from tensorgrade.judging.names import texts
 from tensorgrade.recognition.dropout import (
+    DropoutBehaviour,
     behaviour,
     chances,
     dependence,
@@ -97,7 +98,7 @@ def mixes_tokens(exercise, group: str) -> None:
             exercise.result(case, r, expected, observed) for r in ("before", "earlier")
         )
         if torch.allclose(before[..., 1:, :].double(), earlier[..., 1:, :].double(), atol=1e-6):
-            said = "changing the first token changes no other token's result: nothing is attended"
+            said = "changing the first token changes the result of no later one"
             exercise.wrong("values", said, case=case, actual=earlier)
 
 
@@ -244,11 +245,15 @@ def drops_what_is_added(exercise, group: str) -> None:
             if not looks_like(seen, p, run.numel()):
                 where = "dropout is to act on what each part adds, before it is added to x"
                 said = where if seen.scale is None else sentence(seen, p)
+                # In each of these cases one part alone adds something; the other may well drop.
+                said = OF_ONE_PART if said == sentence(NOTHING_DROPPED, p) else said
                 exercise.wrong("fact", said, case=case, actual=run)
         if dependence(chances(torch.stack(runs) != 0, entries, p), entries, p) is not None:
             exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=runs[0])
 
 
+NOTHING_DROPPED = DropoutBehaviour(0.0, 1.0)
+OF_ONE_PART = "in training nothing is dropped of what one of the parts adds to x"
 EACH_BY_ITSELF = "numbers are dropped together; each is dropped by a chance of its own"
 
 
