@@ -157,6 +157,13 @@ def test_LatentAttention_inputs(attempt):
     attempt.LatentAttention.gives_the_same("same")
 
 
+MADE = (
+    ("W_query", "d_in, d_out"),
+    ("W_down", "d_in, d_latent"),
+    ("W_key_up", "d_latent, d_out"),
+    ("W_value_up", "d_latent, d_out"),
+)
+
 MISTAKES = [
     mistake(
         "queries_from_the_latent",
@@ -195,6 +202,14 @@ MISTAKES = [
         "The latent goes through an activation. Both projections are linear, one right after the "
         "other.",
         ("latent = self.W_down(x)", "latent = torch.relu(self.W_down(x))"),
+    ),
+    mistake(
+        "all_with_a_bias",
+        "The projections have biases; only the output projection has one here.",
+        *(
+            (f"self.{name} = nn.Linear({sizes}, bias=False)", f"self.{name} = nn.Linear({sizes})")
+            for name, sizes in MADE
+        ),
     ),
     mistake(
         "down_with_a_bias",

@@ -166,9 +166,10 @@ def verdict(
     status = status_of(part, points, exercise.points)
     line, stage, sure = where(part, status, checks)
     mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
-    judged = part.attempt.loaded.status == Outcome.LOADED and not part.excused_by
-    first = first_failure(checks)
-    unnamed = status in UNNAMED and not mistakes and judged and not (first and is_to_do(first))
+    loaded, first = part.attempt.loaded, first_failure(checks)
+    ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
+    judged = ran and not part.excused_by and not (first and is_to_do(first))
+    group = part.same_answers if status in UNNAMED and not mistakes and judged else ""
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -182,8 +183,8 @@ def verdict(
         line,
         stage,
         sure,
-        part.same_answers if unnamed else "",
-        part.attempt.handed_in.text if unnamed else "",
+        group,
+        part.attempt.handed_in.text if group else "",
     )
 
 
