@@ -53,13 +53,15 @@ def main() -> None:
     table = Table("what was changed", "clock", "processor")
     with tempfile.TemporaryDirectory() as folder:
         course = copy_of_the_course(Path(folder) / "course")
-        if asked.nothing:
-            forget(course)
-            table.add_row("from nothing, without pairs", *seconds(lambda: build(course)))
-        build(course)
-        for what, action in changes(course, asked.seed):
-            table.add_row(what, *seconds(action))
-    Console(width=80).print(table)
+        try:
+            if asked.nothing:
+                forget(course)
+                table.add_row("from nothing, without pairs", *seconds(lambda: build(course)))
+            build(course)
+            for what, action in changes(course, asked.seed):
+                table.add_row(what, *seconds(action))
+        finally:  # also where a build fails, or is ended
+            Console(width=80).print(table)
 
 
 def changes(course: Path, seed: bool) -> list[tuple[str, Callable[[], None]]]:
