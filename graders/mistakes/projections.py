@@ -71,11 +71,10 @@ MISTAKES = [
         on("SelfAttention_v1", ("x @ self.W_value", "x")),
     ),
     mistake(
-        "output_projection_without_bias",
+        "output_without_bias",
         "The output projection has no bias; it always has one here.",
         on(
-            "MultiHeadAttention CrossAttention GroupedQueryAttention CachedAttention "
-            "LatentAttention",
+            "CrossAttention GroupedQueryAttention CachedAttention LatentAttention",
             ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
         ),
     ),
