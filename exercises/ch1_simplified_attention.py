@@ -67,7 +67,7 @@ sentence = torch.tensor(
 #
 #     0.55 · 0.43 + 0.87 · 0.15 + 0.66 · 0.89 = 0.9544 .
 #
-# Why does it measure likeness? Because a · b = ‖ a ‖ ‖ b ‖ cosθ,
+# Why does it measure likeness? Because a · b = ‖ a ‖ ‖ b ‖ cos θ,
 # where θ is the angle between the two. It is large if both point the same way, zero at a
 # right angle, negative if they point apart. Length counts as well: a long vector gets large scores
 # from everybody who looks roughly its way.

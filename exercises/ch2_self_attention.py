@@ -94,7 +94,8 @@ def project_qkv(
 # | score | 1.2705 | 1.8524 | 1.8111 | 1.0795 | 0.5577 | 1.5440 |
 #
 # Chapter 1's dot products of the words with one another are symmetric; those of queries with keys are
-# not. "Journey" gives "step" the score 1.5440, while "step" gives "journey" 1.3165. Asking and being asked have become different things.
+# not. "Journey" gives "step" the score 1.5440, while "step" gives "journey" 1.3165. Asking and being
+# asked have become different things.
 #
 # ## Why the scores are divided by √d_k
 #
@@ -190,7 +191,7 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 # | weights of "journey" | 0.1500 | 0.2264 | 0.2199 | 0.1311 | 0.0906 | 0.1820 |
 # | without the division | 0.1401 | 0.2507 | 0.2406 | 0.1157 | 0.0687 | 0.1842 |
 #
-# At d_k = 2 the division does little. The random vectors show what it is for: among six keys, the
+# At d_k = 2 the division does little. Random vectors show what it is for: among six keys, the
 # largest weight is on average
 #
 # | d_k | 2 | 8 | 64 | 512 |

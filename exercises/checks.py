@@ -97,7 +97,7 @@ def mixes_tokens(exercise, group: str) -> None:
             exercise.result(case, r, expected, observed) for r in ("before", "earlier")
         )
         if torch.allclose(before[..., 1:, :].double(), earlier[..., 1:, :].double(), atol=1e-6):
-            said = "changing the first token changes no other token's result: nothing is attended"
+            said = "changing the first token changes the result of no later one"
             exercise.wrong("values", said, case=case, actual=earlier)
 
 
@@ -244,11 +244,14 @@ def drops_what_is_added(exercise, group: str) -> None:
             if not looks_like(seen, p, run.numel()):
                 where = "dropout is to act on what each part adds, before it is added to x"
                 said = where if seen.scale is None else sentence(seen, p)
+                # In each of these cases one part alone adds something; the other may well drop.
+                said = OF_ONE_PART if run.equal(added["plain"]) else said
                 exercise.wrong("fact", said, case=case, actual=run)
         if dependence(chances(torch.stack(runs) != 0, entries, p), entries, p) is not None:
             exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=runs[0])
 
 
+OF_ONE_PART = "in training nothing is dropped of what one of the parts adds to x"
 EACH_BY_ITSELF = "numbers are dropped together; each is dropped by a chance of its own"
 
 
@@ -518,7 +521,7 @@ BY_SHARE = {
     0.1: "default_eps larger_default_eps",
     0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
     value_without_bias first_layer_without_bias feed_forward_without_bias down_with_a_bias
-    all_with_a_bias head_with_a_bias""",
+    all_with_a_bias head_with_a_bias output_without_bias""",
     0.3: """no_scale scaled_by_d_k multiplied_by_sqrt_d_k scaled_by_tokens scaled_by_a_constant
     scaled_by_sqrt_d_in scaled_by_sqrt_d_out scaled_by_sqrt_num_heads scaled_too_early
     queries_scaled_already scores_scaled products_averaged rows_averaged heads_meaned
