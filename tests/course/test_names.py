@@ -102,6 +102,13 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
         assert pair in verdict.message, verdict
 
 
+def test_a_right_answer_with_other_names_is_no_wrong_answer_without_a_name(judge):
+    assert not judge(CH4, "MultiHeadAttention", MANY_HEADS).group
+    unknown = MANY_HEADS.replace("self.head_dim**0.5", "(self.head_dim + 3.5)")
+    verdict = judge(CH4, "MultiHeadAttention", unknown)
+    assert verdict.group and not verdict.mistakes
+
+
 def test_a_misspelt_class_is_judged_as_the_one_that_is_meant(edited):
     verdict = edited(CH3, "CausalAttention", {"class CausalAttention": "class CasualAttention"})
     assert "`CasualAttention` is asked for as `CausalAttention`" in verdict.message
