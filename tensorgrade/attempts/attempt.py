@@ -300,8 +300,9 @@ class ExerciseAttempt(Checks):
         One that stands in an earlier exercise, of which this one is built, is told of there.
         """
         names = Names.told([one.observed for one in self.seen])
+        made = self.attempt.references.asked_by_name(self.name)
         for earlier in self.attempt.called_before(self.name):
-            names = names.without(self.attempt.exercises[earlier].names)
+            names = names.without(self.attempt.exercises[earlier].names, itself=earlier in made)
         return names
 
     @cached_property
