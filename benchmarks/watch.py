@@ -2,8 +2,9 @@
 
     python benchmarks/watch.py
 
-A learner's file of the last chapter is saved with another mistake each time; the clock runs from
-the write to the page that tells about it, and so includes the wait for the next look at the file.
+A learner's file is saved with another mistake each time, in the last exercise of the course that
+has so many; the clock runs from the write to the page that tells about it, and so includes the wait
+for the next look at the file.
 """
 
 import io
@@ -18,7 +19,7 @@ from tensorgrade.author.recording.mistakes import make
 from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch
 from tensorgrade.project import Project, find_project
 
-SAVES, CHAPTER, EXERCISE = 10, -1, -1
+SAVES = 10
 
 
 def main() -> None:
@@ -30,10 +31,9 @@ def main() -> None:
 
 def measure(project: Project) -> list[float]:
     """Seconds from each save to its verdict."""
-    chapter = project.course.chapters[CHAPTER]
+    chapter, versions = wrong_versions(project)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{chapter.name}.py"
-        versions = wrong_versions(project, chapter.name, chapter.exercises[EXERCISE].name)
+        path = Path(folder) / f"{chapter}.py"
         path.write_text(versions[-1], encoding="utf-8")
         session = Watch(project.exercises, Path(folder), Console(file=io.StringIO(), width=80))
         session.start()
@@ -42,11 +42,16 @@ def measure(project: Project) -> list[float]:
     return times
 
 
-def wrong_versions(project: Project, chapter: str, exercise: str) -> list[str]:
-    """The chapter's solution with one mistake each."""
-    source = project.solution(chapter).read_text(encoding="utf-8")
-    known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
-    return [make(source, exercise, [mistake]) for mistake in known[: SAVES + 1]]
+def wrong_versions(project: Project) -> tuple[str, list[str]]:
+    """A chapter, and its solution with one mistake each: one for every save, and one before."""
+    asked = [(c.name, e.name) for c in project.course.chapters for e in c.exercises]
+    for chapter, exercise in reversed(asked):
+        known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
+        if len(known) > SAVES:
+            source = project.solution(chapter).read_text(encoding="utf-8")
+            wrong = [make(source, exercise, [mistake]) for mistake in known[: SAVES + 1]]
+            return chapter, wrong
+    raise SystemExit(f"no exercise has more than {SAVES} known mistakes")
 
 
 def save(session: Watch, path: Path, text: str) -> float:

@@ -264,7 +264,7 @@ def batches(
 #
 # The logarithm of a softmax can be had without ever taking a huge exponential:
 #
-#     −log e^(z_t) / ∑_v e^(z_v) = log ∑_v e^(z_v) − z_t
+#     −log (e^(z_t) / ∑_v e^(z_v)) = log ∑_v e^(z_v) − z_t
 #
 # and `torch.logsumexp` computes the first term safely.
 
@@ -363,7 +363,7 @@ def generate(
 #
 # A task that cannot be solved without attention: five letters, a stroke, and the same letters backwards,
 # `dbaec|ceabd`. To write the last letter the model has to look at the first, ten places back. About
-# three hundred steps are enough, a few seconds on a laptop; the notebook of this chapter has them.
+# three hundred steps are enough, a few seconds on a laptop; a cell of the chapter's notebook takes them.
 
 # %% [markdown]
 # The loss cannot fall to 0: the first five letters are drawn by chance, and nobody can foresee them. Four
@@ -403,10 +403,10 @@ def generate(
 # where a model is measured: windows of `context_length + 1` tokens from text that was held back, the last token
 # of each hidden from the model, and the mean loss of foreseeing it.
 #
-# Write that measurement. And hand in `my_model.safetensors`, which `tensorgrade train` has written, beside this
-# file: the graders put your weights into a model of their own and measure it so, on windows that you do not
+# Write that measurement. And hand in `my_model.safetensors`, which `tensorgrade train` has written, beside your
+# code: the graders put your weights into a model of their own and measure it so, on windows that you do not
 # know. To count what follows what in the whole text, with one character in view, comes to 2.50; after 2,000
-# steps on Shakespeare a model is at 1.9. Below 2.2 is asked for.
+# steps on Shakespeare a model is at 1.9. Below 2.1 is asked for.
 
 # %%
 def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:

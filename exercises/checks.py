@@ -211,6 +211,22 @@ def loss_used(case, expected, seen) -> Imprint:
     return of_use(seen, LOSSES)
 
 
+NORMS = {"call:layer_norm", "native_layer_norm", "call:rms_norm", "call:group_norm"}
+
+
+@check
+def avoids_norms(exercise, group: str) -> None:
+    """A watched call made no use of torch's own norms."""
+    said = "it calls torch's own norm; the point of the exercise is to write it"
+    exercise.avoids(group, NORMS, said)
+
+
+@signature("norm used")
+def norm_used(case, expected, seen) -> Imprint:
+    """Whether one of torch's own norms ran."""
+    return of_use(seen, NORMS)
+
+
 @check
 def drops_what_is_added(exercise, group: str) -> None:
     """In training each number that is added to x is dropped by its own chance, and x is whole.
@@ -499,9 +515,10 @@ NOTHING_LEFT = {
 # By the share of its exercise that a mistake costs where all else is right. What is not listed
 # costs what the tests take for it, but no less than a tenth and no more than a half.
 BY_SHARE = {
-    0.1: "default_eps",
+    0.1: "default_eps larger_default_eps",
     0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
-    value_without_bias first_layer_without_bias feed_forward_without_bias""",
+    value_without_bias first_layer_without_bias feed_forward_without_bias down_with_a_bias
+    all_with_a_bias head_with_a_bias""",
     0.3: """no_scale scaled_by_d_k multiplied_by_sqrt_d_k scaled_by_tokens scaled_by_a_constant
     scaled_by_sqrt_d_in scaled_by_sqrt_d_out scaled_by_sqrt_num_heads scaled_too_early
     queries_scaled_already scores_scaled products_averaged rows_averaged heads_meaned
@@ -518,7 +535,7 @@ BY_SHARE = {
     masked_without_renormalizing renormalized_before_masking""",
 }
 PRICES = {name: share for share, names in BY_SHARE.items() for name in names.split()}
-PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)
+PRICES |= {"no_step_taken": 0.5} | dict.fromkeys(NOTHING_LEFT, 1.0)
 
 
 @check

@@ -12,7 +12,7 @@ def test_LayerNorm_by_eye(attempt):
     attempt.LayerNorm.agrees("sentence")
 
 
-@exercise("LayerNorm", points=2.5)
+@exercise("LayerNorm", points=2)
 def test_LayerNorm_plain(attempt):
     """As it is made, rows come to mean 0 and variance 1."""
     attempt.LayerNorm.agrees("plain")
@@ -46,6 +46,13 @@ def test_LayerNorm_gradients(attempt):
 def test_LayerNorm_parameters(attempt):
     """A scale and a shift, and no more."""
     attempt.LayerNorm.has_parameters("parameters")
+
+
+@exercise("LayerNorm", points=0.5)
+def test_LayerNorm_is_your_own(attempt):
+    """It is written, not called."""
+    attempt.LayerNorm.agrees("own")
+    attempt.LayerNorm.avoids_norms("own")
 
 
 @exercise("LayerNorm", points=0.5)
@@ -184,7 +191,8 @@ def test_batches_inputs(attempt):
 
 @exercise("batches", points=1)
 def test_batches_everywhere(attempt):
-    """Every place from which a window fits is as likely as any other."""
+    """Every place from which a window fits is as likely as any other, be it the only one."""
+    attempt.batches.cuts_windows("only place")
     attempt.batches.cuts_everywhere("everywhere")
 
 
@@ -258,7 +266,7 @@ def test_train_step_more(attempt):
 
 @exercise("train_step", points=0.5)
 def test_train_step_inputs(attempt):
-    """The texts stay as they were."""
+    """What is passed in stays as it was."""
     attempt.train_step.keeps_inputs("one step", "steps")
 
 
@@ -323,7 +331,7 @@ def test_trained_loss_own(attempt):
 @exercise("trained_loss", points=6, guard=True)
 def test_trained_loss_trained(attempt):
     """The weights that you hand in, from `tensorgrade train`, foresee text that they never saw."""
-    attempt.trained_loss.foresees("text", below=2.2, by="own")
+    attempt.trained_loss.foresees("text", below=2.1, by="own")
 
 
 @for_learners("BugLayerNorm")
@@ -332,7 +340,7 @@ def test_BugLayerNorm_by_eye(attempt):
     attempt.BugLayerNorm.agrees("sentence")
 
 
-@exercise("BugLayerNorm", points=2.5)
+@exercise("BugLayerNorm", points=2)
 def test_BugLayerNorm_plain(attempt):
     """As it is made, rows come to mean 0 and variance 1."""
     attempt.BugLayerNorm.agrees("plain")
@@ -369,6 +377,13 @@ def test_BugLayerNorm_parameters(attempt):
 
 
 @exercise("BugLayerNorm", points=0.5)
+def test_BugLayerNorm_is_your_own(attempt):
+    """It is written, not called."""
+    attempt.BugLayerNorm.agrees("own")
+    attempt.BugLayerNorm.avoids_norms("own")
+
+
+@exercise("BugLayerNorm", points=0.5)
 def test_BugLayerNorm_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.BugLayerNorm.keeps_inputs("values", "plain")
@@ -390,7 +405,8 @@ def test_bug_batches_inputs(attempt):
 
 @exercise("bug_batches", points=1)
 def test_bug_batches_everywhere(attempt):
-    """Every place from which a window fits is as likely as any other."""
+    """Every place from which a window fits is as likely as any other, be it the only one."""
+    attempt.bug_batches.cuts_windows("only place")
     attempt.bug_batches.cuts_everywhere("everywhere")
 
 

@@ -12,6 +12,7 @@ from tensorgrade import check, signature
 from tensorgrade.exchange.values import plain
 from tensorgrade.judging.names import texts
 from tensorgrade.recognition.dropout import (
+    DropoutBehaviour,
     behaviour,
     chances,
     dependence,
@@ -97,7 +98,7 @@ def mixes_tokens(exercise, group: str) -> None:
             exercise.result(case, r, expected, observed) for r in ("before", "earlier")
         )
         if torch.allclose(before[..., 1:, :].double(), earlier[..., 1:, :].double(), atol=1e-6):
-            said = "changing the first token changes no other token's result: nothing is attended"
+            said = "changing the first token changes the result of no later one"
             exercise.wrong("values", said, case=case, actual=earlier)
 
 
@@ -211,6 +212,22 @@ def loss_used(case, expected, seen) -> Imprint:
     return of_use(seen, LOSSES)
 
 
+NORMS = {"call:layer_norm", "native_layer_norm", "call:rms_norm", "call:group_norm"}
+
+
+@check
+def avoids_norms(exercise, group: str) -> None:
+    """A watched call made no use of torch's own norms."""
+    said = "it calls torch's own norm; the point of the exercise is to write it"
+    exercise.avoids(group, NORMS, said)
+
+
+@signature("norm used")
+def norm_used(case, expected, seen) -> Imprint:
+    """Whether one of torch's own norms ran."""
+    return of_use(seen, NORMS)
+
+
 @check
 def drops_what_is_added(exercise, group: str) -> None:
     """In training each number that is added to x is dropped by its own chance, and x is whole.
@@ -228,11 +245,15 @@ def drops_what_is_added(exercise, group: str) -> None:
             if not looks_like(seen, p, run.numel()):
                 where = "dropout is to act on what each part adds, before it is added to x"
                 said = where if seen.scale is None else sentence(seen, p)
+                # In each of these cases one part alone adds something; the other may well drop.
+                said = OF_ONE_PART if said == sentence(NOTHING_DROPPED, p) else said
                 exercise.wrong("fact", said, case=case, actual=run)
         if dependence(chances(torch.stack(runs) != 0, entries, p), entries, p) is not None:
             exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=runs[0])
 
 
+NOTHING_DROPPED = DropoutBehaviour(0.0, 1.0)
+OF_ONE_PART = "in training nothing is dropped of what one of the parts adds to x"
 EACH_BY_ITSELF = "numbers are dropped together; each is dropped by a chance of its own"
 
 
@@ -499,9 +520,10 @@ NOTHING_LEFT = {
 # By the share of its exercise that a mistake costs where all else is right. What is not listed
 # costs what the tests take for it, but no less than a tenth and no more than a half.
 BY_SHARE = {
-    0.1: "default_eps",
+    0.1: "default_eps larger_default_eps",
     0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
-    value_without_bias first_layer_without_bias feed_forward_without_bias""",
+    value_without_bias first_layer_without_bias feed_forward_without_bias down_with_a_bias
+    all_with_a_bias head_with_a_bias""",
     0.3: """no_scale scaled_by_d_k multiplied_by_sqrt_d_k scaled_by_tokens scaled_by_a_constant
     scaled_by_sqrt_d_in scaled_by_sqrt_d_out scaled_by_sqrt_num_heads scaled_too_early
     queries_scaled_already scores_scaled products_averaged rows_averaged heads_meaned
@@ -518,7 +540,7 @@ BY_SHARE = {
     masked_without_renormalizing renormalized_before_masking""",
 }
 PRICES = {name: share for share, names in BY_SHARE.items() for name in names.split()}
-PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)
+PRICES |= {"no_step_taken": 0.5} | dict.fromkeys(NOTHING_LEFT, 1.0)
 
 
 @check

@@ -84,7 +84,7 @@ sentence = torch.tensor(
 # 0.55 \cdot 0.43 + 0.87 \cdot 0.15 + 0.66 \cdot 0.89 = 0.9544 .
 # $$
 #
-# Why does it measure likeness? Because $a \cdot b = \lVert a \rVert \, \lVert b \rVert \cos\theta$,
+# Why does it measure likeness? Because $a \cdot b = \lVert a \rVert \, \lVert b \rVert \cos \theta$,
 # where $\theta$ is the angle between the two. It is large if both point the same way, zero at a
 # right angle, negative if they point apart. Length counts as well: a long vector gets large scores
 # from everybody who looks roughly its way.

@@ -126,7 +126,8 @@ def project_qkv(
 # | score | 1.2705 | 1.8524 | 1.8111 | 1.0795 | 0.5577 | 1.5440 |
 #
 # Chapter 1's dot products of the words with one another are symmetric; those of queries with keys are
-# not. "Journey" gives "step" the score 1.5440, while "step" gives "journey" 1.3165. Asking and being asked have become different things.
+# not. "Journey" gives "step" the score 1.5440, while "step" gives "journey" 1.3165. Asking and being
+# asked have become different things.
 #
 # ## Why the scores are divided by $\sqrt{d_k}$
 #
@@ -271,7 +272,7 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 # | weights of "journey" | 0.1500 | 0.2264 | 0.2199 | 0.1311 | 0.0906 | 0.1820 |
 # | without the division | 0.1401 | 0.2507 | 0.2406 | 0.1157 | 0.0687 | 0.1842 |
 #
-# At $d_k = 2$ the division does little. The random vectors show what it is for: among six keys, the
+# At $d_k = 2$ the division does little. Random vectors show what it is for: among six keys, the
 # largest weight is on average
 #
 # | $d_k$ | 2 | 8 | 64 | 512 |
@@ -290,9 +291,9 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 # \right) V, \qquad (n, m)\,(m, d_v) \to (n, d_v) .
 # $$
 #
-# Read off which sizes have to agree. Queries and keys share d_k, or they could not be compared.
+# Read off which sizes have to agree. Queries and keys share $d_k$, or they could not be compared.
 # Keys and values share m: each value has its key. The result has as many rows as there are queries
-# and as many features as a value has; d_v may differ from d_k.
+# and as many features as a value has; $d_v$ may differ from $d_k$.
 
 # %% exercise="scaled_dot_product_attention"
 def scaled_dot_product_attention(
@@ -350,7 +351,7 @@ def scaled_dot_product_attention(
 # The context vector of "journey" is **0.3061, 0.8210**. PyTorch has the same function ready-made,
 # as `F.scaled_dot_product_attention`, and yours agrees with it. If two tokens of
 # another text ask our six, n = 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of
-# shape (2, 2). And if the values had three features and the keys still two (d_v = 3, d_k = 2), the
+# shape (2, 2). And if the values had three features and the keys still two ($d_v = 3$, $d_k = 2$), the
 # weights would stay as they are, and each context vector would have three.
 #
 # ## A module with parameters

@@ -63,10 +63,9 @@ sentence = torch.tensor(
 # | with | 0.1869 | 0.1667 | 0.1668 | 0.1571 | 0.1661 | 0.1564 |
 # | one | 0.1830 | 0.1669 | 0.1670 | 0.1588 | 0.1658 | 0.1585 |
 # | step | 0.1935 | 0.1663 | 0.1666 | 0.1542 | 0.1666 | 0.1529 |
-#
-# (With the identity matrix in place of the values, attention hands back its weights themselves.)
 
 # %% active="ipynb"
+# # with the identity matrix in place of the values, attention hands back its weights themselves
 # torch.manual_seed(789)
 # W_q, W_k, W_v = (nn.Linear(3, 2, bias=False) for _ in range(3))
 # with torch.no_grad():
@@ -410,7 +409,7 @@ def inverted_dropout(
 #
 # **Shorter texts.** The mask is built once, for `context_length` tokens, the longest text the
 # module will get. A text of `num_tokens` < `context_length` needs only the upper left
-# `num_tokens` x `num_tokens` corner, so cut it in both dimensions on every call. (A longer text is
+# `num_tokens` × `num_tokens` corner, so cut it in both dimensions on every call. (A longer text is
 # an error.)
 #
 # | step | shape |

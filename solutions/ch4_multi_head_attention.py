@@ -26,7 +26,7 @@
 #
 # Both compute the same thing. At the end you turn one into the other and compare.
 #
-# Run by itself, this file takes `CausalAttention` from your own chapter 3. A check of this chapter
+# Run by itself, the chapter takes `CausalAttention` from your own chapter 3. A check of this chapter
 # puts a simple stand-in there, which does not attend, so that a wrapper can be right before chapter
 # 3 is. So build the second class on `nn.Module` alone, and import nothing else from chapter 3.
 

@@ -25,7 +25,7 @@
 # | keys and values fill the memory | fewer of them than queries | `GroupedQueryAttention` |
 # | each new token computes all the old ones again | a cache | `CachedAttention` |
 # | a cache that grows for ever | a window | `sliding_window_mask`, `append_to_window` |
-# | the table of scores, n x n | softmax in blocks | `online_softmax_attention` |
+# | the table of scores, n × n | softmax in blocks | `online_softmax_attention` |
 # | even the cache is too large | one small vector for each token | `LatentAttention` |
 #
 # Nothing here depends on your chapters 1 to 4: every exercise stands by itself.
@@ -705,7 +705,7 @@ def append_to_window(
 # %% [markdown]
 # ## Softmax in blocks
 #
-# The table of scores has n × m entries. For a text of 100,000 tokens that is ten thousand million
+# The table of scores has n × m entries. For a text of 100,000 tokens that is ten billion
 # numbers for one head, although the result has only n rows. Can the result be had without ever
 # having the table?
 #

@@ -52,6 +52,8 @@ def bug_in(path: Path) -> tuple[str, float]:
 
     Read without importing it. Raises CourseError where it is not said in plain words and numbers.
     """
+    if path.exists() and BUG not in path.read_text(encoding="utf-8"):
+        return "", 0  # as most do: that is sooner seen than parsed
     for node in syntax_of(path).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == BUG:
             first = next(iter(getattr(node.value, "args", ())), None)

@@ -4,11 +4,14 @@ Made by bubblewrap, with the capabilities that Docker leaves and a filter on the
 profile refuses. Files are this machine's own.
 """
 
+import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tensorgrade.isolation.mending import closed_to_others
@@ -70,21 +73,57 @@ sys.exit(status)
 EVERY = 0.05  # seconds between two looks at the memory
 
 
+class TooMuchMemory(AssertionError):
+    """A container was ended because its processes had more than it gives."""
+
+
 def measured(
-    command: list[str], folder: Path, landlock: bool = False, **environment: str
+    command: list[str],
+    folder: Path,
+    landlock: bool = False,
+    megabytes: float = math.inf,
+    core: float = 1.0,
+    **environment: str,
 ) -> tuple[int, float, float]:
     """A command's exit status in a container, megabytes at most, and processor seconds.
 
-    Memory is what all its processes have together (PSS), looked at many times a second.
+    Memory is what all its processes have together (PSS), looked at many times a second; where that
+    is more than `megabytes`, all of them are ended, as a container's limit ends them. core: the
+    share of a core that each process has; it is held still for the rest. Raises TooMuchMemory.
     """
     used = folder / "processor_seconds"
     command = [sys.executable, "-c", TIMED, str(used), *command]
     run = subprocess.Popen(contained(command, folder, landlock), env=environment)
-    most = 0
-    while run.poll() is None:
-        most = max(most, sum(map(share_of, family(run.pid))))
-        time.sleep(EVERY)
-    return run.returncode, most / 1e3, float(used.read_text())
+    most = 0.0
+    try:
+        while run.poll() is None:
+            most = max(most, look(run.pid, EVERY * (1 - core)))
+            if most > megabytes:
+                raise TooMuchMemory(f"{most:.0f} MB where there are {megabytes:.0f}")
+            time.sleep(EVERY * core)
+    finally:
+        run.kill()  # and with it all that it has started
+        run.wait()
+    return run.returncode, most, float(used.read_text())
+
+
+def look(pid: int, seconds: float) -> float:
+    """Megabytes of a process and its descendants; they are held still for so many seconds."""
+    begun, processes = time.monotonic(), family(pid)
+    if seconds:
+        send(signal.SIGSTOP, processes)
+    found = sum(map(share_of, processes)) * 1024 / 1e6
+    if seconds:
+        time.sleep(max(0.0, begun + seconds - time.monotonic()))
+        send(signal.SIGCONT, processes)
+    return found
+
+
+def send(number: signal.Signals, processes: list[int]) -> None:
+    """Send a signal to those that are still there."""
+    for pid in processes:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def family(pid: int) -> list[int]:
@@ -99,7 +138,7 @@ def family(pid: int) -> list[int]:
 
 
 def share_of(pid: int) -> int:
-    """Kilobytes of a process, what it shares with others divided among them."""
+    """Kibibytes of a process, what it shares with others divided among them."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:

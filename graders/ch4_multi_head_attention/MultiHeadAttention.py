@@ -356,11 +356,6 @@ MISTAKES = [
         ("nn.Linear(d_out, d_out)", "nn.Linear(d_in, d_out)"),
     ),
     mistake(
-        "output_projection_without_bias",
-        "The output projection has no bias; it always has one here.",
-        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
-    ),
-    mistake(
         "output_bias_tied_to_qkv_bias",
         "The output projection's bias follows `qkv_bias`, which speaks of queries, keys and "
         "values only.",

@@ -62,6 +62,7 @@ def cases(pick):
         *(case(f"whole/{size}", *in_chunks(*size)) for size in whole),
         case("whole/zero scores", *in_chunks(2, 3, 3, 2, 4, (4,), change=without_token_1)),
         case("whole/square", *in_chunks(2, 4, 2, 2, 4, (4,))),
+        case("whole/another text", *afresh(2, 3, 2, 2)),
         case(
             "whole/float32", *in_chunks(2, 3, 2, 2, 6, (5,), dtype="float32"), dtype=torch.float32
         ),
@@ -69,7 +70,8 @@ def cases(pick):
         *(case(f"chunks/{size}", *in_chunks(*size)) for size in chunks),
         case("twice/the same cache", *branched(2, 3, 2, 2)),
         case("bias/2 and 2", *in_chunks(2, 3, 2, 2, 5, (2, 2), qkv_bias=True)),
-        case("large/1e6", *in_chunks(2, 3, 2, 2, 5, (3, 2), factor=1000)),
+        # Many texts: a fill that is not low enough shows only where the visible scores are lower.
+        case("large/1e6", *in_chunks(8, 3, 2, 2, 5, (3, 2), factor=1000)),
         case(
             "gradients/2, then 2",
             *in_chunks(2, 3, 2, 2, 5, (2, 2), gradient=True, training=True),
@@ -109,6 +111,15 @@ def in_chunks(
         name = "result" if last else f"piece{at}"
         calls.append(call(x=computed(change, normal(b, n, d_in)), **given, **asked, result=name))
     return *built(d_in, d_out, heads, context, **settings), *calls
+
+
+def afresh(b, d_in, width, heads):
+    """Two texts, none with a cache: the second owes nothing to the first."""
+    return (
+        *built(d_in, width * heads, heads, 6),
+        call(x=normal(b, 2, d_in), result="first"),
+        call(x=normal(b, 3, d_in)),
+    )
 
 
 def branched(b, d_in, width, heads):

@@ -48,7 +48,8 @@ def cases(pick):
         case("values/float32", *module(2, 5, 4, 3, 2, 2, 5, dtype="float32"), dtype=torch.float32),
         case("short/3 tokens of 7", *module(2, 3, 4, 2, 2, 3, 7)),
         case("short/6 tokens of 8", *module(1, 6, 3, 2, 2, 2, 8)),
-        case("large/1e6", *module(2, 4, 3, 2, 3, 2, 4, factor=1000)),
+        # Many texts: a fill that is not low enough shows only where the visible scores are lower.
+        case("large/1e6", *module(8, 4, 3, 2, 3, 2, 4, factor=1000)),
         case(
             "gradients/in training",
             *module(2, 4, 3, 2, 3, 2, 5, gradient=normal(2, 4, 6), training=True),
@@ -157,6 +158,13 @@ def test_LatentAttention_inputs(attempt):
     attempt.LatentAttention.gives_the_same("same")
 
 
+MADE = (
+    ("W_query", "d_in, d_out"),
+    ("W_down", "d_in, d_latent"),
+    ("W_key_up", "d_latent, d_out"),
+    ("W_value_up", "d_latent, d_out"),
+)
+
 MISTAKES = [
     mistake(
         "queries_from_the_latent",
@@ -195,6 +203,14 @@ MISTAKES = [
         "The latent goes through an activation. Both projections are linear, one right after the "
         "other.",
         ("latent = self.W_down(x)", "latent = torch.relu(self.W_down(x))"),
+    ),
+    mistake(
+        "all_with_a_bias",
+        "The projections have biases; only the output projection has one here.",
+        *(
+            (f"self.{name} = nn.Linear({sizes}, bias=False)", f"self.{name} = nn.Linear({sizes})")
+            for name, sizes in MADE
+        ),
     ),
     mistake(
         "down_with_a_bias",

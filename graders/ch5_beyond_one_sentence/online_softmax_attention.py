@@ -35,7 +35,7 @@ def cases(pick):
         case("large/rising", call(**at_1e4(7, falling=False), block_size=2)),
         case("low/-1e6", call(**all_low(6), block_size=4)),
         case("gradients/blocks of 2", called(3, 5, 4, 2, 2, gradient=normal(3, 2))),
-        case("operations/no table", called(20, 40, 3, 5, 4, watch=True), signature="largest"),
+        case("operations/no table", called(20, 60, 3, 5, 8, watch=True), signature="largest"),
         case("same/scattered", *scattered(**drawn(3, 5, 4, 2), block_size=2)),
     ]
 

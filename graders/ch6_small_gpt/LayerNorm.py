@@ -53,6 +53,7 @@ def cases(pick):
         ),
         case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
         case("gradients/3x4", *normed(3, 4, gradient=normal(3, 4))),
+        case("own/3x4", *normed(3, 4, watch=True), signature="norm used"),
         case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),
     ]
@@ -64,14 +65,21 @@ def columns(d):
 
 
 def normed(
-    *shape, factor=10.0, offset=0.0, change=torch.clone, gradient=None, dtype="float64", **eps
+    *shape,
+    factor=10.0,
+    offset=0.0,
+    change=torch.clone,
+    gradient=None,
+    dtype="float64",
+    watch=False,
+    **eps,
 ):
     """Constructed, given a scale and a shift, called on rows of this spread."""
     x = computed(change, factor * normal(*shape) + offset)
     return (
         construct(d=shape[-1], **eps, dtype=dtype),
         load(columns(shape[-1])),
-        call(x=x, gradient=gradient),
+        call(x=x, gradient=gradient, watch=watch),
     )
 
 
@@ -96,7 +104,7 @@ def test_LayerNorm_by_eye(attempt):
     attempt.LayerNorm.agrees("sentence")
 
 
-@exercise("LayerNorm", points=2.5)
+@exercise("LayerNorm", points=2)
 def test_LayerNorm_plain(attempt):
     """As it is made, rows come to mean 0 and variance 1."""
     attempt.LayerNorm.agrees("plain")
@@ -130,6 +138,13 @@ def test_LayerNorm_gradients(attempt):
 def test_LayerNorm_parameters(attempt):
     """A scale and a shift, and no more."""
     attempt.LayerNorm.has_parameters("parameters")
+
+
+@exercise("LayerNorm", points=0.5)
+def test_LayerNorm_is_your_own(attempt):
+    """It is written, not called."""
+    attempt.LayerNorm.agrees("own")
+    attempt.LayerNorm.avoids_norms("own")
 
 
 @exercise("LayerNorm", points=0.5)
@@ -174,6 +189,11 @@ MISTAKES = [
         "default_eps",
         "eps has another default than the 1e-5 that is asked for.",
         (RETURN, f"{RETURN}\n\n    __init__.__defaults__ = (1e-6,)"),
+    ),
+    mistake(
+        "larger_default_eps",
+        "eps has another default than the 1e-5 that is asked for: a larger one.",
+        (RETURN, f"{RETURN}\n\n    __init__.__defaults__ = (1e-3,)"),
     ),
     mistake(
         "mean_not_subtracted",

@@ -12,11 +12,13 @@ def cases(pick):
     """Texts whose ids say where they stand, so that a window tells where it was cut."""
     draw = Sizes(pick, "batches")
     b, n, context = draw(BATCH, TOKENS, FEATURES)
-    sizes = pick(public=[(20, 4, 3)], hidden=[(n, context, b), (30, 5, 4), (9, 7, 2), (6, 5, 3)])
+    sizes = pick(public=[(20, 4, 3)], hidden=[(n, context, b), (30, 5, 4), (9, 7, 2)])
+    only = pick(public=[(5, 4, 2)], hidden=[(6, 5, 3)])
     # So many draws that each start that fits comes up, or the chance is below one in 10^12.
-    often = pick(public=[(9, 4, 200)], hidden=[(110, 1, 4000), (7, 3, 300)])
+    often = pick(public=[(9, 4, 2000)], hidden=[(110, 1, 4000), (7, 3, 4000)])
     return [
         *(case(f"windows/{size}", *cut(*size), signature="windows") for size in sizes),
+        *(case(f"only place/{size}", *cut(*size), signature="windows") for size in only),
         *(case(f"everywhere/{size}", *cut(*size), signature="windows") for size in often),
         case("chance/three batches", *seeded(), signature="windows"),
     ]
@@ -66,7 +68,8 @@ def test_batches_inputs(attempt):
 
 @exercise("batches", points=1)
 def test_batches_everywhere(attempt):
-    """Every place from which a window fits is as likely as any other."""
+    """Every place from which a window fits is as likely as any other, be it the only one."""
+    attempt.batches.cuts_windows("only place")
     attempt.batches.cuts_everywhere("everywhere")
 
 
@@ -104,7 +107,7 @@ MISTAKES = [
         "last_window_never_drawn",
         "The last window that fits is never drawn: `torch.randint` leaves out its upper end "
         "already.",
-        ("last = len(ids) - context_length", "last = max(len(ids) - context_length - 1, 1)"),
+        ("last = len(ids) - context_length", "last = len(ids) - context_length - 1"),
     ),
     mistake(
         "first_window_never_drawn",

@@ -64,7 +64,7 @@ def test_train_step_more(attempt):
 
 @exercise("train_step", points=0.5)
 def test_train_step_inputs(attempt):
-    """The texts stay as they were."""
+    """What is passed in stays as it was."""
     attempt.train_step.keeps_inputs("one step", "steps")
 
 
@@ -79,7 +79,8 @@ MISTAKES = [
     ),
     mistake(
         "no_step_taken",
-        "Gradients are computed and no step is taken.",
+        "No parameter changes: there is no step, or no gradients when it is taken (without "
+        "`backward`, before it, or after they were cleared).",
         (STEP, "pass"),
     ),
     mistake(

@@ -42,13 +42,12 @@ def windows_of_the_end(pick):
     """
     text = lzma.decompress(TEXT.read_bytes()).decode("utf-8")
     vocabulary = {character: place for place, character in enumerate(sorted(set(text)))}
-    found = torch.tensor([vocabulary[character] for character in text])
     size = TRAINED["context_length"] + 1
     first, last = pick(public=(0.9, 0.95), hidden=(0.95, 1.0))
     chance = pick.chance("trained_loss", "windows")
-    end = int(last * len(found)) - size
-    starts = [chance.randint(int(first * len(found)), end) for _ in range(WINDOWS)]
-    return found[torch.tensor(starts)[:, None] + torch.arange(size)]
+    end = int(last * len(text)) - size
+    starts = [chance.randint(int(first * len(text)), end) for _ in range(WINDOWS)]
+    return torch.tensor([[vocabulary[one] for one in text[at : at + size]] for at in starts])
 
 
 def in_training(vocab, n):

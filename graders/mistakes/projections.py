@@ -13,16 +13,33 @@ def each(template: str, new: str) -> tuple[tuple[str, str], ...]:
     return tuple((template.format(name), new.format(name)) for name in QKV)
 
 
+# Where queries, keys and values have widths of their own.
+WIDTHS = {
+    "CrossAttention": ("d_in, d_out", "d_context, d_out", "d_context, d_out"),
+    "GroupedQueryAttention": ("d_in, d_out", "d_in, kv_width", "d_in, kv_width"),
+}
+
+
+def biased(exercise: str, bias: bool) -> tuple[tuple[str, str], ...]:
+    """Biases for query, key and value, or none, whatever `qkv_bias` says."""
+    made = [
+        f"self.{name} = nn.Linear({w}, bias=" for name, w in zip(QKV, WIDTHS[exercise], strict=True)
+    ]
+    return tuple((f"{start}qkv_bias)", f"{start}{bias})") for start in made)
+
+
 MISTAKES = [
     mistake(
         "bias_always",
         "The projections have biases although `qkv_bias` is False.",
         on(LINEAR, *each(MADE, "self.{} = nn.Linear(d_in, d_out)")),
+        *(on(exercise, *biased(exercise, True)) for exercise in WIDTHS),
     ),
     mistake(
         "bias_never",
         "The projections have no biases although `qkv_bias` is True.",
         on(LINEAR, *each(MADE, "self.{} = nn.Linear(d_in, d_out, bias=False)")),
+        *(on(exercise, *biased(exercise, False)) for exercise in WIDTHS),
     ),
     mistake(
         "value_without_bias",
@@ -52,5 +69,14 @@ MISTAKES = [
         on("project_qkv", ("x @ W_value", "x")),
         on(LINEAR, ("self.W_value(x)", "x")),
         on("SelfAttention_v1", ("x @ self.W_value", "x")),
+    ),
+    mistake(
+        "output_projection_without_bias",
+        "The output projection has no bias; it always has one here.",
+        on(
+            "MultiHeadAttention CrossAttention GroupedQueryAttention CachedAttention "
+            "LatentAttention",
+            ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
+        ),
     ),
 ]

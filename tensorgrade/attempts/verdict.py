@@ -177,8 +177,10 @@ def verdict(
     status = status_of(part, points, exercise.points)
     line, stage, sure = where(part, status, checks)
     mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
-    judged = part.attempt.loaded.status == Outcome.LOADED and not part.excused_by
-    unnamed = status in UNNAMED and not mistakes and judged and is_wrong(checks)
+    loaded = part.attempt.loaded
+    ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
+    judged = ran and not part.excused_by and is_wrong(checks)
+    group = part.same_answers if status in UNNAMED and not mistakes and judged else ""
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -192,8 +194,8 @@ def verdict(
         line,
         stage,
         sure,
-        part.same_answers if unnamed else "",
-        part.attempt.handed_in.text if unnamed else "",
+        group,
+        part.attempt.handed_in.text if group else "",
     )
 
 

@@ -43,7 +43,8 @@ def write_kit(project: Project, out: Path) -> int:
         raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
     files = files_of_kit(project)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w") as archive:
         for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(f"{out.stem}/{name}", STAMP), content)
+            place = zipfile.ZipInfo(f"{out.stem}/{name}", STAMP)
+            archive.writestr(place, content, zipfile.ZIP_DEFLATED)  # which a ZipInfo forgets
     return len(files)

@@ -18,6 +18,7 @@ from ..project import Project
 from ..views.words import plural
 from .building.made_parts import Wish
 from .proofs.complaints import rebuild
+from .recording.origin import engine_digest
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
@@ -89,8 +90,9 @@ def author(root: Path) -> None:
     """Build a course, and again on every save, until interrupted.
 
     Each build is a fork of this process, which has imported what takes long and nothing of the
-    course; so each build reads the course as it is.
+    course; so each build reads the course as it is. What the engine is, no save changes.
     """
+    engine_digest()  # kept, and so not looked for in every fork
     changed: list[Path] = []
     while True:
         seen = look(root)

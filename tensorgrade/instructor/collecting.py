@@ -12,7 +12,7 @@ from rich.table import Table
 from ..course import Course, CourseError
 from ..lateness import read_time, zone_named
 from ..sources.finding import named
-from ..sources.handins import STAMP, shown
+from ..sources.handins import NO_STAMP, STAMP, shown
 from ..sources.near_misses import Files, chapter_of
 from .layouts import LAYOUTS, Arrived, Download, pieces_in
 from .roster import Roster
@@ -256,10 +256,17 @@ def write_one(place: Place, path: Path) -> list[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     if place.chapter:
-        stamp.write_text(f"{place.arrived.submitted}\n", encoding="ascii")
+        write_stamp(path.parent, place.arrived.submitted)
     if place.arrived.submitted:
         os.utime(path, (moment(place.arrived.submitted),) * 2)
     return []
+
+
+def write_stamp(folder: Path, submitted: str) -> None:
+    """Say when a chapter was handed in, or that nobody knows; what was said before goes."""
+    name, other = (STAMP, NO_STAMP) if submitted else (NO_STAMP, STAMP)
+    (folder / name).write_text(f"{submitted}\n" if submitted else "", encoding="ascii")
+    (folder / other).unlink(missing_ok=True)
 
 
 def put_aside(path: Path) -> None:

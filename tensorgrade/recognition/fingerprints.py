@@ -97,6 +97,9 @@ class ReadWhenAsked(Mapping[str, list[Fingerprint]]):
     def __getitem__(self, name: str) -> list[Fingerprint]:
         return self.read(name)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.stored  # a Mapping would read them, to see whether they are there
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.stored)
 

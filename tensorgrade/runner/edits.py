@@ -6,6 +6,7 @@ Made from its text where that may be parsed: beside learner code.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 
 from .source import UNPARSABLE
 
@@ -91,6 +92,18 @@ class Edit:
         return told in IDEAS and all(part.rstrip("…") in text for part in parts[1::2])
 
 
+@dataclass(frozen=True)
+class Change:
+    """An edit before its text is written: there are thousands of them, and few are tried.
+
+    places: from where to where other words stand, and which.
+    """
+
+    line: int
+    idea: str
+    places: tuple[tuple[int, int, str], ...]
+
+
 class Text:
     """A file's text, of which parts of its syntax tree can be written anew in their places."""
 
@@ -116,19 +129,24 @@ class Text:
         begin, end = self.span(node)
         return self.text[begin:end]
 
-    def put(self, *changes: tuple[ast.expr | ast.stmt, str]) -> str:
-        """The text with other words in the places of these nodes."""
-        text = self.text
-        for node, new in sorted(changes, key=lambda change: -self.span(change[0])[0]):
-            begin, end = self.span(node)
-            text = text[:begin] + new + text[end:]
-        return text
+    def change(self, line: int, idea: str, *changes: tuple[ast.expr | ast.stmt, str]) -> Change:
+        """Other words in the places of these nodes."""
+        return Change(line, idea, tuple((*self.span(node), new) for node, new in changes))
+
+    def put(self, change: Change, begin: int = 0, end: int | None = None) -> str:
+        """The text, or what stands between two places of it, with a change."""
+        pieces, at = [], begin
+        for start, stop, new in sorted(change.places):
+            pieces += [self.text[at:start], new]
+            at = stop
+        return "".join([*pieces, self.text[at:end]])
 
 
-def edits(text: str, name: str, line: int) -> list[Edit]:
+def edits(text: str, name: str, line: int, first: int = 0, most: int | None = None) -> list[Edit]:
     """Edits of the definition that holds a line (of the one of that name, for line 0).
 
     Those on that line come first, then those beside it. Of a text that does not parse, none.
+    first, most: which of them, since a large file's would fill the memory with all their texts.
     """
     try:
         tree = ast.parse(text)
@@ -136,17 +154,16 @@ def edits(text: str, name: str, line: int) -> list[Edit]:
         return []
     found = [node for node in tree.body if holds(node, line)] if line else []
     named = [node for node in tree.body if getattr(node, "name", None) == name]
-    made: dict[str, Edit] = {}
+    whole, made = Text(text), list[Change]()
     for node in (found or named)[-1:]:
-        for edit in Definition(Text(text), node).edits():
-            if edit.text != text:
-                made.setdefault(edit.text, edit)
-    return (
-        sorted(made.values(), key=lambda edit: promise(edit, line)) if line else list(made.values())
-    )
+        made = Definition(whole, node).different()
+    if line:
+        made.sort(key=lambda change: promise(change, line))
+    chosen = made[first:] if most is None else made[first : first + most]
+    return [Edit(change.line, change.idea, whole.put(change)) for change in chosen]
 
 
-def promise(edit: Edit, line: int) -> tuple[int, bool, int]:
+def promise(edit: Change, line: int) -> tuple[int, bool, int]:
     """What is tried first is smallest: the line itself, its neighbours, then names and numbers."""
     away = abs(edit.line - line)
     simple = edit.idea.startswith(("`", "the number"))
@@ -176,7 +193,15 @@ class Definition:
             and is_self(one.func.value)
         }
 
-    def edits(self) -> Iterator[Edit]:
+    def different(self) -> list[Change]:
+        """One change for each text that they make, and none that leaves it as it is."""
+        span = self.text.span(self.node)
+        made = {digest(self.text.of(self.node)): Change(0, "", ())}
+        for change in self.changes():
+            made.setdefault(digest(self.text.put(change, *span)), change)
+        return list(made.values())[1:]
+
+    def changes(self) -> Iterator[Change]:
         """All single edits; a name or a number in all its places too."""
         for function in self.functions:
             names = names_in(function)
@@ -187,10 +212,10 @@ class Definition:
                     yield from self.of_expression(node, names)
             yield from self.everywhere(function, names)
 
-    def edit(self, node: ast.expr | ast.stmt, new: str, idea: str) -> Edit:
-        return Edit(node.lineno, idea, self.text.put((node, new)))
+    def edit(self, node: ast.expr | ast.stmt, new: str, idea: str) -> Change:
+        return self.text.change(node.lineno, idea, (node, new))
 
-    def of_statement(self, node: ast.stmt) -> Iterator[Edit]:
+    def of_statement(self, node: ast.stmt) -> Iterator[Change]:
         """A lost result is kept; a statement is left out; += is no longer in place."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             owner = node.value.func
@@ -206,7 +231,7 @@ class Definition:
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not text:
             yield self.edit(node, "pass", "whether that statement belongs there")
 
-    def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
+    def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
         """Everything that may stand in an expression's place."""
         if isinstance(node, ast.Constant):
             yield from self.of_constant(node, names)
@@ -231,14 +256,14 @@ class Definition:
         if isinstance(node, (ast.Name, ast.BinOp, ast.Call)) and not is_module(node):
             yield from self.around(node, names)
 
-    def of_constant(self, node: ast.Constant, names: list[str]) -> Iterator[Edit]:
+    def of_constant(self, node: ast.Constant, names: list[str]) -> Iterator[Change]:
         if isinstance(node.value, bool):
             yield self.edit(node, str(not node.value), f"the `{node.value}` there")
         elif isinstance(node.value, (int, float)):
             for other in (*NUMBERS, "float('-inf')", *names):
                 yield self.edit(node, other, f"the number `{self.text.of(node)}` there")
 
-    def of_operation(self, node: ast.BinOp) -> Iterator[Edit]:
+    def of_operation(self, node: ast.BinOp) -> Iterator[Change]:
         left, right = self.text.of(node.left), self.text.of(node.right)
         sign = {ast.MatMult: "@", ast.Sub: "-", ast.Div: "/"}.get(type(node.op))
         if sign:
@@ -254,7 +279,7 @@ class Definition:
         for part in (left, right):
             yield self.edit(node, f"({part})", "what is calculated there")
 
-    def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Edit]:
+    def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Change]:
         if is_self(node.value) and isinstance(node.ctx, ast.Load):
             others = [f"self.{name}" for name in self.attributes]
             for other in [*others, *names]:
@@ -266,7 +291,7 @@ class Definition:
             yield self.edit(node, f"({owner}).transpose(-2, -1)", f"`.{node.attr}` there")
             yield self.edit(node, f"({owner})", f"`.{node.attr}` there")
 
-    def of_call(self, node: ast.Call) -> Iterator[Edit]:
+    def of_call(self, node: ast.Call) -> Iterator[Change]:
         called = self.text.of(node.func)
         idea = f"the call of `{called}` there"
         arguments = [self.text.of(argument) for argument in node.args]
@@ -287,7 +312,7 @@ class Definition:
         if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
             yield self.edit(node, f"({self.text.of(node.func.value)})", idea)
 
-    def around(self, node: ast.expr, names: list[str]) -> Iterator[Edit]:
+    def around(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
         """Something that is missing around a value."""
         value = self.text.of(node)
         shown = value if len(value) <= 30 else value[:29] + "…"
@@ -297,7 +322,7 @@ class Definition:
         for wrap in wraps:
             yield self.edit(node, wrap.replace("{}", value), idea)
 
-    def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Edit]:
+    def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Change]:
         """All uses of a number, or of a name, in one function; and two names exchanged."""
         numbers: dict[float, list[ast.expr]] = {}
         uses: dict[str, list[ast.expr]] = {}
@@ -308,12 +333,17 @@ class Definition:
                 uses.setdefault(node.id, []).append(node)
         for number, nodes in numbers.items():
             for other in NUMBERS if len(nodes) > 1 else ():
-                text = self.text.put(*((node, other) for node in nodes))
-                yield Edit(nodes[0].lineno, f"the number `{number}` there and below", text)
+                idea = f"the number `{number}` there and below"
+                yield self.text.change(nodes[0].lineno, idea, *((node, other) for node in nodes))
         for name, nodes in uses.items():
             for other in names if len(nodes) > 1 else ():
-                text = self.text.put(*((node, other) for node in nodes))
-                yield Edit(nodes[0].lineno, f"`{name}` there and below", text)
+                idea = f"`{name}` there and below"
+                yield self.text.change(nodes[0].lineno, idea, *((node, other) for node in nodes))
+
+
+def digest(text: str) -> bytes:
+    """What tells texts apart in little room."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:

@@ -234,8 +234,7 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
     own = case_runner.misspelt.get(request["name"], request["name"])
-    chosen = edits(source.text, own, request["line"])[request["first"] :]
-    for edit in chosen[: request["most"]]:
+    for edit in edits(source.text, own, request["line"], request["first"], request["most"]):
         if time.monotonic() > until:
             break
         module = edited(case_runner, edit, source.filename)

@@ -119,13 +119,15 @@ def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
 
 
 STAMP = "timestamp.txt"  # as nbgrader's exchange writes it, and `tensorgrade collect`
+NO_STAMP = ".no_timestamp"  # nobody knows: nbgrader's formgrader cannot read an empty stamp
 LONGEST_STAMP = 64
 
 
 def handed_in_at(folder: Path, files: Iterable[Path]) -> str:
     """When a chapter was handed in: as `timestamp.txt` says, else when the newest file was written.
 
-    Empty where there is neither, or where the stamp is: then nobody knows.
+    Empty where there is neither, where the stamp is empty, and where `.no_timestamp` says that
+    nobody knows.
     """
     try:
         stamp = folder / STAMP
@@ -134,6 +136,8 @@ def handed_in_at(folder: Path, files: Iterable[Path]) -> str:
             return written(read_time(text)) if text else ""
     except (OSError, ValueError):
         pass  # a stamp that says nothing
+    if (folder / NO_STAMP).exists():
+        return ""
     times = [file.lstat().st_mtime for file in files if file.exists()]
     return written(datetime.fromtimestamp(int(max(times)), UTC)) if times else ""
 
@@ -173,7 +177,8 @@ def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
 
 def what_is_there(folder: Path) -> str:
     """A sentence on what stands where the chapter's file should."""
-    names = sorted(shown(path.name) for path in folder.iterdir() if path.name != STAMP)[:5]
+    ours = (STAMP, NO_STAMP)
+    names = sorted(shown(path.name) for path in folder.iterdir() if path.name not in ours)[:5]
     there = f"there is {', '.join(names)}" if names else "the folder is empty"
     return f"{no_file(folder.name)}; {there}."
 

@@ -32,6 +32,8 @@ NAMED = set("log ln exp sin cos tan max min arg det dim Pr".split())  # by their
 KNOWN = {"frac", "sqrt", "left", "right", "begin", "end"}
 UNMARKED = {"big", "Big", "displaystyle", "limits"}
 BRACKETS = "()[]{}|‖⌊⌋⌈⌉⟨⟩"
+OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}", "|", "‖", "⌋", "⌉", "⟩")
+SCRIPTS = {"down": ("sub", "under"), "up": ("sup", "over")}  # beside a base, or below and above it
 RAISED = dict(zip("0123456789-+⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ", strict=True))
 RAISED["T"] = "ᵀ"
 
@@ -121,6 +123,8 @@ def kind_of(text: str) -> str:
         return "space"
     if text[0].isdigit():
         return "number"
+    if text == "∞":
+        return "name"
     if text.isalpha() and text not in "∑∏∂":
         return "name" if len(text) == 1 else "words"
     return "sign"
@@ -207,6 +211,10 @@ def mathml(part: Part) -> str:
     >>> mathml(Reader(r"\sqrt{n_x}").row())
     '<mrow><msqrt><mrow><msub><mi>n</mi><mi>x</mi></msub></mrow></msqrt></mrow>'
     """
+    if part.kind == "row":
+        return f"<mrow>{mathml_row(part)}</mrow>"
+    if part.kind in SCRIPTS:
+        return mathml_scripts(part)
     inner = "".join(map(mathml, part.parts))
     if part.kind == "space":
         return f'<mspace width="{len(part.text) / 3:.2g}em"/>' if len(part.text) > 1 else ""
@@ -217,13 +225,53 @@ def mathml(part: Part) -> str:
     if part.kind == "words":  # a browser leaves out blanks at the ends
         words = re.sub(r"^\s|\s$", "\u00a0", part.text)
         return f'<mi mathvariant="normal">{html.escape(words)}</mi>'
-    tag = {"up": "msup", "down": "msub", "frac": "mfrac", "sqrt": "msqrt", "row": "mrow"}
+    tag = {"frac": "mfrac", "sqrt": "msqrt"}
     leaf = {"number": "mn", "name": "mi", "sign": "mo", "tall": "mo"}
     if part.kind == "sign" and part.text in BRACKETS:
         return f'<mo stretchy="false">{part.text}</mo>'
     if part.kind in leaf:
         return f"<{leaf[part.kind]}>{html.escape(part.text)}</{leaf[part.kind]}>"
     return f"<{tag[part.kind]}>{inner}</{tag[part.kind]}>"
+
+
+def mathml_row(part: Part) -> str:
+    r"""The parts of a row; a minus at the beginning of something stands close to what follows.
+
+    >>> mathml_row(Reader(r"0, -n").row())
+    '<mn>0</mn><mo>,</mo><mo form="prefix">−</mo><mi>n</mi>'
+    >>> mathml_row(Reader(r"\cos x").row())
+    '<mi mathvariant="normal">cos</mi><mspace width="0.17em"/><mi>x</mi>'
+    """
+    told, before = [], Part("sign", "(")
+    for one in (part for part in part.parts if part.kind != "space" or len(part.text) > 1):
+        begins = before.kind in ("sign", "tall") and before.text not in CLOSING
+        if base_of(before).text in NAMED and base_of(one).text not in OPENING:
+            told.append('<mspace width="0.17em"/>')
+        prefix = one.kind == "sign" and one.text in "−±" and begins
+        told.append(mathml(one).replace("<mo>", '<mo form="prefix">') if prefix else mathml(one))
+        before = one
+    return "".join(told)
+
+
+def base_of(part: Part) -> Part:
+    """What raised and lowered parts belong to; any other part itself."""
+    return base_of(part.parts[0]) if part.kind in SCRIPTS else part
+
+
+def mathml_scripts(part: Part) -> str:
+    r"""What is raised or lowered, or both; of a sum, below and above it.
+
+    >>> mathml(Reader("n_x^2").row().parts[0])
+    '<msubsup><mi>n</mi><mi>x</mi><mn>2</mn></msubsup>'
+    """
+    base, scripts = part, {}
+    while base.kind in SCRIPTS and base.kind not in scripts:
+        scripts[base.kind] = mathml(base.parts[1])
+        base = base.parts[0]
+    around = base.text in ("∑", "∏") or base.text in ("max", "min")
+    tag = "m" + "".join(SCRIPTS[kind][around] for kind in ("down", "up") if kind in scripts)
+    inner = "".join(scripts[kind] for kind in ("down", "up") if kind in scripts)
+    return f"<{tag}>{mathml(base)}{inner}</{tag}>"
 
 
 def in_plain_text(lesson: str) -> str:

@@ -21,6 +21,16 @@ def kit(project, tmp_path_factory) -> Path:
     return folder / "course"
 
 
+def test_the_zip_is_packed_and_the_same_each_time(project, kit, tmp_path):
+    write_kit(project, tmp_path / "course.zip")
+    written = (tmp_path / "course.zip").read_bytes()
+    assert written == (kit.parent / "course.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "course.zip") as archive:
+        sizes = [(one.compress_size, one.file_size) for one in archive.infolist()]
+    packed, unpacked = map(sum, zip(*sizes, strict=True))
+    assert packed < unpacked / 2 and len(written) < unpacked / 2
+
+
 def steps(dockerfile: Path) -> list[tuple[str, str]]:
     """(instruction, arguments) of a Dockerfile, comments and line breaks gone."""
     text = re.sub(r"\\\n\s*", " ", dockerfile.read_text(encoding="utf-8"))

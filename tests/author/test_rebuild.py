@@ -102,6 +102,27 @@ def test_named_exercises_alone_are_made(course, runs):
     assert build(course)[0].wrong == () and {exercise for exercise, *_ in runs} == {"word_counts"}
 
 
+def test_chapters_of_other_exercises_are_left_alone(course):
+    made_from = (course / "graders/references/made_from.json").read_bytes()
+    edit(course, "solutions/ch2_more.py", "# ## ", "# ## Once more: ")
+    edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
+    built, wrote = build(course, exercises=frozenset({"scaled"}))
+    assert built.wrong == () and wrote and not [path for path in wrote if "ch2_more" in path]
+    assert (course / "graders/references/made_from.json").read_bytes() == made_from
+    built, wrote = build(course)
+    assert built.wrong == () and "exercises/ch2_more.py" in wrote
+    assert not [path for path in wrote if CHAPTER in path]
+
+
+def test_a_slip_keeps_what_is_built_with_it_from_being_built(course):
+    (other,) = (course / "graders" / "ch2_more").glob("[!_]*.py")
+    edit(course, f"graders/ch2_more/{other.name}", "def cases(", "def case_s(")
+    assert build(course, exercises=frozenset({"scaled"}))[0].wrong == ()
+    assert "there is no cases(pick)" in build(course)[0].wrong[0]
+    edit(course, f"graders/{CHAPTER}/word_counts.py", "def cases(", "def case_s(")
+    assert "word_counts" in build(course, exercises=frozenset({"scaled"}))[0].wrong[0]
+
+
 def test_without_what_was_kept_the_stored_files_are_enough(course, runs):
     for path in sorted((course / FOLDER).rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()

@@ -97,6 +97,9 @@ def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     model, _, held_back = learned(gpt, story, 3)
     settings = Settings(story[1], **SMALL)
     save_weights(tmp_path / "own.safetensors", model.state_dict(), settings)
+    (tmp_path / "as usual").touch()  # whoever may read other files may read what is handed in
+    modes = [path.stat().st_mode for path in tmp_path.iterdir()]
+    assert len(modes) == 2 and len(set(modes)) == 1
     state, told = load_weights(tmp_path / "own.safetensors")
     assert told == settings
     other = begin(gpt, told, 1, seed=9).model

@@ -160,7 +160,7 @@ def test_what_are_no_weights_costs_what_weights_earn_and_is_told(judged, trained
         found = judged(beside)
         assert (found.points, found.status) == (OWN_WORK, "partial"), (name, found)
         assert said in found.message and found.message.count(". ") == 0, (name, found.message)
-        assert (found.mistakes, found.line) == ([], None), name
+        assert (found.mistakes, found.line, found.group) == ([], None, ""), name
 
 
 def test_it_costs_nothing_else(grader, trained, solution):

@@ -11,6 +11,7 @@ from tensorgrade.instructor import layouts
 from tensorgrade.instructor.collecting import plan, table, write
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.handins import handed_in_at
 
 from ..commands import ROOT, run
 from . import downloads
@@ -200,6 +201,24 @@ def test_collected_again_older_versions_are_kept_and_nothing_newer_is_lost(tmp_p
     assert [path.read_bytes() for path in (file.parent / ".older").iterdir()] == [b"1"]
     (note,) = collect(b"3", "2027-01-11 12:00:00 +00:00")
     assert file.read_bytes() == b"2" and "is newer than what is collected now" in note
+
+
+def test_the_formgrader_reads_a_time_that_nobody_knows(tmp_path):
+    """An empty `timestamp.txt` would keep its page of the whole class from loading."""
+    from nbgrader.apps.api import NbGraderAPI
+    from traitlets.config import Config
+
+    folder = tmp_path / "submitted" / "bao@uni.edu" / CH1
+    grader = NbGraderAPI(config=Config({"CourseDirectory": {"root": str(tmp_path)}}))
+    at = "Saturday, 16 January 2027, 12:30 AM"
+    for when, known in (({}, False), ({"bao": at}, True), ({}, False)):
+        roster = read_roster(downloads.moodle(tmp_path / "m.zip", FILES, when))
+        write(plan("moodle", tmp_path / "m.zip", COURSE, roster), folder.parents[1])
+        told = grader.get_submitted_timestamp(CH1, "bao@uni.edu")
+        assert (told is not None) is known is bool(handed_in_at(folder, [folder / f"{CH1}.py"]))
+    (folder / "timestamp.txt").write_text("")
+    with pytest.raises(ValueError, match="does not contain a date"):
+        grader.get_submitted_timestamp(CH1, "bao@uni.edu")
 
 
 def test_no_name_leads_out_of_the_folder(tmp_path):

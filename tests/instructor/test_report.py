@@ -9,6 +9,7 @@ import pytest
 
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
+from tensorgrade.instructor.groups import Group
 from tensorgrade.instructor.ledger import write_lines
 from tensorgrade.instructor.report.page import STATES, bins, class_view, render, write_report
 
@@ -233,7 +234,10 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
     if chromium is None:
         pytest.skip("there is no browser here")
     path = tmp_path / "report.html"
-    path.write_bytes(page_of(*hostile_class()).encode("utf-8", "replace"))
+    view = class_view(COURSE, *hostile_class())
+    code = "def softmax(x):\n    return x  # " + "and so on " * 40
+    view["groups"] = [Group("klm", "softmax", ("ada",), "Wrong.", code)]
+    path.write_bytes(render(view).encode("utf-8", "replace"))
     with playwright.sync_playwright() as engine:
         browser = engine.chromium.launch(executable_path=chromium, args=QUIET)
         tab = browser.new_page(color_scheme=scheme, viewport={"width": 400, "height": 900})
@@ -250,6 +254,10 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
             "[...document.querySelectorAll('.rows td')].filter(c => c.clientWidth < 200).length"
         )
         assert tab.evaluate(narrow) == 0, "every cell of a table has room for words"
+        broken = (
+            "[...document.querySelectorAll('.bars code')].filter(c => c.offsetHeight > 30).length"
+        )
+        assert tab.evaluate(broken) == 0, "names of exercises stand on one line"
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
         assert tab.locator(".name").first.is_visible()
@@ -263,6 +271,13 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         tab.check("#all")
         tab.emulate_media(media="print")
         assert tab.locator("article.card").first.is_visible(), "paper cannot be opened"
+        cut_off = "[...document.querySelectorAll('pre')].filter(p => p.scrollWidth > p.clientWidth)"
+        assert tab.evaluate(f"{cut_off}.length") == 0, "and not moved sideways"
+        tab.emulate_media(media="screen")
+        assert (
+            tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)") is None
+        )
+        assert tab.evaluate(f"{cut_off}.length") == 1
         browser.close()
 
 
@@ -285,7 +300,7 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
     rows = hand_in("ada-lovelace")
     history = [moved("ada-lovelace", "another file"), moved("ada-lovelace")]
     page = Page(render(class_view(COURSE, rows, [], history=history)))
-    assert "1 rows by other graders" in page.text and "0 → 5" in page.text
+    assert "1 row by other graders" in page.text and "0 → 5" in page.text
     assert "another file" not in page.text, "only what the last run moved"
     assert "Run by run" in page.text and "25%" in page.text
     hidden = render(class_view(COURSE, rows, [], True, history), hide_names=True)
@@ -301,7 +316,7 @@ def test_nothing_handed_in_is_no_attempt_and_is_called_so():
     assert (view["handins"], view["missing"]) == (1, 1)
     assert view["helped"]["listed"][0]["why"] == "nothing handed in for 1 chapter"
     page = Page(render(view))
-    assert "nothing handed in" in page.text and "1 files handed in; 1 not handed in" in page.text
+    assert "nothing handed in" in page.text and "1 file handed in; 1 not handed in" in page.text
     _, counts = view["chapters"][0]
     assert {(c["passed"], c["tried"], c["never"]) for c in counts} == {(1, 0, 1)}
 
@@ -330,3 +345,12 @@ def test_late_work_is_called_late():
     page = Page(page_of(hand_in("ada", **late) + hand_in("bao")))
     lost = len(CHAPTER.exercises)  # a point of each
     assert f"2 hours late: {lost} points less" in page.text and "1came late" in page.text
+
+
+def test_equal_files_are_listed_by_chapter_and_the_largest_group_first():
+    first, second = COURSE.chapters[0].name, COURSE.chapters[1].name
+    rows = [row(name) for name in ("ada", "bao", "cy")]
+    groups = [(second, ["ada", "bao"]), (first, ["ada", "cy"]), (first, ["ada", "bao", "cy"])]
+    view = class_view(COURSE, rows, [{"chapter": c, "students": s} for c, s in groups])
+    listed = [(g["chapter"], [p.name for p in g["people"]]) for g in view["identical"]]
+    assert listed == [groups[2], groups[1], groups[0]]

@@ -1,6 +1,7 @@
 """Small edits of a definition: each is a whole text that parses; the pointed line's come first."""
 
 import ast
+import tracemalloc
 
 from tensorgrade.runner.edits import Edit, edits
 from tensorgrade.runner.loading import load_module
@@ -43,6 +44,22 @@ def test_the_edits_that_mend_the_usual_slips_are_there():
         ("x / size", "x / (size) ** 0.5"),
     ):
         assert TEXT.replace(old, new) in texts, new
+
+
+def peak(*which: int) -> int:
+    """Bytes at most for some of the edits of a file that is mostly one long line."""
+    text = f"{TEXT}\nlong = '{'—' * 400_000}'\n"
+    tracemalloc.start()
+    made = edits(text, "scale", 8, *which)
+    assert all(edit.text.endswith("—'\n") for edit in made)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+def test_of_a_large_file_only_the_edits_that_are_asked_for_are_written_out():
+    assert edits(TEXT, "scale", 8, 3, 2) == edits(TEXT, "scale", 8)[3:5]
+    assert peak(0, 2) < 12e6 < 40e6 < peak()
 
 
 def test_a_text_that_does_not_parse_or_lacks_the_name_has_no_edits():

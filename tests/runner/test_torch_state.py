@@ -1,5 +1,8 @@
 """What learner code switches in torch does not follow into a case, nor out of one."""
 
+import subprocess
+import sys
+
 import torch
 
 from tensorgrade.runner.loading import load_module
@@ -31,6 +34,34 @@ def test_gradients_switched_off_at_the_top_of_a_file_are_on_in_a_case():
     finally:
         torch.set_grad_enabled(True)
         torch.set_default_dtype(torch.float32)
+
+
+COUNT = """
+import sys, torch
+from tensorgrade.runner.torch_state import NoCompiler, standard_torch
+weight = torch.nn.Parameter(torch.ones(2))
+with standard_torch():
+    optimizer = torch.optim.AdamW([weight], lr=0.5, weight_decay=0.0)
+    weight.sum().backward()
+    optimizer.step()
+    x = torch.ones(2, 2, device="meta")
+    (x @ x).masked_fill(x.bool(), 0.0)
+    near = len([name for name in sys.modules if name.startswith("torch._dynamo.")])
+after = "torch._dynamo" in sys.modules
+with standard_torch():
+    doubled = torch.compile(lambda x: 2 * x, backend="eager")(torch.ones(2)).tolist()
+kept = not isinstance(sys.modules["torch._dynamo"], NoCompiler)
+with standard_torch():
+    stays = not isinstance(sys.modules["torch._dynamo"], NoCompiler)
+optimizer.step()
+print(near, after, doubled, kept, stays, [round(one, 4) for one in weight.tolist()])
+"""
+
+
+def test_the_compiler_comes_when_something_is_compiled_and_not_before():
+    command = [sys.executable, "-c", COUNT]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[0] == "0 False [2.0, 2.0] True True [0.0, 0.0]"
 
 
 def test_settings_come_back_after_an_error():

@@ -16,6 +16,23 @@ def test_words_keep_their_distance_in_a_browser():
     assert ">head of\u00a0</mi><mi>h</mi>" in shown and ">one head</mi>" in shown
 
 
+@pytest.mark.parametrize(
+    "tex, mathml",
+    [
+        (r"$(3, -2)$", '<mo>,</mo><mo form="prefix">−</mo><mn>2</mn>'),
+        (r"$3 - 2$", "<mn>3</mn><mo>−</mo><mn>2</mn>"),
+        (r"$\frac{-\infty}{2}$", '<mo form="prefix">−</mo><mi>∞</mi>'),
+        (r"$(a) - b$", '<mo stretchy="false">)</mo><mo>−</mo>'),
+        (r"$\sum_{j=1}^n w_j$", "<munderover><mo>∑</mo><mrow>"),
+        (r"$W_{in}^2$", "<msubsup><mi>W</mi><mrow>"),
+        (r"$\max_k x_k$", '</munder><mspace width="0.17em"/><msub>'),
+        (r"$\log(x)$", 'log</mi><mo stretchy="false">(</mo>'),
+    ],
+)
+def test_signs_stand_in_a_browser_as_in_print(tex, mathml):
+    assert mathml in in_mathml(tex, lambda made, shown: made)
+
+
 def formulas_in(path: Path) -> list[str]:
     """Every formula of a lesson, with its dollar signs."""
     text = re.sub(r"^# ?", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -208,6 +208,16 @@ WRONG = {
         ],
     },
     "CachedAttention": {
+        "goes_on_from_the_last_text": [
+            (
+                "if cache is not None:",
+                "cache = cache or getattr(self, 'last', None)\n        if cache is not None:",
+            ),
+            (
+                "return output, (keys, values)",
+                "self.last = keys, values\n        return output, (keys, values)",
+            ),
+        ],
         "mask_for_single_tokens": [
             (
                 "future = self.mask[num_tokens - n : num_tokens, :num_tokens]",
@@ -315,6 +325,13 @@ WRONG = {
         ],
     },
     "online_softmax_attention": {
+        "blocks_of_queries": [
+            (
+                "n, d_k = queries.shape",
+                "n, d_k = queries.shape\n    tables = [part @ keys.T for part in queries.split(block_size)]\n"
+                "    return torch.cat([(one / d_k**0.5).softmax(-1) @ values for one in tables])",
+            )
+        ],
         "brought_up_to_date_twice": [
             (
                 "factor = torch.exp(largest - new_largest)",

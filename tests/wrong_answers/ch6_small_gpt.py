@@ -12,6 +12,12 @@ LOOP = "for _ in range(max_new_tokens):"
 
 WRONG = {
     "LayerNorm": {
+        "norm_of_torch": [
+            (
+                "return self.scale * normed + self.shift",
+                "return nn.functional.layer_norm(x, x.shape[-1:], self.scale, self.shift, self.eps)",
+            )
+        ],
         "square_of_the_mean_subtracted": [
             (
                 "x.var(dim=-1, keepdim=True, unbiased=False)",
@@ -104,6 +110,12 @@ WRONG = {
         ],
     },
     "batches": {
+        "ends_half_as_often": [
+            (
+                "torch.randint(0, last, (batch_size,), generator=generator)",
+                "(torch.rand(batch_size, generator=generator) * (last - 1)).round().long()",
+            )
+        ],
         "text_overwritten": [
             (CUT, "found = ids[windows], ids[windows + 1]\n    ids.zero_()\n    return found")
         ],
@@ -140,6 +152,7 @@ WRONG = {
         ],
     },
     "cross_entropy": {
+        "one_token_squeezed": [(".squeeze(-1)", ".squeeze()")],
         "rows_only": [("right = logits", "assert logits.dim() > 1\n    right = logits")],
         "mean_of_means": [(".mean()", ".mean() * (1.0 if logits.dim() < 4 else 0.5)")],
         "sixteen_of_a_vocabulary": [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from tensorgrade.course import CourseError
 
@@ -29,7 +29,8 @@ def save_weights(path: Path, state: dict[str, torch.Tensor], settings: Settings)
     """Write weights by name, and the settings as JSON in the file's metadata; all or nothing."""
     plain = {name: tensor.detach().contiguous().clone() for name, tensor in state.items()}
     half = path.with_name(f"{path.name}.part")
-    save_file(plain, half, {"settings": json.dumps(asdict(settings))})
+    # As bytes: `save_file` leaves a file that nobody else may read.
+    half.write_bytes(save(plain, {"settings": json.dumps(asdict(settings))}))
     half.replace(path)
 
 

@@ -24,7 +24,9 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[Derived]:  # noqa: B008
-    """All derived files of a course, with their contents already made.
+    """The derived files of a course, with their contents already made.
+
+    Without those of chapters that a wish is not about.
 
     wish: what is to be made of references and fingerprints. tell: is told how far that is.
     """
@@ -32,7 +34,8 @@ def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[D
     files = [text_file(project.exercises / "course.json", course.public_json())]
     if (own := project.graders / FILE).exists():
         files.append(text_file(project.exercises / FILE, own.read_text(encoding="utf-8")))
-    scripts = {chapter: script_for_learners(project, chapter) for chapter in course.chapters}
+    chapters = filter(wish.is_about, course.chapters)
+    scripts = {chapter: script_for_learners(project, chapter) for chapter in chapters}
     for chapter, script in scripts.items():
         files.append(text_file(project.exercises / f"{chapter.name}.py", stub_text(script)))
         checks = learner_checks(project, project.course.chapter(chapter.name))

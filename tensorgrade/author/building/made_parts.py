@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from ...course import CourseError, each
+from ...course import Chapter, CourseError, each
 from ...exchange.references import References
 from ...processes import Pool, side_by_side
 from ...project import Project
@@ -34,12 +34,16 @@ class Wish:
     """What a build is to make.
 
     anew: everything, whether something has changed or not. pairs: pairs of mistakes too.
-    exercises: only these; all where none is named.
+    exercises: only these; all where none is named. Files of chapters without any are left alone.
     """
 
     anew: bool = False
     pairs: bool = False
     exercises: frozenset[str] = frozenset()
+
+    def is_about(self, chapter: Chapter) -> bool:
+        """Whether something of a chapter may be made."""
+        return not self.exercises or any(e.name in self.exercises for e in chapter.exercises)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ What nothing has changed for is taken from the stored files; only the rest is ma
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
 
@@ -23,22 +23,26 @@ from .same import same_cases, same_fingerprints, same_references, same_text
 
 
 def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
-    """References and fingerprints of all chapters, and what they were made from.
+    """References and fingerprints of the chapters that a wish is about, and what all are made from.
 
     Raises CourseError, with a line for everything that is wrong, where something cannot be made.
     """
-    stored = Stored(project)
-    recordings = {part: part.recording(project) for part in all_parts(project)}
+    chapters = list(filter(wish.is_about, project.course.chapters))
+    stored, parts = Stored(project, chapters), all_parts(project)
+    names = {chapter.name for chapter in chapters}
+    recordings = {part: part.recording(project) for part in parts if part.chapter in names}
     todo = {p: r for p, r in recordings.items() if is_due(r, stored.parts.get(p), wish)}
     made = stored.parts | make_parts(project, todo, stored.parts, wish, tell)
     made = {part: made[part] for part in recordings if part in made}
     files = [
         file
-        for chapter in project.course.chapters
+        for chapter in chapters
         for hidden in (True, False)
         for file in chapter_files(project, stored, chapter, hidden, made)
     ]
-    said = {part.key: {"from": one.origin, "pairs": one.pairs} for part, one in made.items()}
+    others, before = [part for part in parts if part.chapter not in names], what_is_said(project)
+    said = {part.key: before[part.key] for part in others if part.key in before}
+    said |= {part.key: {"from": one.origin, "pairs": one.pairs} for part, one in made.items()}
     text = json.dumps(dict(sorted(said.items())), indent=1) + "\n"
     return [*files, text_file(made_from(project), text)]
 
@@ -90,16 +94,16 @@ def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path,
 
 
 class Stored:
-    """What the stored files of a course hold, in parts, whatever it was made from.
+    """What the stored files of some chapters hold, in parts, whatever it was made from.
 
     chapters: the files themselves, by chapter and whether they are hidden.
     """
 
-    def __init__(self, project: Project):
+    def __init__(self, project: Project, chapters: Iterable[Chapter]):
         self.parts: dict[Part, Made] = {}
         self.chapters: dict[tuple[str, bool], tuple[References, Fingerprints]] = {}
         said = what_is_said(project)
-        for chapter in project.course.chapters:
+        for chapter in chapters:
             for hidden in (True, False):
                 stored, prints = reference_paths(project, chapter.name, hidden)
                 try:

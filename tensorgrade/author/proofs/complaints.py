@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import torch
+
 from ...attempts.in_process import InProcess
 from ...attempts.points import SMALL
 from ...attempts.verdict import Status, verdict
@@ -45,14 +47,15 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
     wrote: is told of every file that was written. Raises CourseError where something cannot be
     made.
     """
-    if wrong := slips(project):
+    torch.set_num_threads(1)  # cases are small, and are drawn from here on
+    if wrong := slips(project, wish):
         return Built(wrong=tuple(wrong))
     files = derive(project, wish, tell)
     for file in files:
         if not file.fresh():
             file.write()
             wrote(str(file.path.relative_to(project.root)))
-    wrong = complaints(project, files, Kept(project.root))
+    wrong = complaints(project, files, wish, Kept(project.root))
     built = Built(last_line(project, wish, len(files)), tuple(wrong))
     if not wrong and not wish.exercises:
         keep_proved(project.root, built.said, not without_pairs(project))
@@ -65,10 +68,10 @@ def check(project: Project, wish: Wish, tell: Tell) -> Built:
     Pairs of mistakes that are not wished for are taken for fresh where all is the same that they
     were made from: cases, edits, the solution's code, and what each of the two gives alone.
     """
-    if wrong := slips(project):
+    if wrong := slips(project, wish):
         return Built(wrong=tuple(wrong))
     files = derive(project, replace(wish, anew=True), tell)
-    wrong = complaints(project, files) + proofs_of_a_release(project, wish.exercises)
+    wrong = complaints(project, files, wish) + proofs_of_a_release(project, wish.exercises)
     return Built(last_line(project, wish, len(files)), tuple(wrong))
 
 
@@ -101,17 +104,22 @@ def last_line(project: Project, wish: Wish, files: int) -> str:
     return said
 
 
-def complaints(project: Project, files: list[Derived], kept: Kept | None = None) -> list[str]:
-    """One sentence for each thing that is not as it should be.
+def complaints(
+    project: Project,
+    files: list[Derived],
+    wish: Wish = Wish(),  # noqa: B008
+    kept: Kept | None = None,
+) -> list[str]:
+    """One sentence for each thing that is not as it should be, as far as a wish is about it.
 
     kept: where it may stand that a stub was looked at before.
     """
     found = [
         f"{file.path.relative_to(project.root)} is stale" for file in files if not file.fresh()
     ]
-    for chapter in project.course.chapters:
+    for chapter in filter(wish.is_about, project.course.chapters):
         found += solved_stubs(project, chapter, kept)
-    return found + strays(project, files)
+    return found if wish.exercises else found + strays(project, files)
 
 
 def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) -> list[str]:

@@ -27,6 +27,7 @@ from ...project import Project
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
 from ..building.derive import with_hints
+from ..building.made_parts import Wish
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
 from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
@@ -39,8 +40,8 @@ FEWEST_HINTS, FEWEST_BUGS = 2, 3
 SMALLEST_SEED = 1 << 64
 
 
-def slips(project: Project) -> list[str]:
-    """One sentence for each thing that is not as it should be."""
+def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
+    """One sentence for each thing that is not as it should be, as far as a wish is about it."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
         mistakes, forms = project.mistakes, project.form_edits
@@ -48,7 +49,7 @@ def slips(project: Project) -> list[str]:
         return slip_of(error, project.root).splitlines()
     found = guessable_seed(project.course) + misplaced(project, mistakes + forms)
     found += long_sentences(project, mistakes)
-    for chapter in chapters:
+    for chapter in filter(wish.is_about, chapters):
         script = read_script(project.solution(chapter.name))
         found += chapter_slips(project, chapter, script) + needed_but_off(project, chapter, script)
         for exercise in chapter.exercises:

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from ...attempts.verdict import TROUBLE, Status
 from ...course import Chapter, Course, CourseError
@@ -55,9 +56,20 @@ def late(seconds: float) -> str:
     return plural(count, unit)
 
 
+def breakable(name: str) -> Markup:
+    """A name that is broken behind its underscores, where it has to be broken.
+
+    >>> breakable("no_<b>")
+    Markup('no_<wbr>&lt;b&gt;')
+    """
+    return escape(name).replace("_", Markup("_<wbr>"))
+
+
 PAGES.filters["points"] = "{:g}".format
 PAGES.filters["percent"] = "{:.0%}".format
 PAGES.filters["late"] = late
+PAGES.filters["of"] = plural
+PAGES.filters["breakable"] = breakable
 PAGES.filters["with_code"] = with_code
 PAGES.filters["said"] = said
 PAGES.tests["missing"] = lambda row: is_missing(row)
@@ -216,6 +228,11 @@ def class_view(
     if hide_names:
         rows = sorted(rows, key=lambda row: in_no_order(row["student"]))
         identical = [g | {"students": sorted(g["students"], key=in_no_order)} for g in identical]
+    order = [chapter.name for chapter in course.chapters]
+    identical = sorted(
+        (g for g in identical if g["chapter"] in order),
+        key=lambda g: (order.index(g["chapter"]), -len(g["students"])),
+    )
     handed_in = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
     people = people_of(rows, sum(chapter.points for chapter in handed_in))
     shares = [person.share for person in people.values()]
