@@ -179,6 +179,25 @@ class Attempt:
         """What is in a file that was handed in beside the learner's."""
         return self.backend.weights.get(name) or read_weights(missing(name))
 
+    @cached_property
+    def definitions(self) -> list[tuple[int, int, list[str]]]:
+        """(first line, last line, names) of each top-level statement of the learner's text.
+
+        What only reads the text takes it apart; here no more is done than to look where it stands.
+        """
+        text, at, found = f"\n{self.backend.source.text}\n", 0, []
+        for names, part in self.backend.parts():
+            start = text.find(f"\n{part}\n", at)
+            if start >= 0:  # two statements of one line stand at the same place
+                first, at = text.count("\n", 0, start) + 1, start
+                found.append((first, first + part.count("\n"), names))
+        return found
+
+    def names_at(self, line: int) -> set[str]:
+        """What the top-level statements bind that a line stands in."""
+        spans = self.definitions
+        return {name for first, last, names in spans if first <= line <= last for name in names}
+
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""
         return self.backend.source.place(line)
@@ -287,8 +306,9 @@ class ExerciseAttempt(Checks):
         One that stands in an earlier exercise, of which this one is built, is told of there.
         """
         names = Names.told([one.observed for one in self.seen])
+        made = self.attempt.references.asked_by_name(self.name)
         for earlier in self.attempt.called_before(self.name):
-            names = names.without(self.attempt.exercises[earlier].names)
+            names = names.without(self.attempt.exercises[earlier].names, itself=earlier in made)
         return names
 
     @cached_property
@@ -378,11 +398,25 @@ class ExerciseAttempt(Checks):
         observed = self.attempt.in_public([case for case, _ in entries])
         for (case, expected), seen in zip(entries, observed, strict=True):
             found = parting(Seen(case, expected, seen), read_way(seen), public.ways[case.id])
-            if found and 0 < found.line <= len(self.attempt.handed_in.lines):
+            if found and self.is_own_line(found.line):
                 place = self.attempt.place
                 said = parting_sentence(found, place(found.line), place(found.upto))
                 return replace(found, said=said)
         return None
+
+    def is_own_line(self, line: int) -> bool:
+        """Whether it is a line that can be blamed: of the text, and of no other exercise.
+
+        Right values part in a right helper too, where they come to it wrong. What another exercise
+        that is called here speaks of counts as that one's.
+        """
+        attempt = self.attempt
+        exercises = {one.name for chapter in attempt.course.chapters for one in chapter.exercises}
+        called = exercises.intersection(attempt.loaded.calls.get(self.name, ()))
+        theirs = exercises.union(*(attempt.loaded.calls.get(one, ()) for one in called))
+        others = theirs - {self.name}
+        inside = 0 < line <= len(attempt.handed_in.lines)
+        return inside and others.isdisjoint(attempt.names_at(line))
 
 
 @contextmanager

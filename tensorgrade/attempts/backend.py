@@ -8,6 +8,7 @@ from ..exchange.observation import Loaded, Observation, Outcome
 from ..runner.source import Source
 from ..sources.submission import Weights
 
+Parts = list[tuple[list[str], str]]
 # Of a case for which nothing is left of the seconds that a whole hand-in has.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 
@@ -44,6 +45,9 @@ class Backend(Protocol):
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """By name: in how many parts the learner's code differs from code that was given."""
 
+    def parts(self) -> Parts:
+        """(names, text) of each top-level statement of the learner's text; none where unread."""
+
     def close(self) -> None:
         """Give back what it holds. It may be used again: then it starts anew."""
 
@@ -76,6 +80,10 @@ class Unread:
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """There is none."""
         return {}
+
+    def parts(self) -> Parts:
+        """There is no text."""
+        return []
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -26,8 +26,8 @@ from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
 from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable
-from .backend import OUT_OF_TIME
-from .reader import answer_of
+from .backend import OUT_OF_TIME, Parts
+from .reader import Reader, answer_of
 
 SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
 LAST_WORDS = 0.5  # seconds in which a call that is out of time can still say where it was
@@ -168,6 +168,13 @@ class InChild:
             return {}
         finally:
             child.close()
+
+    def parts(self) -> Parts:
+        """Taken apart in a child that only reads."""
+        try:
+            return Reader(self.warm, self.limits).parts(self.source.text)
+        except Unreadable:
+            return []
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""

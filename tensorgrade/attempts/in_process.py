@@ -17,8 +17,10 @@ from ..runner import serve
 from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error
 from ..runner.messages import pack
+from ..runner.reading import parts
 from ..runner.verbs import CaseRunner
 from ..sources.submission import Source, Submission
+from .backend import Parts
 
 
 class InProcess:
@@ -98,6 +100,10 @@ class InProcess:
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """Counted here."""
         return changes(self.source.text, bugs)
+
+    def parts(self) -> Parts:
+        """Taken apart here."""
+        return parts(self.source.text)
 
     def close(self) -> None:
         """Nothing to give back."""

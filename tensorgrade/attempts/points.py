@@ -12,11 +12,10 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.names import ASKS, Names
 from ..recognition.fingerprints import hands_back
 from .attempt import MOST_CHANGED, ExerciseAttempt
-from .verdict import CheckResult, is_explained
+from .verdict import ASKS_LITTLE, CheckResult, is_explained
 
 LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
 SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
-ASKS_LITTLE = "Little is changed: it is mended, not written anew."
 
 
 def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:

@@ -28,6 +28,9 @@ class Status(StrEnum):
 
 # Statuses of exercises that could not be graded as usual, whoever is to blame.
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
+ASKS_LITTLE = "Little is changed: it is mended, not written anew."
+# What an answer may lack that is right: it differs in names, or more was changed than need be.
+RIGHT_OTHERWISE = (ASKS, ASKS_LITTLE)
 # Statuses of wrong answers that are put into groups where no mistake is recognised.
 UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
@@ -86,6 +89,14 @@ def how_telling(result: CheckResult) -> int:
     if result.asks == ASKS:
         return LEAST_TELLING
     return telling(result.finding.diagnosis) if result.finding else 0
+
+
+def is_wrong(results: list[CheckResult]) -> bool:
+    """Whether there is more to it than what is still to do, or what a right answer may lack."""
+    failed = [result for result in results if not result.passed]
+    right = failed and all(result.asks in RIGHT_OTHERWISE for result in failed)
+    first = first_failure(results)
+    return not right and not (first and is_to_do(first))
 
 
 def is_to_do(result: CheckResult) -> bool:
@@ -166,9 +177,9 @@ def verdict(
     status = status_of(part, points, exercise.points)
     line, stage, sure = where(part, status, checks)
     mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
-    loaded, first = part.attempt.loaded, first_failure(checks)
+    loaded = part.attempt.loaded
     ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
-    judged = ran and not part.excused_by and not (first and is_to_do(first))
+    judged = ran and not part.excused_by and is_wrong(checks)
     group = part.same_answers if status in UNNAMED and not mistakes and judged else ""
     return Verdict(
         student,

@@ -87,7 +87,8 @@ def slices(differs: torch.Tensor) -> str | None:
         if 2 * int(hit.sum()) <= len(hit):
             return f"all differences are in {name} {listed_places(hit)}"
         if 2 * int((~hit).sum()) <= len(hit) and not hit.all():
-            return f"all is right in {name} {listed_places(~hit)}, and nowhere else"
+            other = name.rpartition(", ")[2]  # `index` of a dimension that has no name
+            return f"all is right in {name} {listed_places(~hit)}, and in no other {other}"
     return None
 
 

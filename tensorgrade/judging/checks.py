@@ -146,7 +146,7 @@ class Checks:
             case=case,
             where="" if gap.differs is None else self.right_in or where_they_differ(gap.differs),
             actual=actual,
-            expected=expected,
+            expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
         )
@@ -552,6 +552,12 @@ def absent(name: str, case: Case, observed: Observation) -> str:
     if part.isdigit() and whole in observed.tensors:
         return f"{spoken_result(whole, case)} is one tensor; a tuple of several is asked for"
     return f"{spoken_result(name, case)} is {shown(observed, name)}{asked_for(observed, name)}"
+
+
+def came_otherwise(name: str, observed: Observation) -> bool:
+    """Whether tensors came in a tensor's place, in one or in parts: there is none to compare."""
+    whole = name.partition(".")[0]
+    return any(other == whole or other.startswith(f"{name}.") for other in observed.tensors)
 
 
 def spoken_result(name: str, case: Case) -> str:

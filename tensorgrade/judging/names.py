@@ -4,7 +4,7 @@ What a name stands for is a claim of the learner's process where weights are loa
 passed. It decides under which name a value is judged, and costs points; it can earn none.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -36,15 +36,20 @@ class Names:
                 getattr(names, kind).update(texts(one.fact("names", kind, default={})))
         return names
 
-    def without(self, earlier: Self) -> Self:
+    def without(self, earlier: Self, itself: bool = False) -> Self:
         """Less those in parts that an earlier exercise makes, where they have been told of.
+
+        itself: the cases make just what that exercise defines, so its names are no new ones.
 
         >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
         {'width': 'w'}
+        >>> Names({"rows.0.norm.width": "rows.0.norm.w"}).without(Names({"norm.width": "norm.w"}))
+        Names(understood={}, arguments={})
         """
         there = earlier.understood.items()
-        inner = {asked: self.within(asked) for asked in self.understood}
-        told = {asked for asked, pair in inner.items() if pair[0] != asked and pair in there}
+        told = {asked for asked in self.understood if not there.isdisjoint(self.inner(asked))}
+        if itself:
+            told |= {asked for asked, own in self.understood.items() if (asked, own) in there}
         return replace(
             self, understood={a: own for a, own in self.understood.items() if a not in told}
         )
@@ -55,13 +60,16 @@ class Names:
         >>> Names({"rows.0.last": "rows.0.end", "last.1": "last.2"}).within("rows.0.last")
         ('last', 'end')
         """
+        return next(self.inner(asked), (asked, self.understood[asked]))
+
+    def inner(self, asked: str) -> Iterator[tuple[str, str]]:
+        """The same less each of the parts that hold both, the innermost first."""
         wanted, there = asked.split("."), self.understood[asked].split(".")
         for count in range(min(len(wanted), len(there)) - 1, 0, -1):
             holder, other = ".".join(wanted[:count]), ".".join(there[:count])
             numbered = wanted[count].isdigit() or there[count].isdigit()  # no name by itself
             if self.understood.get(holder, holder) == other and not numbered:
-                return ".".join(wanted[count:]), ".".join(there[count:])
-        return asked, self.understood[asked]
+                yield ".".join(wanted[count:]), ".".join(there[count:])
 
     @property
     def sentence(self) -> str:

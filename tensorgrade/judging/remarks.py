@@ -163,14 +163,20 @@ def ratios(case: Case, actual: torch.Tensor, expected: torch.Tensor) -> str:
         return ""
     factor = constant(actual.double(), expected.double())
     if factor is not None:
-        return f"it is the expected result times {factor:.4g}{origin(factor, case)}"
+        what = f"it is the expected result times {factor:.4g}{origin(factor, case)}"
+        return "" if is_spoken_as_one(factor) else what
     factor = sharpness(actual.double(), expected.double())
-    if factor is not None:
+    if factor is not None and not is_spoken_as_one(factor):
         return (
             f"it looks as if what goes into the softmax were {factor:.4g} times as large as it "
             f"should be{origin(factor, case)}"
         )
     return ""
+
+
+def is_spoken_as_one(factor: float) -> bool:
+    """Whether nothing is left of a factor in the digits that are told of it."""
+    return f"{factor:.4g}" == "1"
 
 
 def constant(actual: torch.Tensor, expected: torch.Tensor) -> float | None:

@@ -97,12 +97,13 @@ def test_a_repair_has_all_points_and_a_rewrite_all_but_one(project, rows):
         verdict = rows(CH2, text)[SCALED]
         assert (verdict.points, verdict.status) == (3, "partial")
         assert "more was changed than the mistake asks for" in verdict.message
+        assert not verdict.group  # it is right
 
 
 def test_another_mistake_is_told_without_its_name_its_line_or_its_repair(project, rows):
     other = next(m for m in candidates(project, CH2, SCALED) if m != drawn(project, CH2, SCALED))
     verdict = rows(CH2, given_scaled(project, other.name))[SCALED]
-    assert verdict.points < 4 and verdict.mistakes == []
+    assert verdict.points < 4 and verdict.mistakes == [] and verdict.group
     assert (verdict.line, verdict.stage, verdict.sure) == (None, None, "observed")
     assert other.message not in verdict.message and "one small change" not in verdict.message
 

@@ -102,6 +102,13 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
         assert pair in verdict.message, verdict
 
 
+def test_a_right_answer_with_other_names_is_no_wrong_answer_without_a_name(judge):
+    assert not judge(CH4, "MultiHeadAttention", MANY_HEADS).group
+    unknown = MANY_HEADS.replace("self.head_dim**0.5", "(self.head_dim + 3.5)")
+    verdict = judge(CH4, "MultiHeadAttention", unknown)
+    assert verdict.group and not verdict.mistakes
+
+
 def test_a_misspelt_class_is_judged_as_the_one_that_is_meant(edited):
     verdict = edited(CH3, "CausalAttention", {"class CausalAttention": "class CasualAttention"})
     assert "`CasualAttention` is asked for as `CausalAttention`" in verdict.message
@@ -197,11 +204,30 @@ def test_another_name_costs_once_where_it_stands(grade, project, exercise, edits
     )
 
 
+TORCHS = "nn.LayerNorm(d)"
+IN_THE_BLOCK = {f"self.norm{n} = LayerNorm(d)": f"self.norm{n} = {TORCHS}" for n in (1, 2)}
+IN_THE_MODEL = {"self.final_norm = LayerNorm(d)": f"self.final_norm = {TORCHS}"}
+
+
+@pytest.mark.parametrize(
+    "edits, charged",
+    [
+        (IN_THE_BLOCK, ["TransformerBlock"]),
+        (IN_THE_MODEL, ["SmallGPT"]),
+        (IN_THE_BLOCK | IN_THE_MODEL, ["TransformerBlock", "SmallGPT"]),
+    ],
+)
+def test_names_within_a_part_are_paid_for_where_that_part_is_made(grade, project, edits, charged):
+    found = grade(CH6, edited_solution(project, CH6, edits))
+    assert [name for name, v in found.items() if v.points < v.max_points] == charged
+    assert "`weight` is asked for as `scale`" in found[charged[0]].message
+
+
 def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
     found = grade(CH6, edited_solution(project, CH6, APART | {"self.feed_forward": "self.ff"}))
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
     assert charged.keys() == {"FeedForward", "TransformerBlock"}
-    assert "`ff.fc1` is asked for as `feed_forward.layers.0`" in charged["TransformerBlock"]
+    assert charged["TransformerBlock"] == "`ff` is asked for as `feed_forward`."
 
 
 def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(edited):

@@ -177,3 +177,44 @@ def test_a_value_in_which_all_became_the_same_is_blamed(project, grader):
     verdict, wrong = said_of(project, grader, "ch1_simplified_attention", "context_vector", edits)
     line = next(n for n, text in enumerate(wrong.splitlines(), 1) if edits[1] in text)
     assert verdict.line == line, verdict
+
+
+# A block whose norm is right, and meets what it should not; a line of its own that can be blamed.
+LOST = (
+    "        x = x + self.dropout(self.attention(self.norm1(x)))\n"
+    "        x = x + self.dropout(self.feed_forward(self.norm2(x)))\n        return x",
+    "        y = x + self.dropout(self.attention(self.norm1(x)))\n"
+    "        return x + self.dropout(self.feed_forward(self.norm2(x)))",
+)
+HELPED = "        return added(x, self.dropout(self.feed_forward(self.norm2(x))))"
+HELPER = "\n\ndef added(x, y):\n    both = x - y\n    return both\n"
+
+
+def block(project, grader, edits, helper=""):
+    """The verdict on a wrong TransformerBlock, and its text."""
+    chapter = "ch6_small_gpt"
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    for old, new in edits:
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    file, text, beside = f"{chapter}.py", source + helper, project.beside(chapter)
+    verdicts = grader.grade(Handin("somebody", chapter, file, text.encode(), beside=beside))
+    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == "TransformerBlock"]
+    return verdict, text
+
+
+def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, grader):
+    verdict, text = block(project, grader, [LOST])
+    assert verdict.points < verdict.max_points and verdict.message
+    lines = text.splitlines()
+    first, last = (
+        lines.index(f"class {name}(nn.Module):") for name in ("TransformerBlock", "SmallGPT")
+    )
+    assert verdict.line is None or first < verdict.line < last, verdict
+    assert "they part" not in verdict.message, verdict.message
+
+
+def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, grader):
+    helped = LOST[0].splitlines()[1:]
+    verdict, text = block(project, grader, [("\n".join(helped), HELPED)], HELPER)
+    assert verdict.line == text.splitlines().index("    both = x - y") + 1, verdict

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.course import Tolerance
-from tensorgrade.judging.agreement import disagreement
+from tensorgrade.judging.agreement import disagreement, where_they_differ
 
 TOLERANCES = {"float64": Tolerance(1e-5, 1e-5), "float32": Tolerance(1e-4, 1e-4)}
 numbers = st.floats(-1e3, 1e3, width=64) | st.sampled_from(
@@ -50,3 +50,17 @@ def test_the_coarser_dtype_gives_the_tolerance(dtype, shift, right):
 def test_booleans_and_whole_numbers_are_compared_exactly():
     assert disagreement(torch.tensor([True]), torch.tensor([False]), TOLERANCES).kind == "values"
     assert disagreement(torch.tensor([1.0, 0.0]), torch.tensor([True, False]), TOLERANCES) is None
+
+
+@pytest.mark.parametrize(
+    "shape, row, said",
+    [
+        ((4, 3), 0, "all is right in row 0, and in no other row"),
+        ((4, 2, 2, 2, 1), 1, "all is right in dimension 0, index 1, and in no other index"),
+    ],
+)
+def test_a_column_that_is_right_in_other_rows_makes_no_sentence_false(shape, row, said):
+    differs = torch.ones(shape, dtype=torch.bool)
+    differs[row] = False
+    differs[-1, 0] = False
+    assert where_they_differ(differs) == said

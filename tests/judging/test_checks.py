@@ -1,7 +1,16 @@
 """How results are called in sentences, and what is said of two that should be equal."""
 
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from tensorgrade.course import Tolerance
 from tensorgrade.exchange.cases import Draw, Recorder, record
-from tensorgrade.judging.checks import not_the_same, spoken_result
+from tensorgrade.exchange.observation import Observation
+from tensorgrade.judging.checks import Checks, not_the_same, spoken_result
+from tensorgrade.judging.diagnosis import PublicDiagnosis, Wrong
+from tensorgrade.views.comparison import comparison
 
 
 def copies(attempt: Recorder, draw: Draw) -> None:
@@ -57,3 +66,35 @@ def test_a_mode_is_told_between_commas():
         "part 1 of the result of the first call, in evaluation,"
     )
     assert spoken_result("scattered", CASE) == "the result of the third call"
+
+
+# An attempt on public cases, of which nothing is known but what came back.
+ATTEMPT = SimpleNamespace(
+    tolerances={"float32": Tolerance(1e-4, 1e-4)},
+    loaded=SimpleNamespace(outside={}),
+    references=SimpleNamespace(hidden=False),
+)
+
+
+def told_of(name: str, **tensors: torch.Tensor) -> tuple[str, list[str]]:
+    """What is said where a tensor of three ones is asked for under a name, and what is shown."""
+    case, observed = (
+        record("mean", "order/turned", in_two_orders, seed=1),
+        Observation(tensors=tensors),
+    )
+    checks = Checks()
+    checks.attempt, checks.name, checks.seen = ATTEMPT, "mean", []
+    with pytest.raises(Wrong) as raised:
+        checks.compare(case, name, torch.ones(3), observed)
+    diagnosis = raised.value.diagnosis
+    assert isinstance(diagnosis, PublicDiagnosis)
+    return diagnosis.problem, [line.plain for line in comparison(diagnosis, 80, colour=False)]
+
+
+def test_tensors_that_came_otherwise_are_not_called_none():
+    problem, shown = told_of("result.0", result=torch.ones(3))
+    assert "is one tensor; a tuple of several is asked for" in problem and shown == []
+    problem, shown = told_of("result", **{"result.0": torch.ones(3), "result.1": torch.ones(3)})
+    assert "is a tuple or list of 2 tensors; one tensor" in problem and shown == []
+    problem, shown = told_of("result")
+    assert "is missing" in problem and shown[1] == "yours     no tensor"

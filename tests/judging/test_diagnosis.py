@@ -185,6 +185,14 @@ def test_a_ratio_that_looks_like_nothing_is_told_without_an_origin():
     assert ratios(case_of(x=torch.zeros(5, 7)), torch.randn(5, 7), expected) == ""
 
 
+def test_a_factor_that_is_told_as_one_is_not_told():
+    case, expected = case_of(x=torch.zeros(5, 7)), torch.randn(5, 7)
+    assert ratios(case, 1.00003 * expected, expected) == ""
+    assert ratios(case, 1.002 * expected, expected).endswith("times 1.002")
+    weights = torch.softmax(expected, dim=-1)
+    assert ratios(case, torch.softmax(1.00003 * expected, dim=-1).double(), weights) == ""
+
+
 def test_numbers_in_another_order():
     right = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
     assert "dimensions 1 and 2" in reordered(right.transpose(1, 2), right)

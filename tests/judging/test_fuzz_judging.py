@@ -69,6 +69,10 @@ class Hostile:
         """What was given has been mended."""
         return dict.fromkeys(bugs, 1)
 
+    def parts(self) -> list[tuple[list[str], str]]:
+        """There is no text to take apart."""
+        return []
+
     def close(self) -> None:
         """Nothing to give back."""
 
