@@ -103,7 +103,7 @@ MISTAKES = [
     ),
     mistake(
         "loss_as_a_tensor",
-        "The loss comes back as a tensor, with the graph behind it. A float is asked for.",
+        "The loss comes back as a tensor. A float is asked for.",
         ("return loss.item()", "return loss"),
     ),
     mistake(
