@@ -15,7 +15,7 @@ def cases(pick):
     draw = Sizes(pick, "cross_entropy")
     b, n, vocab = draw(BATCH, TOKENS, FEATURES)
     flat = pick(public=[(3, 4), (1, 5)], hidden=[(4, 3), (7 * n, 5), (2, vocab), (1, 2)])
-    leading = pick(public=[(2, 3, 4), (3,)], hidden=[(5,), (b, 3, 4), (3, 1, 4), (2, 3, 2, 4)])
+    leading = pick(public=[(2, 3, 4), (3,)], hidden=[(5,), (b, 3, 4), (3, 2, 1, 4), (2, 3, 2, 4)])
     return [
         shown("sentence/3 rows of 4", call(**asked(3, 4))),
         *(case(f"values/{shape}", call(**asked(*shape))) for shape in flat),

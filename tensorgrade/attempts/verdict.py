@@ -296,17 +296,17 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
         look = f"Look at {part.attempt.place(edit.line)}: {edit.idea}."
         return joined(seen, f"{look} With one small change it would be right.")
     if part.mistakes or status == Status.NOT_ATTEMPTED:
-        return joined(seen, unexplained(part, checks))
+        return joined(seen, lacking(part, checks))
     found = first.finding.parting()
     return joined(seen, found.said if found else "")
 
 
-def unexplained(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
-    """What is to be said of a check that failed beside known mistakes, where these do not look."""
+def lacking(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
+    """What is not there, a file say, where beside it known mistakes are told of what is."""
     named = part.mistakes and not part.excused_by
-    left = [c for c in checks if named and c.asks != ASKS and not is_explained(part, c)]
-    first = first_failure(left)
-    return sentence(first.finding.diagnosis.problem) if first and first.finding else ""
+    left = [c.finding.diagnosis for c in checks if named and c.finding and c.finding.is_to_do]
+    said = [one.problem for one in left if one.error is None]
+    return sentence(said[0]) if said else ""
 
 
 def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
