@@ -154,7 +154,6 @@ CLASSES = st.lists(LEARNERS, min_size=6, max_size=12, unique_by=lambda learner: 
 
 @settings(
     max_examples=FOLDERS,
-    deadline=None,
     derandomize="ANY_FOLDERS" not in os.environ,
     phases=[Phase.generate],  # a smaller example of a class takes minutes to find
     suppress_health_check=list(HealthCheck),

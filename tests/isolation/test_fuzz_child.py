@@ -69,7 +69,7 @@ def test_too_long_is_refused_at_once(length):
     child.close()
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.binary(max_size=20))
 def test_silence_ends_in_time(start):
     """A child that stops in the middle is given up on when its time is over."""

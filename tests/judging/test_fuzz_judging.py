@@ -121,7 +121,7 @@ def test_any_reply_gets_a_verdict(grader, chapter):
     exercises = grader.maker.course.chapter(chapter).exercises
     names = [exercise.name for exercise in exercises]
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=SHARED, derandomize=True)
+    @settings(max_examples=60, suppress_health_check=SHARED, derandomize=True)
     @given(st.lists(BENDS, min_size=1, max_size=6))
     def judged(bends):
         # Drawn before: the tests that ask for replies run in another thread.
