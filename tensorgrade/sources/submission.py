@@ -14,6 +14,8 @@ from ..runner.values import MOST_TENSORS
 from .beside import Beside
 from .handins import Handin
 
+LONGEST_NAME = 300  # characters: names are held against those asked for, word by word
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -38,6 +40,9 @@ def read_weights(file: Beside) -> Weights:
         return Weights(trouble=f"{file.name} is no safetensors file, or a broken one.")
     if len(tensors) > MOST_TENSORS:
         said = f"{file.name} holds more than {MOST_TENSORS} tensors, which no answer needs."
+        return Weights(trouble=said)
+    if any(len(name) > LONGEST_NAME for name in tensors):
+        said = f"{file.name} holds a tensor with a name of more than {LONGEST_NAME} characters."
         return Weights(trouble=said)
     if strange := [name for name, tensor in tensors.items() if tensor.dtype not in DTYPES]:
         kind = tensors[strange[0]].dtype

@@ -129,6 +129,10 @@ def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
         "a header that lies": (lying, "is no safetensors file, or a broken one"),
         "no tensors": (save({}), "there is no `token_embedding.weight` in it"),
         "many tensors": (file_of(many), "holds more than 200 tensors"),
+        "a name without end": (
+            file_of({"ab_" * 100_000: torch.ones(2)} | tensors),
+            "holds a tensor with a name of more than 300 characters",
+        ),
         "numbers of 8 bits": (
             file_of({"x": torch.ones(2).to(torch.float8_e4m3fn)}),
             "holds numbers of a kind that no answer needs: torch.float8",
