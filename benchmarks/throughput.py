@@ -240,6 +240,7 @@ class Watcher(threading.Thread):
 
 
 def main() -> None:
+    global CHAPTER
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--submissions", type=int, default=60)
     parser.add_argument(
@@ -248,7 +249,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("side-by-side", "floor", "growth"))
     parser.add_argument("--chapter", default=CHAPTER)
     options = parser.parse_args()
-    globals()["CHAPTER"] = options.chapter
+    CHAPTER = options.chapter
     torch.set_num_threads(1)
     if options.only != "growth":
         side_by_side(options.submissions, others=options.only != "floor")
