@@ -84,14 +84,15 @@ from torch import nn
 class Rehearsed(nn.Module):
     def __init__(self, d, p):
         super().__init__()
-        self.norm, self.layers = nn.LayerNorm(d), nn.ModuleList(nn.Linear(d, d) for _ in range(2))
+        self.scale = nn.Parameter(torch.ones(d))
+        self.layers = nn.ModuleList(nn.Linear(d, d) for _ in range(2))
         self.dropout = nn.Dropout(p)
         self.register_buffer("upper", torch.triu(torch.ones(d, d), diagonal=1))
 
     def forward(self, x):
         n = x.shape[-2]
         for layer in self.layers:
-            x = x + self.dropout(layer(self.norm(x)))
+            x = x + self.dropout(layer(self.scale * x))
         products = (x @ x.transpose(-2, -1)).masked_fill(self.upper.bool()[:n, :n], -torch.inf)
         return torch.softmax(products / n**0.5, dim=-1) @ x
 """
@@ -123,7 +124,7 @@ def rehearse() -> None:
     called = {"verb": "call", "on": "a", "as": "result", "gradient": "x", "watch": True}
     steps = [
         made | {"arguments": {"d": x.shape[-1], "p": 0.5}},
-        {"verb": "load", "on": "a", "weights": {"norm.weight": "weight"}},
+        {"verb": "load", "on": "a", "weights": {"scale": "weight"}},
         {"verb": "mode", "on": "a", "training": False},
         {"verb": "duplicate", "on": "a", "as": "b"},
         {"verb": "restore", "on": "b", "source": "a"},

@@ -6,6 +6,7 @@ loop then waits for attempts instead of going through the tests once.
 
 import queue
 import threading
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,12 @@ class WarmSession:
         return True
 
     def check(
-        self, session: pytest.Session, attempt: Attempt, exercise: str | None
+        self, session: pytest.Session, attempt: Attempt, exercises: Collection[str]
     ) -> list[CheckResult]:
-        """Run the chapter's tests on an attempt, or those of one exercise."""
+        """Run the chapter's tests on an attempt, or those of some exercises."""
         session.config.stash[CURRENT] = attempt
         results: dict[str, list[CheckResult]] = {}
-        for item in self.tests(attempt.chapter.name, exercise):
+        for item in self.tests(attempt.chapter.name, exercises):
             result = answer(item, attempt)
             results.setdefault(result.exercise, []).append(result)
         results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
@@ -104,20 +105,21 @@ class WarmSession:
 
     def again(self, attempt: Attempt, exercise: str) -> list[CheckResult]:
         """The checks of one exercise on what is seen of it now."""
-        return [answer(item, attempt) for item in self.tests(attempt.chapter.name, exercise)]
+        return [answer(item, attempt) for item in self.tests(attempt.chapter.name, [exercise])]
 
-    def tests(self, chapter: str, exercise: str | None = None) -> list[pytest.Function]:
-        """The collected tests of a chapter, or of one exercise in it."""
+    def tests(self, chapter: str, exercises: Collection[str] = ()) -> list[pytest.Function]:
+        """The collected tests of a chapter, or of some exercises in it."""
         items = self.items[chapter]
-        return [i for i in items if exercise in (None, i.stash[QUESTION].exercise)]
+        return [i for i in items if not exercises or i.stash[QUESTION].exercise in exercises]
 
-    def results(self, attempt: Attempt, exercise: str | None = None) -> list[CheckResult]:
-        """Run the cases, then every test on what was seen. Raises what the tests themselves raise.
+    def results(self, attempt: Attempt, *exercises: str) -> list[CheckResult]:
+        """Run the cases of these exercises (of all), then every test on what was seen of them.
 
-        The cases run in the caller's thread, where they can be interrupted.
+        The cases run in the caller's thread, where they can be interrupted. Raises what the tests
+        themselves raise.
         """
-        attempt.run([exercise] if exercise else ())
-        self.work.put((attempt, exercise))
+        attempt.run(exercises)
+        self.work.put((attempt, exercises))
         results = self.done.get()
         if isinstance(results, Exception):
             raise results

@@ -7,13 +7,15 @@ a fork of this process, or, where a system has no fork, one process that is kept
 import multiprocessing
 import os
 import queue
+import re
 import signal
 import socket
 import subprocess
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -35,9 +37,10 @@ from ...isolation.warm_process import (
     WarmProcess,
 )
 from ...runner.messages import receive, send
+from ...runner.reading import parts
 from ...sources.submission import Submission
 from ...testing.warm_session import WarmSession
-from ...views.summary import Results, group, left_out
+from ...views.summary import Results, State, group, left_out, state_of
 
 QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")}
 
@@ -209,6 +212,56 @@ def check_all(tests: Path, folder: Path) -> tuple[Course, Results]:
     return checker.course, results
 
 
+DEFINED = re.compile(r"(?:@|def |class |async def )")
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A file's definitions by name, and the rest of its statements."""
+
+    definitions: dict[str, str]
+    loose: list[str]
+
+    @classmethod
+    def of(cls, text: str) -> "Pieces":
+        """The pieces of a text.
+
+        >>> Pieces.of("import torch\\ndef f(x): return x")
+        Pieces(definitions={'f': 'def f(x): return x'}, loose=['import torch'])
+        """
+        definitions: dict[str, str] = {}
+        loose = []
+        for names, part in parts(text):
+            if DEFINED.match(part) and len(names) == 1 and names[0] not in definitions:
+                definitions[names[0]] = part
+            else:
+                loose.append(part)
+        return cls(definitions, loose)
+
+    def reached_from(self, before: "Pieces") -> set[str] | None:
+        """The names of definitions that are not as they were, or that speak of such a one.
+
+        None where anything else has changed, or runs what has: then it can be all of them.
+
+        >>> now = Pieces.of("def f(): return 2\\ndef g(): return f()\\ndef h(): return 3")
+        >>> sorted(now.reached_from(Pieces.of("def f(): return 1\\n" + now.definitions["g"])))
+        ['f', 'g', 'h']
+        """
+        then, now = before.definitions, self.definitions
+        reached = {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
+        if self.loose != before.loose or speaks_of(reached, *self.loose):
+            return None
+        while further := {n for n in now.keys() - reached if speaks_of(reached, now[n])}:
+            reached |= further
+        return reached
+
+
+def speaks_of(names: set[str], *texts: str) -> bool:
+    """Whether one of the names stands in one of the texts, as whatever."""
+    return any(not names.isdisjoint(WORD.findall(text)) for text in texts)
+
+
 class Checker:
     """The tests of a folder, kept warm; `folder` holds the learner's files."""
 
@@ -217,6 +270,7 @@ class Checker:
         self.maker, self.folder = WatchMaker(Setup(tests)), folder
         self.course = self.maker.course
         self.maker.warm_up()  # before this process has threads, which no fork survives
+        self.before: dict[str, tuple[Pieces, list, Results]] = {}  # by chapter: the last check
         self.session = WarmSession(tests)
 
     def path(self, chapter: str) -> Path:
@@ -224,12 +278,35 @@ class Checker:
         return self.folder / f"{chapter}.py"
 
     def check(self, chapter: str) -> tuple[Results, list[str]]:
-        """Checks by exercise, and what could not be run, of a chapter's file as it is now."""
+        """Checks by exercise, and what could not be run, of a chapter's file as it is now.
+
+        What was right in the last check, and nothing of which has changed since, is so still.
+        """
         attempt = self.maker.attempt(chapter, self.path(chapter))
+        now, files = Pieces.of(attempt.backend.source.text), self.states(attempt.backend.weights)
         try:
-            return group(self.session.results(attempt)), left_out(attempt)
+            right = self.still_right(chapter, now, files)
+            left = [name for name in attempt.exercises if name not in right]
+            left = left or list(attempt.exercises)[:1]  # the file may fail to load by now
+            checked = group(self.session.results(attempt, *left))
+            self.before[chapter] = now, files, right | checked
+            return right | checked, left_out(attempt)
         finally:
             attempt.backend.close()
+
+    def states(self, names: Iterable[str]) -> list[tuple[int, int]]:
+        """How files beside the learner's stand: when they were written, and how long they are."""
+        found = [self.folder / name for name in names]
+        return [(path.stat().st_mtime_ns, path.stat().st_size) for path in found if path.exists()]
+
+    def still_right(self, chapter: str, now: Pieces, files: list) -> Results:
+        """The checks of exercises that were right, and that no change since then can reach."""
+        before, files_before, results = self.before.get(chapter, (now, None, {}))
+        reached = now.reached_from(before)
+        if reached is None or files != files_before:
+            return {}
+        right = {name: checks for name, checks in results.items() if state_of(checks) == State.DONE}
+        return {name: checks for name, checks in right.items() if name not in reached}
 
     def close(self) -> None:
         """End the session and the warm process."""

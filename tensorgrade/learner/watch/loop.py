@@ -17,6 +17,7 @@ from .screen import Keys, show_exercise, show_keys
 LOOK_EVERY = 0.02
 STILL = 0.06  # that a file must have stayed as it was read
 STILL_LONG = 0.5  # the same of a file that may be half-written
+STILL_EMPTY = 2.0  # the same of one without any text: nearly always an editor is about to write it
 OFTEN = 50  # looks at such a file: on a busy machine time goes by in which no editor could write
 
 
@@ -189,7 +190,8 @@ class Saves:
         the end is not what it was, as in a file that is written up to its middle.
         """
         whole = end_of(text) == end_of(self.texts[path]) != b""
-        until, looks = since + (STILL if whole else STILL_LONG), 0
+        still = STILL if whole else STILL_LONG if text.strip() else STILL_EMPTY
+        until, looks = since + still, 0
         while look(path) == self.seen[path]:
             if time.monotonic() >= until and (whole or looks >= OFTEN):
                 break
