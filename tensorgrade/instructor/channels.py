@@ -85,8 +85,8 @@ command = [sys.executable, "-m", MODULE, "classroom50", "{chapter}", os.getcwd()
 found = subprocess.run(command, cwd=HERE, env=os.environ | {"PYTHONPATH": str(HERE)})
 sys.exit(found.returncode)
 '''
-WORKFLOW = """# For repositories made of the kit, as .github/workflows/self-check.yml: every push runs
-# the public checks.
+WORKFLOW = """# For repositories made of the kit, as .github/workflows/self-check.yml:
+# every push runs the public checks.
 name: self-check
 on: [push]
 jobs:
