@@ -1,6 +1,7 @@
 """The whole nbgrader cycle with nbgrader's own commands, in a scratch course and exchange."""
 
 import csv
+import json
 import os
 import re
 import shutil
@@ -34,6 +35,7 @@ class Scratch:
             folder / "exchange",
             folder / "homes",
         )
+        self.typed: set[str] = set()
         for path in (self.root, self.exchange, self.homes):
             path.mkdir(parents=True)
         self.exchange.chmod(0o777)
@@ -57,6 +59,7 @@ class Scratch:
         """An nbgrader command; returns everything that it wrote."""
         # nbgrader calls a bare `alembic`: the environment's scripts have to be on the path.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.typed.add(" ".join(arguments))
         done = run("nbgrader", *arguments, cwd=cwd or self.root, PATH=path, **more)
         said = done.stdout + done.stderr
         assert (done.returncode == 0) == succeed, said
@@ -136,7 +139,7 @@ def scratch(tmp_path_factory):
 
 def test_the_whole_cycle(scratch):
     """Release, fetch, submit, collect, autograde, feedback and export, for three learners."""
-    scratch.run("generate_assignment", CH1)
+    scratch.run("generate_assignment", CH1, "--force")
     released = scratch.root / "release" / CH1 / f"{CH1}.ipynb"
     assert released.read_text() == (ROOT / "release" / CH1 / f"{CH1}.ipynb").read_text()
     scratch.run("release_assignment", CH1)
@@ -149,13 +152,18 @@ def test_the_whole_cycle(scratch):
             shutil.copy(ROOT / "solutions" / f"{CH1}.py", folder)
         scratch.learner(name, "submit", CH1)
     scratch.run("collect", CH1)
-    scratch.grade(CH1)
+    scratch.learner("ben", "submit", CH1)
+    assert "Updating submission" in scratch.run("collect", CH1, "--update")
+    assert "does not exist in the database" not in scratch.grade(CH1)
     scratch.run("generate_feedback", CH1)
     scratch.run("release_feedback", CH1)
     assert scratch.scores(CH1) == {"ada": MOST[CH1], "ben": 0.0, "script": MOST[CH1]}
     scratch.learner("ben", "fetch_feedback", CH1)
     pages = list((scratch.homes / "ben" / CH1 / "feedback").rglob("*.html"))
     assert len(pages) == 1 and "not written yet" in pages[0].read_text()
+    page = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    told = re.findall(r"^nbgrader (\w+(?: ch\w+)?(?: --\w+)?)(?:  |$)", page, re.MULTILINE)
+    assert len(told) == 8 and set(told) <= scratch.typed, "as the page says it, every command"
 
 
 @pytest.mark.parametrize("chapter", [chapter.name for chapter in COURSE.chapters])
@@ -210,6 +218,33 @@ def test_late_penalties_go_on_working(tmp_path):
         for (student, _), row in scratch.export().items()
     }
     assert scores == {"early": (MOST[CH1], MOST[CH1]), "late": (MOST[CH1], 0.0)}
+
+
+def test_late_work_loses_the_same_by_both_commands(tmp_path):
+    """`nbgrader autograde` and `tensorgrade grade` on one folder: the deadline said once."""
+    scratch = Scratch(tmp_path)
+    config = scratch.root / "course_config.py"
+    rule = f'deadlines={{"{CH1}": "2027-01-15 23:59 UTC"}}, share_a_day=0.2, grace_seconds=600'
+    text = config.read_text(encoding="utf-8")
+    assert text.count("deadlines={})") == 1
+    config.write_text(text.replace("deadlines={})", f"{rule})"), encoding="utf-8")
+    scratch.run("generate_assignment", CH1)
+    for name, day in (("early", 15), ("late", 16), ("later", 17)):
+        path = scratch.hand_in(name, CH1, changed(CH1, WRONG, "source"))
+        (path.parent / "timestamp.txt").write_text(f"2027-01-{day} 10:00:00 UTC\n")
+    scratch.grade(CH1)
+    autograded = {name: float(row["score"]) for (name, _), row in scratch.export().items()}
+    command = ("tensorgrade.cli", "grade", "submitted", "--out", "out", "--jobs", "1")
+    done = run(*command, "--isolation", isolation(), cwd=scratch.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    graded: dict[str, float] = {}
+    for line in (scratch.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        graded[row["student"]] = graded.get(row["student"], 0.0) + row["points"]
+    assert graded == pytest.approx(autograded, abs=1e-4)
+    whole = graded["early"]
+    assert 0 < whole < MOST[CH1], "not everything is right"
+    assert (graded["late"], graded["later"]) == pytest.approx((0.8 * whole, 0.6 * whole))
 
 
 def test_a_chapter_that_was_released_again_keeps_old_submissions_gradable(tmp_path):
