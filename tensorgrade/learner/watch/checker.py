@@ -168,11 +168,10 @@ class Turn(Child):
         self.kept.waiting = False
         return reply
 
-    def close(self) -> int:
+    def close(self) -> None:
         """Nothing, unless an answer is still owed: then a fresh process is started at once."""
         if self.kept.waiting:
             self.kept.restart()
-        return 0
 
 
 CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
