@@ -16,9 +16,9 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
 from .bounds import with_own_memory
 from .lockdown import lock_down
@@ -26,9 +26,6 @@ from .namespaces import FOLDER, fork_as_first_process
 from .own_user import OwnUser, Users
 from .source import Source
 from .system import prctl
-
-if TYPE_CHECKING:
-    import torch
 
 DUMPABLE, MOST_FILES = 4, 1 << 20
 
@@ -48,13 +45,11 @@ def main(control_fd: int, config: dict) -> None:
 
 def serve_forks(control: socket.socket, config: dict) -> None:
     """Say that all is imported, and fork children until the trusted side closes the socket."""
-    config["bounds"] = with_own_memory(config["bounds"], virtual_bytes())
     if "parent" in config["layers"]:
         prctl(DUMPABLE, 0)  # children cannot look into this process
-    gc.collect()
-    gc.freeze()  # children then share these pages for good
+    children = Children(control, config)
     control.send(json.dumps({"ready": True, "threads": thread_count()}).encode())
-    Children(control, config).run()
+    children.run()
 
 
 def import_everything() -> None:
@@ -64,6 +59,11 @@ def import_everything() -> None:
     """
     import torch
 
+    from . import serve  # noqa: F401
+    from .messages import pack, unpack
+    from .stages import StageRecorder
+    from .watching import OperationCounter
+
     torch.set_num_threads(1)
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     x = torch.randn(1, 3, 8, requires_grad=True)
@@ -72,7 +72,9 @@ def import_everything() -> None:
     torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
     torch.nn.functional.scaled_dot_product_attention(x, x, x)
     torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)
-    rehearse(torch.ones(2, 3, 4, dtype=torch.float64))
+    with OperationCounter(), StageRecorder("no file"):
+        x @ x.mT
+    unpack(pack({}, {"x": x}))
 
 
 REHEARSED = """
@@ -95,18 +97,21 @@ class Rehearsed(nn.Module):
 """
 REHEARSALS = 10  # what Python has done eight times, it does faster from then on
 LONGEST_REHEARSAL = 60  # seconds
+SECONDS_TO_IDLE = 0.1
 
 
-def rehearse(x: "torch.Tensor") -> None:
+def rehearse() -> None:
     """Run a module of our own as a learner's is run: each child then starts with that behind it.
 
-    Python has seen the types, torch has looked up the operations.
-
-    x: (…, n, d) in float64, with n up to d.
+    Python has seen the types, torch has looked up its operations and imported what it needs for
+    a second device.
     """
+    import torch
+
     from . import serve
     from .messages import pack, unpack
 
+    x = torch.ones(2, 3, 4, dtype=torch.float64)
     load: dict[str, Any] = {
         "name": "rehearsed",
         "exercises": ["Rehearsed"],
@@ -133,28 +138,57 @@ def rehearse(x: "torch.Tensor") -> None:
         unpack(serve.run_in_time(runner, *unpack(asked), LONGEST_REHEARSAL))
 
 
+@contextmanager
+def same_chance() -> Iterator[None]:
+    """What is drawn inside changes nothing of what is drawn afterwards."""
+    import torch
+
+    before = torch.get_rng_state()
+    yield
+    torch.set_rng_state(before)
+
+
 class Children:
     """The children that are alive, and the socket to the trusted side."""
 
     def __init__(self, control: socket.socket, config: dict):
-        self.control, self.config = control, config
+        self.control, self.config, self.bounds = control, config, config["bounds"]
+        self.settle()
         self.forks = forks_of(config)
         self.ids: dict[int, tuple[int, int]] = {}  # pidfd → (id, pid)
         self.free, self.users = Users(), dict[int, OwnUser]()  # pidfd → the child's own user
 
     def run(self) -> None:
-        """Serve requests and report ends until the trusted side is gone."""
+        """Serve requests and report ends until the trusted side is gone.
+
+        As soon as there is time for it, what children do is rehearsed, once.
+        """
+        patience: float | None = SECONDS_TO_IDLE
         while True:
-            ready, _, _ = select.select([self.control.fileno(), *self.ids], [], [])
+            ready, _, _ = select.select([self.control.fileno(), *self.ids], [], [], patience)
+            if not ready:
+                with same_chance():
+                    rehearse()
+                self.settle()
+                patience = None
             for fd in ready:
                 if fd != self.control.fileno():
                     self.report_end(fd)
                 elif not self.serve_request():
                     return self.kill_all()
 
+    def settle(self) -> None:
+        """Have children share all pages so far, and count their own memory from there."""
+        gc.collect()
+        gc.freeze()
+        self.config["bounds"] = with_own_memory(self.bounds, virtual_bytes())
+
     def serve_request(self) -> bool:
         """Do one request; False when the trusted side has closed the socket."""
-        message, ancillary, _, _ = self.control.recvmsg(4096, socket.CMSG_LEN(4))
+        try:
+            message, ancillary, _, _ = self.control.recvmsg(4096, socket.CMSG_LEN(4))
+        except ConnectionResetError:  # it has closed the socket before it had read of all ends
+            return False
         if not message:
             return False
         request = json.loads(message)

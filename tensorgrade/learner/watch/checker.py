@@ -49,7 +49,7 @@ class Forked(WarmProcess):
         """Fork, and wait for nothing yet."""
         self.starts += 1
         self.lost, self.ready = False, False
-        self.ended = {}
+        self.ended, self.leaving = {}, set()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
