@@ -45,12 +45,12 @@ OTHER_EDIT = ("* 1.33 /", "* 1.34 /")
 OTHER_SAVES = [  # a new mistake in exercises of other kinds
     (
         "graders/ch1_simplified_attention/softmax.py",
-        """    mistake("a_third_more", "They are a third larger.", (SHIFT, f"1.33 * ({SHIFT})")),
+        """    mistake("exponents_too_large", "A third too large.", (SHIFT, f"1.33 * ({SHIFT})")),
 """,
     ),
     (
         "graders/ch6_small_gpt/SmallGPT.py",
-        """    mistake("a_third_more", "The sum is a third larger.", (SUM, f"1.33 * ({SUM})")),
+        """    mistake("sum_too_large", "A third too large.", (SUM, f"1.33 * ({SUM})")),
 """,
     ),
 ]
