@@ -17,9 +17,10 @@ CHAPTER = "ch3_causal_attention"
 
 
 @pytest.fixture(scope="module")
-def copied(project, tmp_path_factory) -> Project:
-    """A copy of the course's own files."""
-    return copy_to(project, tmp_path_factory.mktemp("copied"))
+def copied(project, tmp_path_factory) -> tuple[Project, tuple]:
+    """A copy of the course's own files, and its digests; every test leaves it as it was."""
+    copy = copy_to(project, tmp_path_factory.mktemp("copied"))
+    return copy, digests(copy)
 
 
 def copy_to(project: Project, root: Path) -> Project:
@@ -30,9 +31,9 @@ def copy_to(project: Project, root: Path) -> Project:
     return Project(root)
 
 
-def changed(project: Project, path: str, old: str, new: str) -> tuple[set, set]:
+def changed(copied: tuple[Project, tuple], path: str, old: str, new: str) -> tuple[set, set]:
     """(parts of a chapter that are to be made again, chapters to be graded again) after an edit."""
-    before = digests(project)
+    project, before = copied
     file = project.root / path
     text = file.read_text(encoding="utf-8")
     assert old in text
@@ -81,13 +82,13 @@ def digests(project: Project, chapter: str = CHAPTER) -> tuple[dict, dict]:
 
 @pytest.mark.parametrize("place", ["before", "later"])
 def test_nothing_depends_on_where_course_and_engine_lie(copied, monkeypatch, place):
-    before = digests(copied)
-    beside = copied.root.parent / ("a" if place == "before" else "z")
+    project, before = copied
+    beside = project.root.parent / ("a" if place == "before" else "z")
     shutil.copytree(
         folders.ENGINE, beside / "tensorgrade", ignore=shutil.ignore_patterns("__pycache__")
     )
     monkeypatch.setattr(folders, "ENGINE", beside / "tensorgrade")
-    assert digests(copy_to(copied, beside / "course")) == before
+    assert digests(copy_to(project, beside / "course")) == before
 
 
 def test_a_lessons_text_and_a_docstring_change_nothing(copied):
@@ -156,11 +157,11 @@ def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
 def test_code_of_the_engine_counts_where_recording_reaches_it(
     copied, engine, file, old, new, made_again, graded_again
 ):
-    before = digests(copied)
+    project, before = copied
     path = engine / file
     text = path.read_text(encoding="utf-8") if path.exists() else '"""New."""\n'
     assert old in text
     path.write_text(text.replace(old, new, 1) if old else f"{text}\n{new}\n", encoding="utf-8")
-    for was, now, again in zip(before, digests(copied), (made_again, graded_again), strict=True):
+    for was, now, again in zip(before, digests(project), (made_again, graded_again), strict=True):
         changed_ones = {key for key in was if was[key] != now[key]}
         assert changed_ones == (set(was) if again else set())

@@ -22,13 +22,10 @@ EDITED = [
 @pytest.mark.parametrize(
     "chapter, exercise, name, edits", EDITED, ids=lambda value: value if type(value) is str else ""
 )
-def test_right_edit_gets_full_points(project, grader, chapter, exercise, name, edits):
+def test_right_edit_gets_full_points(project, judged, chapter, exercise, name, edits):
     source = project.solution(chapter).read_text(encoding="utf-8")
     right = make(source, exercise, [mistake(name, "", {exercise: tuple(edits)})])
-    beside = project.beside(chapter)
-    handin = Handin("somebody", chapter, f"{chapter}.py", right.encode(), beside=beside)
-    verdicts = grader.grade(handin)
-    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
+    verdict = judged(chapter, exercise, right)
     assert (verdict.status, verdict.mistakes) == ("passed", []), verdict
 
 
