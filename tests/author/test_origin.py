@@ -13,6 +13,8 @@ from tensorgrade.grader_files import package_of
 from tensorgrade.instructor.dependencies import digest_of
 from tensorgrade.project import Project
 
+from ..sampling import first_of_each
+
 CHAPTER = "ch3_causal_attention"
 
 
@@ -138,21 +140,36 @@ def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
 
 @pytest.mark.parametrize(
     "file, old, new, made_again, graded_again",
-    [
-        ("views/note.py", "", "A_NEW_NAME = 1", False, False),
-        ("author/bundle.py", "", "A_NEW_NAME = 1", False, False),
-        ("judging/agreement.py", "", "A_NEW_NAME = 1", False, True),
-        ("isolation/warm_process.py", "", "A_NEW_NAME = 1", False, True),
-        ("runner/serve.py", "", "# A comment.", False, True),
-        ("runner/serve.py", "", "A_NEW_NAME = 1", False, True),
-        ("runner/serve.py", "", "print(1)", True, True),
-        ("runner/seccomp.py", "", "A_NEW_NAME = 1", False, True),
-        ("runner/verbs.py", "copy.deepcopy(self.objects", "(self.objects", True, True),
-        ("runner/torch_state.py", "torch.float32)", "torch.float64)", True, True),
-        ("recognition/imprints.py", "cos(pace", "sin(pace", True, True),
-        ("recognition/fingerprints.py", "candidates = sorted(", "candidates = list(", False, True),
-        ("author/recording/mistakes.py", ".replace(old, new)", ".replace(new, old)", True, False),
-    ],
+    first_of_each(
+        [
+            ("views/note.py", "", "A_NEW_NAME = 1", False, False),
+            ("author/bundle.py", "", "A_NEW_NAME = 1", False, False),
+            ("judging/agreement.py", "", "A_NEW_NAME = 1", False, True),
+            ("isolation/warm_process.py", "", "A_NEW_NAME = 1", False, True),
+            ("runner/serve.py", "", "# A comment.", False, True),
+            ("runner/serve.py", "", "A_NEW_NAME = 1", False, True),
+            ("runner/serve.py", "", "print(1)", True, True),
+            ("runner/seccomp.py", "", "A_NEW_NAME = 1", False, True),
+            ("runner/verbs.py", "copy.deepcopy(self.objects", "(self.objects", True, True),
+            ("runner/torch_state.py", "torch.float32)", "torch.float64)", True, True),
+            ("recognition/imprints.py", "cos(pace", "sin(pace", True, True),
+            (
+                "recognition/fingerprints.py",
+                "candidates = sorted(",
+                "candidates = list(",
+                False,
+                True,
+            ),
+            (
+                "author/recording/mistakes.py",
+                ".replace(old, new)",
+                ".replace(new, old)",
+                True,
+                False,
+            ),
+        ],
+        lambda case: case[3:],
+    ),
 )
 def test_code_of_the_engine_counts_where_recording_reaches_it(
     copied, engine, file, old, new, made_again, graded_again
