@@ -250,7 +250,7 @@ def grade(
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
     from .attempts.setup import Setup
     from .instructor.class_terminal import ClassProgress, print_class
-    from .instructor.report.page import write_report
+    from .instructor.report.page import messages_in, write_report
     from .instructor.roster import read_roster
     from .instructor.run import Run, grade_class
     from .project import find_project
@@ -262,7 +262,8 @@ def grade(
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
     print_class(progress.console, project.course, rows)
-    page = write_report(out, project.course)
+    messages = messages_in(project.graders / "references")
+    page = write_report(out, project.course, messages=messages)
     progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
         from .instructor.gradebook import course_id_in, write_gradebook
@@ -325,17 +326,19 @@ def report(
     ] = "auto",
 ) -> None:
     """Write OUT/report.html, the class on one page, from the results in OUT."""
-    from .instructor.report.page import watch_report, write_report
+    from .instructor.report.page import messages_in, watch_report, write_report
     from .project import find_project
 
-    course, listed = find_project().course, []
+    project, listed = find_project(), []
+    course, messages = project.course, messages_in(project.graders / "references")
     if alike is not None:
         listed = answers_in(alike, isolation)
     if watch:
         with interruptible("The page is as it was last written."):
-            typer.echo(f"{watch_report(out, course, hide_names, typer.echo)}")
+            page = watch_report(out, course, hide_names, typer.echo, messages=messages)
+            typer.echo(f"{page}")
     else:
-        typer.echo(f"{write_report(out, course, hide_names, listed)}")
+        typer.echo(f"{write_report(out, course, hide_names, listed, messages)}")
 
 
 def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
@@ -568,9 +571,22 @@ def explain(
         if to_send:
             typer.echo(for_learner(explanation))
         else:
-            print_explanation(Console(highlight=False), explanation)
+            print_explanation(Console(highlight=False), explanation, bug_told(exercise))
     finally:
         grader.close()
+
+
+def bug_told(exercise: str) -> str:
+    """Which mistake is to be found in an exercise this term; empty for any other exercise."""
+    from .author.recording.bugs import drawn
+    from .project import find_project
+
+    project = find_project()
+    chapter = project.course.exercise(exercise)[0].name
+    if not project.bug(chapter, exercise):
+        return ""
+    mistake = drawn(project, chapter, exercise)
+    return f"learners were given {mistake.name}: {mistake.message}"
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

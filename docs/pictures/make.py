@@ -1,9 +1,9 @@
-"""Takes the pictures of JupyterLab and the formgrader that stand beside this file.
+"""Takes the pictures of JupyterLab, the formgrader and the report that stand beside this file.
 
     python docs/pictures/make.py [--browser /usr/bin/chromium]
 
 It makes a scratch course with a small class, grades it with nbgrader, starts a Jupyter server on
-this machine only, and looks at it with a browser.
+this machine only, and looks at it with a browser. The report is that of a made-up class.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from playwright.sync_api import Page, sync_playwright
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 CHAPTER = "ch3_causal_attention"
+LEARNERS = 12
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -84,6 +85,18 @@ def make_course(root: Path) -> None:
             env=ENVIRONMENT,
             capture_output=True,
         )
+
+
+def make_report(folder: Path) -> Path:
+    """A made-up class, graded; returns its page."""
+    submitted, out = folder / "sample", folder / "out"
+    for words in (
+        ["sample", submitted, "--learners", LEARNERS],
+        ["grade", submitted, "--out", out],
+    ):
+        command = [sys.executable, "-m", "tensorgrade.cli", *map(str, words)]
+        subprocess.run(command, cwd=ROOT, check=True, env=ENVIRONMENT, capture_output=True)
+    return out / "report.html"
 
 
 @contextlib.contextmanager
@@ -183,6 +196,13 @@ def picture_of_a_submission(page: Page, address: str) -> None:
     page.screenshot(path=HERE / "formgrader-submission.png")
 
 
+def picture_of_the_report(page: Page, report: Path) -> None:
+    """The beginning of a class's page."""
+    page.set_viewport_size({"width": 1100, "height": 1560})
+    page.goto(report.as_uri())
+    page.screenshot(path=HERE / "report.png")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--browser", default="/usr/bin/chromium")
@@ -190,6 +210,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         make_course(Path(folder))
         browser = playwright.chromium.launch(executable_path=asked.browser, args=QUIET)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        picture_of_the_report(page, make_report(Path(folder)))
         with jupyter(Path(folder)) as address:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             for take in (picture_of_the_class, picture_of_a_submission, picture_of_a_card):

@@ -62,7 +62,7 @@ class ClassProgress:
     def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
         """One more is done."""
         self.count += 1
-        self.trouble += any(verdict.status in TROUBLE for verdict in verdicts)
+        self.trouble += any(in_trouble(v.status, v.mistakes) for v in verdicts)
         self.bar.update(self.task, advance=1, speed=self.speed())
         if not self.console.is_terminal and self.clock() - self.last_line > SECONDS_BETWEEN_LINES:
             self.last_line = self.clock()
@@ -90,6 +90,11 @@ class ClassProgress:
         self.console.print(line, markup=False, soft_wrap=True)
 
 
+def in_trouble(status: str, mistakes: list[str]) -> bool:
+    """Whether a row is to be looked at. A known mistake that raises is graded like any other."""
+    return status in TROUBLE and not mistakes
+
+
 LONGEST = 200
 STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", "killed")
 
@@ -109,7 +114,7 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
         by_exercise[row["exercise"]].append(row)
     table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False)
     table.add_column("exercise", no_wrap=True)
-    for title in ("passed", "partial", "failed", "to do", "err", "time", "kill", "mean"):
+    for title in ("pass", "part", "fail", "to do", "err", "time", "kill", "mean"):
         table.add_column(title, justify="right", no_wrap=True)
     for chapter in course.chapters:
         for exercise in chapter.exercises:
@@ -140,7 +145,7 @@ def troubles(rows: list[dict]) -> list[str]:
     """A line for each chapter of a learner that could not be graded as usual."""
     first: dict[tuple[str, str], dict] = {}
     for row in rows:
-        if row["status"] in TROUBLE:
+        if in_trouble(row["status"], row["mistakes"]):
             first.setdefault((row["student"], row["chapter"]), row)
     if not first:
         return []

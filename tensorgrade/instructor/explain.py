@@ -124,12 +124,15 @@ def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
     return next((r for r in rows if (r["student"], r["exercise"]) == (student, exercise)), None)
 
 
-def print_explanation(console: Console, explanation: Explanation) -> None:
+def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
     """The verdict, the code, the checks, every case, and the mistakes that come nearest.
 
-    Where every check says what the verdict says, it is said once, and no case says it again.
+    given: which mistake is in the code that learners were given to mend, if any. Where every check
+    says what the verdict says, it is said once, and no case says it again.
     """
     print_verdict(console, explanation)
+    if given:
+        console.print(Padding(Text(given), (0, 2)))
     print_code(console, explanation)
     print_checks(console, explanation)
     print_stages(console, explanation)

@@ -195,18 +195,23 @@ def aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+LOGINS = ("github_username", "username")  # the second in Classroom 50's own list
+
+
 def git(download: Download) -> Iterator[Arrived]:
     """A folder or a repository for each learner, beside each other.
 
     What all folders' names begin with, up to a dash, is the assignment's name. A clone does not
-    say when something was pushed.
+    say when something was pushed. The hosts' logins know no capitals; a roster says how they are
+    written.
     """
     folders = sorted({piece.parts[0] for piece in download.pieces if len(piece.parts) > 1})
     prefix = common_prefix(folders)
     for piece in download.pieces:
         if len(piece.parts) > 1:
             login = piece.parts[0].removeprefix(prefix)
-            row = download.roster.find("github_username", login) or {}
+            found = (download.roster.find(column, login) for column in LOGINS)
+            row = next(filter(None, found), {})
             student = named(download.roster, row) or login
             yield Arrived(student, piece.parts[0], piece.parts[-1], piece)
 

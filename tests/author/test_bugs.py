@@ -95,6 +95,7 @@ def test_learners_get_the_code_with_the_mistake_wherever_they_work(course):
     nb, cell = cell_in(course.root / "release")
     assert cell.source == code and cell.metadata.get("editable", True)
     assert not cell.metadata.nbgrader.locked and not cell.metadata.nbgrader.grade
+    assert cell.metadata.nbgrader.solution, "nbgrader knows what learners write"
     assert "BEGIN SOLUTION" not in nb and "given" not in cell.metadata
 
 

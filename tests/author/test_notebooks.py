@@ -59,8 +59,7 @@ def test_each_exercise_is_followed_by_its_check_and_its_graded_cell(folder, chap
     for exercise in chapter.exercises:
         at = ids.index(exercise.name)
         solution, check, graded = nb.cells[at : at + 3]
-        given = folder == "release" and PROJECT.bug(chapter.name, exercise.name)
-        assert marks(solution)["solution"] == (not given) and not marks(solution)["locked"]
+        assert marks(solution)["solution"] and not marks(solution)["locked"]
         assert check.source == f'check("{exercise.name}")' and marks(check)["locked"]
         assert marks(graded)["grade"] and marks(graded)["locked"] and not marks(graded)["solution"]
         assert marks(graded)["points"] == exercise.points
@@ -100,7 +99,12 @@ def test_release_holds_no_solution(chapter):
     source = PROJECT.solution(chapter.name).read_text(encoding="utf-8")
     solutions = re.findall(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", source, re.DOTALL)
     assert len(solutions) >= len(chapter.exercises)
-    code = "\n".join(cell.source for cell in nb.cells if marks(cell).get("solution"))
+    answers = {cell.id: cell.source for cell in nb.cells if marks(cell).get("solution")}
+    for exercise in filter(lambda e: PROJECT.bug(chapter.name, e.name), chapter.exercises):
+        given = answers.pop(exercise.name).splitlines()  # with a mistake, and else as it stands
+        right = next(c for c in stored("source", chapter).cells if c.id == exercise.name)
+        assert {line for line in right.source.splitlines() if "### " not in line} - set(given)
+    code = "\n".join(answers.values())
     lines = {line.strip() for solution in solutions for line in solution.splitlines()}
     for line in lines - {"", "}", ")"}:
         assert line not in {shown.strip() for shown in code.splitlines()}, line

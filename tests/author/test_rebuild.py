@@ -1,16 +1,18 @@
 """A build makes what has changed and no more, the same wherever it lies, and keeps what it made."""
 
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from tensorgrade.author.building import made_parts
+from tensorgrade import folders
+from tensorgrade.author.building import derive, made_parts
 from tensorgrade.author.kept import FOLDER, Kept, proved_before
 from tensorgrade.author.proofs.complaints import solved_stubs
 from tensorgrade.author.terminal import concerned, look
 from tensorgrade.course import CourseError
-from tensorgrade.project import Project
+from tensorgrade.project import Project, find_project
 
 from ..commands import ROOT
 from .small_course import CHAPTER, GRADER, build, edit, make_course
@@ -222,3 +224,17 @@ def test_a_save_concerns_its_exercise_its_chapter_or_everything(course):
     before = look(course)
     edit(course, GRADER, "factor=3.0", "factor=30.0")
     assert {p for p, seen in look(course).items() if before[p] != seen} == {course / GRADER}
+
+
+def test_a_release_is_made_anew_where_what_nbgrader_loads_is_new(monkeypatch, tmp_path):
+    made, engine = [], tmp_path / "engine"
+    shutil.copytree(folders.ENGINE / "nbgrader_plugin", engine / "nbgrader_plugin")
+    monkeypatch.setattr(folders, "ENGINE", engine)
+    monkeypatch.setattr(derive, "release_text", lambda *about: made.append(about) or "released")
+
+    def released() -> str:
+        return derive.kept_release(find_project(ROOT), CHAPTER, "notebook", Kept(tmp_path))
+
+    assert released() == released() == "released" and len(made) == 1
+    edit(engine, "nbgrader_plugin/releasing.py", "class GivenCode", "class OtherCode")
+    assert released() == released() == "released" and len(made) == 2

@@ -140,6 +140,15 @@ def test_what_lies_about_in_a_repository_is_no_hand_in(tmp_path):
     assert not found.aside and found.notes == ["handed in nothing: bob"]
 
 
+def test_classroom_50s_clones_come_in_by_its_own_list(monkeypatch, tmp_path):
+    roster = read_roster(downloads.classroom50(tmp_path / "r", FILES))
+    found = plan("git", tmp_path / "r", COURSE, roster, chapter=CH1)
+    assert found.notes == [] and not found.aside
+    assert write(found, tmp_path / "in") == []
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    assert {row["student"]: row["points"] / row["max_points"] for row in rows} == POINTS
+
+
 def test_an_unpacked_folder_is_as_good_as_the_zip(tmp_path):
     source, roster = collected("canvas", tmp_path)
     with zipfile.ZipFile(source) as archive:

@@ -5,6 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
+from tensorgrade.author.recording.bugs import drawn
+from tensorgrade.cli import bug_told
 from tensorgrade.instructor.explain import (
     LONGEST_CODE,
     docstrings_in,
@@ -23,13 +25,13 @@ STUB = ROOT / "exercises" / f"{CH1}.py"
 def explained(grader, tmp_path):
     """What is printed, and what may be sent, on a learner's softmax."""
 
-    def made(text: str, name: str = f"{CH1}.py") -> tuple[str, str]:
+    def made(text: str, name: str = f"{CH1}.py", given: str = "") -> tuple[str, str]:
         folder = tmp_path / "in" / "ann" / CH1
         folder.mkdir(parents=True)
         (folder / name).write_text(text, encoding="utf-8")
         told = explain(grader, "ann", "softmax", tmp_path / "in")
         console = Console(file=io.StringIO(), width=200, highlight=False, color_system=None)
-        print_explanation(console, told)
+        print_explanation(console, told, given)
         return console.file.getvalue(), for_learner(told)
 
     return made
@@ -95,3 +97,12 @@ def test_where_checks_find_different_things_all_is_said(explained):
 def test_no_line_of_a_learners_obeys_a_terminal(explained):
     shown, sent = explained(body("y = x * 2  # \x1b[31m\n    return y  # \x1b[31m"))
     assert "\nStages\n" in shown and "\x1b" not in shown + sent
+
+
+def test_an_instructor_is_told_which_bug_is_to_be_found_and_no_learner_is(explained, project):
+    bug = "bug_simplified_self_attention"
+    told, mistake = bug_told(bug), drawn(project, CH1, bug)
+    assert told == f"learners were given {mistake.name}: {mistake.message}"
+    assert bug_told("softmax") == "", "there is none in it"
+    shown, sent = explained(body("return x"), given=told)
+    assert told in shown and mistake.name not in sent

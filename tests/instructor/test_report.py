@@ -1,17 +1,28 @@
 """The class report: right numbers, nothing from outside, and no learner's text is obeyed."""
 
+import io
 import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from tensorgrade.attempts.verdict import TROUBLE
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
+from tensorgrade.instructor.class_terminal import exercise_table, troubles
 from tensorgrade.instructor.groups import Group
 from tensorgrade.instructor.ledger import write_lines
-from tensorgrade.instructor.report.page import STATES, bins, class_view, render, write_report
+from tensorgrade.instructor.report.page import (
+    STATES,
+    bins,
+    class_view,
+    messages_in,
+    render,
+    write_report,
+)
 
 COURSE = load_course(Path(__file__).parents[2] / "graders")
 CHAPTER = COURSE.chapters[0]
@@ -88,7 +99,7 @@ def hostile_class() -> tuple[list[dict], list[dict]]:
                     status,
                     0.2,
                     message=text,
-                    mistakes=[text],
+                    mistakes=[] if status in TROUBLE else [text],
                 )
             )
     names = sorted({row["student"] for row in rows})
@@ -98,7 +109,8 @@ def hostile_class() -> tuple[list[dict], list[dict]]:
 def test_what_learners_wrote_is_text_and_nothing_else():
     calm = Page(
         page_of(
-            hand_in("ada") + [row("bao", 0, s, 0.1, mistakes=["m"]) for s in STATES],
+            hand_in("ada")
+            + [row("bao", 0, s, 0.1, mistakes=[] if s in TROUBLE else ["m"]) for s in STATES],
             [{"chapter": CHAPTER.name, "students": ["ada", "bao"]}],
         )
     )
@@ -192,6 +204,41 @@ def test_trouble_is_told_once_for_a_file_with_its_reason():
     (trouble,) = class_view(COURSE, rows, [])["trouble"]
     assert trouble["person"].name == "ada" and trouble["message"] == "It is not UTF-8."
     assert trouble["exercises"] == [e.name for e in CHAPTER.exercises]
+
+
+def test_a_known_mistake_that_raises_is_no_trouble_on_the_page_and_on_the_terminal():
+    named = {"mistakes": ["transposed"], "message": "Turn the keys."}
+    rows = [row("ada", 0, "error", 0.0, **named), row("bao", 1, "error", 0.0, message="It raises.")]
+    view = class_view(COURSE, rows, [])
+    assert [entry["person"].name for entry in view["trouble"]] == ["bao"] and view["troubled"] == 1
+    said = " ".join(troubles(rows))
+    assert "1 file had trouble" in said and "bao/" in said and "ada/" not in said
+    whys = {entry["person"].name: entry["why"] for entry in view["helped"]["listed"]}
+    assert whys == {"ada": "1 wrong", "bao": "1 could not be graded"}
+
+
+def test_a_mistake_is_described_by_the_courses_own_words(tmp_path):
+    more = "No scale. Your own `softmax` is called here."
+    rows = [row("ada", 0, "failed", 0.0, mistakes=["no_scale"], message=more)]
+    write_lines(tmp_path / "results.jsonl", rows)
+    assert "Your own" in Page(write_report(tmp_path, COURSE).read_text("utf-8")).text
+    messages = {"no_scale": "There is no scale at all."}
+    page = Page(write_report(tmp_path, COURSE, messages=messages).read_text("utf-8")).text
+    assert page.count("There is no scale at all.") == 1 and page.count(more.split("`")[0]) == 1
+    references = Path(__file__).parents[2] / "graders" / "references"
+    assert "not divided" in " ".join(messages_in(references).values())
+
+
+def test_the_terminals_table_is_whole_in_eighty_columns():
+    rows = [
+        {"exercise": one.name, "status": "passed", "points": one.points}
+        for chapter in COURSE.chapters
+        for one in chapter.exercises
+    ]
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(exercise_table(COURSE, rows))
+    shown = console.export_text()
+    assert "…" not in shown and all(one["exercise"] in shown for one in rows)
 
 
 def test_grading_without_isolation_is_said():

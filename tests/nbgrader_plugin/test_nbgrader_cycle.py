@@ -1,6 +1,7 @@
 """The whole nbgrader cycle with nbgrader's own commands, in a scratch course and exchange."""
 
 import csv
+import json
 import os
 import re
 import shutil
@@ -149,7 +150,7 @@ def test_the_whole_cycle(scratch):
             shutil.copy(ROOT / "solutions" / f"{CH1}.py", folder)
         scratch.learner(name, "submit", CH1)
     scratch.run("collect", CH1)
-    scratch.grade(CH1)
+    assert "does not exist in the database" not in scratch.grade(CH1)
     scratch.run("generate_feedback", CH1)
     scratch.run("release_feedback", CH1)
     assert scratch.scores(CH1) == {"ada": MOST[CH1], "ben": 0.0, "script": MOST[CH1]}
@@ -210,6 +211,33 @@ def test_late_penalties_go_on_working(tmp_path):
         for (student, _), row in scratch.export().items()
     }
     assert scores == {"early": (MOST[CH1], MOST[CH1]), "late": (MOST[CH1], 0.0)}
+
+
+def test_late_work_loses_the_same_by_both_commands(tmp_path):
+    """`nbgrader autograde` and `tensorgrade grade` on one folder: the deadline said once."""
+    scratch = Scratch(tmp_path)
+    config = scratch.root / "course_config.py"
+    rule = f'deadlines={{"{CH1}": "2027-01-15 23:59 UTC"}}, share_a_day=0.2, grace_seconds=600'
+    text = config.read_text(encoding="utf-8")
+    assert text.count("deadlines={})") == 1
+    config.write_text(text.replace("deadlines={})", f"{rule})"), encoding="utf-8")
+    scratch.run("generate_assignment", CH1)
+    for name, day in (("early", 15), ("late", 16), ("later", 17)):
+        path = scratch.hand_in(name, CH1, changed(CH1, WRONG, "source"))
+        (path.parent / "timestamp.txt").write_text(f"2027-01-{day} 10:00:00 UTC\n")
+    scratch.grade(CH1)
+    autograded = {name: float(row["score"]) for (name, _), row in scratch.export().items()}
+    command = ("tensorgrade.cli", "grade", "submitted", "--out", "out", "--jobs", "1")
+    done = run(*command, "--isolation", isolation(), cwd=scratch.root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    graded: dict[str, float] = {}
+    for line in (scratch.root / "out" / "results.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        graded[row["student"]] = graded.get(row["student"], 0.0) + row["points"]
+    assert graded == pytest.approx(autograded, abs=1e-4)
+    whole = graded["early"]
+    assert 0 < whole < MOST[CH1], "not everything is right"
+    assert (graded["late"], graded["later"]) == pytest.approx((0.8 * whole, 0.6 * whole))
 
 
 def test_a_chapter_that_was_released_again_keeps_old_submissions_gradable(tmp_path):

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ...course import Chapter, Course
-from ...folders import digest_of_files
+from ...folders import digest_of_files, engine_files
 from ...judging.course_checks import FILE
 from ...project import Project
 from ..kept import Kept
@@ -100,9 +100,10 @@ def kept_release(project: Project, chapter: str, notebook: str, kept: Kept | Non
     """The released notebook, which nbgrader takes seconds to make."""
     if kept is None:
         return release_text(project.root, chapter, notebook)
-    settings = sorted(project.root.glob("*_config.py"))
-    texts = [notebook, version("nbgrader"), *(path.read_text("utf-8") for path in settings)]
-    name, key = f"{chapter}/release.ipynb", digest_of_files({}, *texts)
+    settings = {path.name: path for path in sorted(project.root.glob("*_config.py"))}
+    made_with = settings | engine_files("nbgrader_plugin")
+    key = digest_of_files(made_with, notebook, version("nbgrader"))
+    name = f"{chapter}/release.ipynb"
     said, _, text = kept.text(name).partition("\n")
     if said != key:
         text = release_text(project.root, chapter, notebook)

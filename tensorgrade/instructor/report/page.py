@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -12,11 +12,13 @@ from statistics import median
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ...attempts.verdict import TROUBLE, Status
+from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
+from ...recognition.fingerprints import load_fingerprints
 from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
 from ..alike import Alike
+from ..class_terminal import in_trouble
 from ..groups import Group, groups_of, without_names
 from ..history import read_history
 from ..ledger import is_in_use, read_lines
@@ -75,16 +77,35 @@ PAGES.filters["said"] = said
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
+NOTHING: Mapping[str, str] = {}
+
+
+def messages_in(references: Path) -> dict[str, str]:
+    """What the course says of its known mistakes, by their names. Raises CourseError."""
+    found: dict[str, str] = {}
+    for path in sorted(references.glob("*.fingerprints.json")):
+        found |= load_fingerprints(path).messages
+    return found
+
+
 def write_report(
-    out: Path, course: Course, hide_names: bool = False, alike: Sequence[Alike] = ()
+    out: Path,
+    course: Course,
+    hide_names: bool = False,
+    alike: Sequence[Alike] = (),
+    messages: Mapping[str, str] = NOTHING,
 ) -> Path:
     """Write the page of a folder of results; returns its path. Raises CourseError.
 
     hide_names: a copy beside it in which nobody is named. alike: answers for a human to look at.
+    messages: what the course says of mistakes, by name; of others stands what a learner was told.
     """
     rows = rows_of(out, course)
     identical, history = read_lines(out / "identical.jsonl"), read_history(out)
     view = class_view(course, rows, identical, hide_names, history)
+    view["mistakes"] = [
+        one | {"message": messages.get(one["name"], one["message"])} for one in view["mistakes"]
+    ]
     view |= {"groups": unnamed_groups(rows, out, hide_names), "alike": with_people(alike, view)}
     page = render(view, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
@@ -104,6 +125,7 @@ def watch_report(
     hide_names: bool,
     tell: Callable[[str], None],
     wait: Callable[[float], None] = time.sleep,
+    messages: Mapping[str, str] = NOTHING,
 ) -> Path:
     """Write the page again and again while a run writes into the folder, and once after it.
 
@@ -114,10 +136,11 @@ def watch_report(
         if (out / "results.jsonl").exists():
             count = len({(row["student"], row["chapter"]) for row in rows_of(out, course)})
             if count != seen:
-                tell(f"{plural(count, 'hand-in')} in {write_report(out, course, hide_names)}")
+                page = write_report(out, course, hide_names, messages=messages)
+                tell(f"{plural(count, 'hand-in')} in {page}")
                 seen = count
         wait(PAUSE)
-    return write_report(out, course, hide_names)
+    return write_report(out, course, hide_names, messages=messages)
 
 
 def rows_of(out: Path, course: Course) -> list[dict]:
@@ -235,6 +258,7 @@ def class_view(
     )
     handed_in = [c for c in course.chapters if any(row["chapter"] == c.name for row in rows)]
     people = people_of(rows, sum(chapter.points for chapter in handed_in))
+    troubled = [row for row in rows if in_trouble(row["status"], row["mistakes"])]
     shares = [person.share for person in people.values()]
     return {
         "course": course,
@@ -253,10 +277,8 @@ def class_view(
         "groups": [],
         "alike": [],
         "helped": needing_help(people),
-        "trouble": troubles(rows, people),
-        "troubled": len(
-            {(row["student"], row["chapter"]) for row in rows if row["status"] in TROUBLE}
-        ),
+        "trouble": troubles(troubled, people),
+        "troubled": len({(row["student"], row["chapter"]) for row in troubled}),
         "identical": [
             g | {"people": [people[s] for s in g["students"] if s in people]} for g in identical
         ],
@@ -364,8 +386,10 @@ def needing_help(people: dict[str, Person]) -> dict:
 def obstacles(person: Person) -> str:
     """`4 not begun, 3 wrong, 1 could not be graded; no_scale twice`."""
     absent = len({row["chapter"] for row in person.rows if is_missing(row)})
-    seen = Counter(row["status"] for row in person.rows if not is_missing(row))
-    wrong, broken = seen["partial"] + seen["failed"], sum(seen[status] for status in TROUBLE)
+    rows = [row for row in person.rows if not is_missing(row)]
+    broken = sum(in_trouble(row["status"], row["mistakes"]) for row in rows)
+    seen = Counter(row["status"] for row in rows)
+    wrong = len(rows) - seen["passed"] - seen["not_attempted"] - broken
     parts = [
         (seen["not_attempted"], "not begun"),
         (wrong, "wrong"),
@@ -379,14 +403,12 @@ def obstacles(person: Person) -> str:
     return counts + (f"; again and again: {', '.join(again)}" if again else "")
 
 
-def troubles(rows: list[dict], people: dict[str, Person]) -> list[dict]:
+def troubles(troubled: list[dict], people: dict[str, Person]) -> list[dict]:
     """Files that could not be graded as usual: whose, which exercises, and why."""
     grouped = defaultdict(list)
-    for row in rows:
-        if row["status"] in TROUBLE:
-            grouped[row["student"], row["chapter"], row["status"], row["message"]].append(
-                row["exercise"]
-            )
+    for row in troubled:
+        about = row["student"], row["chapter"], row["status"], row["message"]
+        grouped[about].append(row["exercise"])
     return [
         {
             "person": people[student],
