@@ -28,10 +28,7 @@ COURSE_FOLDERS = {"graders", "exercises", "solutions", "course_config"}
 # from this process.
 ENTRY_POINTS = {
     "tensorgrade",
-    "tensorgrade.cli.__main__",
-    "tensorgrade.cli.authors",
-    "tensorgrade.cli.instructors",
-    "tensorgrade.cli.learners",
+    "tensorgrade.cli",
     "tensorgrade.command",
     "tensorgrade.notebook",
     "tensorgrade.instructor.channel_run",

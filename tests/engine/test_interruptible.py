@@ -16,11 +16,11 @@ Lost()
 SAYS_IT = "os.kill(os.getpid(), signal.SIGINT)"
 PROGRAM = """
 import os, signal, time
-from tensorgrade.cli import shared
+from tensorgrade import cli
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-shared.SECONDS_TO_END = 0.5
-with shared.interruptible("Go on as before."):
+cli.SECONDS_TO_END = 0.5
+with cli.interruptible("Go on as before."):
 {lines}
     while True:
         time.sleep(0.1)
