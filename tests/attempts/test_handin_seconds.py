@@ -52,6 +52,7 @@ def test_sleeping_in_every_function_ends_with_the_chapters_time(grade, solution)
     }
 
 
+@pytest.mark.slow
 def test_what_came_before_the_slow_exercise_keeps_its_points(grade, solution):
     verdicts, _ = grade(slowed(solution, "    attn_scores = inputs @ query\n"))
     assert verdicts["softmax"].status == "passed"

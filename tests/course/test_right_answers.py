@@ -33,7 +33,11 @@ def test_right_edit_gets_full_points(project, judged, chapter, exercise, name, e
     assert (verdict.status, verdict.mistakes) == ("passed", []), verdict
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "path",
+    first_of_each(FILES, lambda path: path.parent),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
 def test_right_answer_gets_full_points(grader, path):
     source = path.read_text(encoding="utf-8")
     defined = {getattr(node, "name", None) for node in ast.parse(source).body}
