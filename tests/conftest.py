@@ -8,6 +8,7 @@ import torch
 from hypothesis import settings
 
 from tensorgrade.attempts.setup import Setup
+from tensorgrade.attempts.verdict import Verdict, verdict
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
 from tensorgrade.runner.source import Unreadable
@@ -33,6 +34,28 @@ def grader():
     made = Grader(Setup(ROOT / "graders", "none"))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def judged(project, grader):
+    """A function: the verdict on one exercise of a chapter's text.
+
+    The other exercises are loaded with it, but their cases are not run: for texts in which the
+    others are the solution's own. What the solution carries lies beside it.
+    """
+
+    def judged(chapter: str, exercise: str, text: str) -> Verdict:
+        beside = project.beside(chapter)
+        handin = Handin("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
+        attempt = grader.attempt(handin)
+        try:
+            results = grader.session.results(attempt, exercise)
+            asked = project.course.chapter(chapter).exercise(exercise)
+            return verdict("somebody", asked, attempt.exercises[exercise], results)
+        finally:
+            attempt.backend.close()
+
+    return judged
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,7 @@ def slowed(text: str, first_line: str) -> str:
     return "import time\n" + text.replace(first_line, f"    time.sleep(1)\n{first_line}")
 
 
+@pytest.mark.slow
 def test_sleeping_in_every_function_ends_with_the_chapters_time(grade, solution):
     code = "import time, torch\n" + "".join(
         f"def {name}(*a, **k):\n    time.sleep(1)\n    return torch.ones(1)\n"
@@ -51,6 +52,7 @@ def test_sleeping_in_every_function_ends_with_the_chapters_time(grade, solution)
     }
 
 
+@pytest.mark.slow
 def test_what_came_before_the_slow_exercise_keeps_its_points(grade, solution):
     verdicts, _ = grade(slowed(solution, "    attn_scores = inputs @ query\n"))
     assert verdicts["softmax"].status == "passed"

@@ -76,6 +76,7 @@ def test_large_outputs_are_no_code(warm):
     assert found.names == ("softmax",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how, said",
     [("time.sleep(60)", "takes too long"), ("os._exit(3)", "ends the process that looks")],

@@ -126,6 +126,7 @@ def graded(project: Project, out: Path) -> list[dict]:
         ledger.lock.file.close()
 
 
+@pytest.mark.slow
 def test_three_equal_wrong_answers_become_a_mistake(tiny, before, tmp_path, monkeypatch):
     rows = {row["student"]: row for row in read_lines(before / "results.jsonl")}
     assert {s: row["mistakes"] for s, row in rows.items() if row["mistakes"]} == {
@@ -190,6 +191,7 @@ def test_a_group_that_is_not_there_is_told(tiny, tmp_path, monkeypatch, group):
         representative(tmp_path, group)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body, looks", [("x.mean(dim=1)", "a right answer"), ("x.mean(dim=0)", "columns")]
 )

@@ -133,6 +133,7 @@ def test_two_tensors_are_alike_but_for_rounding():
     assert not alike(one, one.float()) and not alike(one, one[:2])
 
 
+@pytest.mark.slow
 def test_every_exercise_says_what_a_legal_use_is(project):
     """The solution manages all of them: what is refused is refused on purpose."""
     for chapter in project.course.chapters:
@@ -157,6 +158,7 @@ def bench(project):
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "new, equivalent, killed",
     [

@@ -8,6 +8,8 @@ from tensorgrade.instructor.grader import Grader
 from tensorgrade.judging.diagnosis import Wrong
 from tensorgrade.sources.submission import Source
 
+from ..sampling import first_of_each
+
 CHAPTERS = {
     "CausalAttention": "ch3_causal_attention",
     "MultiHeadAttention": "ch4_multi_head_attention",
@@ -120,7 +122,7 @@ def attempt_of(project, grader: Grader):
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("exercise", CHAPTERS)
+@pytest.mark.parametrize("exercise", first_of_each(CHAPTERS, type))
 def test_what_is_left_behind_is_told_with_its_line(attempt_of, exercise, name):
     edits, said, blamed = WRONG[name]
     attempt, lines = attempt_of(exercise, edits)
@@ -134,7 +136,7 @@ def test_what_is_left_behind_is_told_with_its_line(attempt_of, exercise, name):
 
 
 @pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("exercise", CHAPTERS)
+@pytest.mark.parametrize("exercise", first_of_each(CHAPTERS, type))
 def test_what_would_run_on_a_gpu_or_cannot_be_tried_costs_nothing(
     attempt_of, grader, exercise, name
 ):

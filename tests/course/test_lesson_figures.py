@@ -204,6 +204,7 @@ def test_latent_attention_is_attention_with_a_product_of_matrices(chapters):
     quoted(5, "4096 1024 128 512")
 
 
+@pytest.mark.slow
 def test_a_small_gpt_learns_to_reverse(chapters):
     ch6 = chapters[5]
     torch.manual_seed(123)

@@ -209,6 +209,7 @@ IN_THE_BLOCK = {f"self.norm{n} = LayerNorm(d)": f"self.norm{n} = {TORCHS}" for n
 IN_THE_MODEL = {"self.final_norm = LayerNorm(d)": f"self.final_norm = {TORCHS}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edits, charged",
     [
@@ -230,6 +231,7 @@ def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
     assert charged["TransformerBlock"] == "`ff` is asked for as `feed_forward`."
 
 
+@pytest.mark.slow
 def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(edited):
     """Nothing is earned by it: what they compute is looked at, and what has no partner is lost."""
     bent = edited(CH6, "FeedForward", APART | {"functional.gelu": "functional.relu"})

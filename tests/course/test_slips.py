@@ -188,6 +188,7 @@ TURNING = f"""    if not SEEN:
 {WEIGHTS.replace(" / d_k**0.5", "")}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edits",
     [
@@ -213,6 +214,7 @@ def test_a_helper_earns_nobody_the_later_points(verdicts, edits):
     assert later.points <= 1, later
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nothing", ["", " + 0 * (queries.sum() + keys.sum() + values.sum())"])
 def test_modules_of_a_helper_that_ignores_its_inputs_are_not_right(verdicts, nothing):
     answer = COUNTED.rstrip() + nothing + "\n"
@@ -238,6 +240,7 @@ NORM_AFTER = {
 RAISES = {"        mean = x.mean(": "        raise ValueError\n        mean = x.mean("}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "slip, edits, right",
     [
@@ -263,6 +266,7 @@ def test_beside_a_stand_in_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
     assert "your own `LayerNorm` is called here" in block.message.replace("Your", "your")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer, most",
     [

@@ -227,6 +227,7 @@ def test_a_run_from_its_first_words_to_its_own(project, tmp_path, capsys):
         load_command(commands / "talk.py")("ñ", out, 30, 0.8, 0, solutions)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_what_an_earlier_one_wrote(project, tmp_path, capsys, monkeypatch):
     """It begins where that ended; and out may be the very file, which is kept beside it."""
     train_command = load_command(project.exercises / "commands" / "train.py")
@@ -250,6 +251,7 @@ def solution(project):
     return learner.code(GPT, {ATTENTION: learner.code(ATTENTION)})
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_ctrl_c_keeps_the_weights(tmp_path):
     """The signal comes after the first step, with a hundred thousand before it."""

@@ -19,6 +19,7 @@ from tensorgrade.sources.beside import Beside, missing
 from tensorgrade.sources.handins import Handin
 
 from ..commands import ROOT
+from ..sampling import first_of_each
 
 MODELS = runpy.run_path(str(ROOT / "benchmarks" / "trained_models.py"))
 CHECKS, loss_of = MODELS["CHECKS"], MODELS["CHECKS"]["loss_at_the_end"]
@@ -236,7 +237,9 @@ PROJECTIONS = {"W_query": "q_proj", "W_key": "k_proj", "W_value": "v_proj", "out
 
 @pytest.mark.parametrize("masks", [torch.bool, torch.float32])
 @pytest.mark.parametrize("projections", [{}, PROJECTIONS])
-@pytest.mark.parametrize("names", [{name: IN_BOTH[name]} for name in IN_BOTH] + [IN_BOTH])
+@pytest.mark.parametrize(
+    "names", first_of_each([IN_BOTH, *({name: IN_BOTH[name]} for name in IN_BOTH)], type)
+)
 def test_weights_under_a_learners_own_names_count_as_meant(
     judged, trained, solution, names, projections, masks
 ):

@@ -8,6 +8,8 @@ import pytest
 from tensorgrade.author.recording.mistakes import make, mistake
 from tensorgrade.sources.handins import Handin
 
+from ..sampling import first_of_each
+
 FILES = sorted(Path(__file__).parents[1].glob("wrong_answers/*.py"))
 WRONG = [
     (path.stem, exercise, name, edits)
@@ -15,15 +17,30 @@ WRONG = [
     for exercise, programs in runpy.run_path(str(path))["WRONG"].items()
     for name, edits in programs.items()
 ]
+ONE = {chapter: (exercise, edits) for chapter, exercise, _, edits in WRONG}
+
+
+@pytest.mark.parametrize("chapter", first_of_each(ONE, type))
+def test_an_exercise_judged_alone_is_judged_as_with_the_others(project, grader, judged, chapter):
+    """What the tests below, and those of right edits, take for granted."""
+    exercise, edits = ONE[chapter]
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    wrong = make(source, exercise, [mistake("wrong", "", {exercise: tuple(edits)})])
+    beside = project.beside(chapter)
+    handin = Handin("somebody", chapter, f"{chapter}.py", wrong.encode(), beside=beside)
+    for verdict in grader.grade(handin):
+        assert judged(chapter, verdict.exercise, wrong) == verdict
+        assert (verdict.points < verdict.max_points) == (verdict.exercise == exercise)
 
 
 @pytest.mark.parametrize(
-    "chapter, exercise, name, edits", WRONG, ids=lambda value: value if type(value) is str else ""
+    "chapter, exercise, name, edits",
+    first_of_each(WRONG, lambda case: case[:2]),
+    ids=lambda value: value if type(value) is str else "",
 )
-def test_wrong_answer_loses_points(project, grader, chapter, exercise, name, edits):
+def test_wrong_answer_loses_points(project, judged, chapter, exercise, name, edits):
     source = project.solution(chapter).read_text(encoding="utf-8")
     wrong = make(source, exercise, [mistake(name, "", {exercise: tuple(edits)})])
-    verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", wrong.encode()))
-    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
+    verdict = judged(chapter, exercise, wrong)
     assert verdict.points < verdict.max_points, verdict
     assert verdict.status in ("partial", "failed"), verdict

@@ -180,6 +180,7 @@ TREES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(TREES, TREES)
 @example({"bytes": ""}, [{"bytes": "6162"}])
 @settings(max_examples=300)

@@ -17,7 +17,7 @@ from .runs import begin, end_of, wait_for
 
 pytest.importorskip("distributed")
 CHAPTERS = ("ch1_simplified_attention", "ch4_multi_head_attention")
-LEARNERS = 20
+LEARNERS, DISTURBED_AT = 10, 4
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -131,7 +131,7 @@ def test_rows_are_the_same_bytes_and_nothing_is_left_with_the_workers(
 
 def test_a_worker_killed_in_the_middle_changes_nothing(submitted, local, cluster, tmp_path):
     process = begin(submitted, tmp_path / "out", "--scheduler", cluster.address)
-    wait_for(tmp_path / "out", 5, process)
+    wait_for(tmp_path / "out", DISTURBED_AT, process)
     os.kill(cluster.processes[1].pid, signal.SIGKILL)
     assert len(read_lines(tmp_path / "out" / "graded.jsonl")) < LEARNERS * len(CHAPTERS)
     end_of(process)

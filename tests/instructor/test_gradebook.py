@@ -63,6 +63,7 @@ def test_points_of_a_class_are_its_scores(tmp_path):
         assert not submission.needs_manual_grade
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 4, 7])
 def test_batches_of_any_size_hold_everybody(url, monkeypatch, count):
     monkeypatch.setattr(writer, "AT_ONCE", 3)

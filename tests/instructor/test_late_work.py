@@ -105,6 +105,7 @@ def test_what_another_chapters_exercises_are_worth_grades_nobody_again(tmp_path)
     assert digests("points=worked_out(),") != digests("points=worked_out(2),"), "nobody knows whose"
 
 
+@pytest.mark.slow
 def test_the_gradebook_has_the_same_points_and_says_how_late(graded, tmp_path):
     api = pytest.importorskip("nbgrader.api")
     rows = graded()

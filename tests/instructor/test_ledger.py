@@ -50,6 +50,7 @@ def whole(tmp_path):
     return (tmp_path / "whole" / "results.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 3])
 def test_cut_off_anywhere_the_next_run_completes_it(tmp_path, batch):
     """The two files are cut at every byte that a run may have ended at, in the order of writing."""
@@ -87,6 +88,7 @@ def test_a_changed_file_is_graded_again_and_alone(tmp_path):
     assert [row["points"] for row in ledger.finish(EXERCISES)] == [2.0, 2.0] + [1.0] * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 3])
 def test_cut_off_while_it_grades_again_every_row_is_there_once_old_or_new(tmp_path, batch):
     """At every byte of every file; and the next run gives what an undisturbed one gives."""

@@ -125,6 +125,7 @@ def test_who_is_excused_has_the_share_of_the_rest_in_course_systems(term, tmp_pa
     assert last == [f"{MOST / 2:g}", f"{MOST / 2:g}", "EX"]
 
 
+@pytest.mark.slow
 def test_nbgraders_gradebook_has_given_points_and_knows_no_excuse(term, tmp_path):
     from nbgrader.api import Gradebook
 

@@ -93,6 +93,7 @@ def test_public_diagnoses_carry_the_expected_values(public):
     assert isinstance(diagnosis, PublicDiagnosis) and diagnosis.expected is not None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The use of `x.T`")  # one of the mistakes is just that
 def test_no_mistake_makes_a_hidden_diagnosis_with_expected_values(project, hidden):
     for mistake in project.mistakes:

@@ -474,42 +474,46 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda nb: [cell.metadata.pop("nbgrader", None) for cell in nb.cells],
-        lambda nb: nb.cells.extend(
-            [nbformat.from_dict(dict(cell)) for cell in nb.cells if cell.id.startswith("points-")]
-        ),
-        lambda nb: [
-            cell.metadata.update(nbgrader=marks)
-            for cell, marks in zip(nb.cells, cycle([{}, 3, [], {"grade": True}]), strict=False)
-        ],
-        lambda nb: [
-            setattr(cell, "source", "def softmax(:") for cell in nb.cells if cell.id == "softmax"
-        ],
+SPOILT = {
+    "no_metadata": lambda nb: [cell.metadata.pop("nbgrader", None) for cell in nb.cells],
+    "cells_twice": lambda nb: nb.cells.extend(
+        [nbformat.from_dict(dict(cell)) for cell in nb.cells if cell.id.startswith("points-")]
+    ),
+    "nonsense": lambda nb: [
+        cell.metadata.update(nbgrader=marks)
+        for cell, marks in zip(nb.cells, cycle([{}, 3, [], {"grade": True}]), strict=False)
     ],
-    ids=["no metadata", "cells twice", "nonsense", "broken cell"],
-)
-def test_a_spoilt_notebook_keeps_what_is_right_in_it(tmp_path, spoil):
-    scratch = Scratch(tmp_path)
-    scratch.run("generate_assignment", CH1)
-    nb = read("source", CH1)
-    spoil(nb)
-    scratch.hand_in("ada", CH1, nb)
-    scratch.grade(CH1)
-    broken = any(cell.source == "def softmax(:" for cell in nb.cells)
-    assert scratch.scores(CH1) == {"ada": MOST[CH1] - 10 * broken}
+    "broken_cell": lambda nb: [
+        setattr(cell, "source", "def softmax(:") for cell in nb.cells if cell.id == "softmax"
+    ],
+}
 
 
-def test_a_file_that_is_no_notebook_costs_nobody_else_anything(tmp_path):
-    scratch = Scratch(tmp_path)
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory):
+    """A class with a spoilt notebook of every kind, graded; what that said, and the scores."""
+    scratch = Scratch(tmp_path_factory.mktemp("spoilt"))
     scratch.run("generate_assignment", CH1)
+    for name, spoil in SPOILT.items():
+        nb = read("source", CH1)
+        spoil(nb)
+        scratch.hand_in(name, CH1, nb)
     scratch.hand_in("bad", CH1, "this is no notebook")
     scratch.hand_in("good", CH1, read("source", CH1))
     said = scratch.grade(CH1)
+    return said, scratch.scores(CH1)
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_a_spoilt_notebook_keeps_what_is_right_in_it(spoilt, name):
+    _, scores = spoilt
+    assert scores[name] == MOST[CH1] - 10 * (name == "broken_cell")
+
+
+def test_a_file_that_is_no_notebook_costs_nobody_else_anything(spoilt):
+    said, scores = spoilt
     assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is no notebook" in said
-    assert scratch.scores(CH1) == {"bad": 0.0, "good": MOST[CH1]}
+    assert (scores["bad"], scores["good"]) == (0.0, MOST[CH1])
 
 
 def test_without_isolation_grading_refuses(tmp_path, monkeypatch):

@@ -231,6 +231,7 @@ def test_a_poured_script_is_graded_as_the_script_that_it_is(submitted, reader):
     )
 
 
+@pytest.mark.slow
 def test_nbgrader_itself_never_imports_torch():
     """It may run in a Jupyter server, and the grading process needs torch only once."""
     code = "import tensorgrade.nbgrader_plugin.autograding, sys; sys.exit('torch' in sys.modules)"

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 
 from tensorgrade.runner.loading import load_module
@@ -58,6 +59,7 @@ print(near, after, doubled, kept, stays, [round(one, 4) for one in weight.tolist
 """
 
 
+@pytest.mark.slow
 def test_the_compiler_comes_when_something_is_compiled_and_not_before():
     command = [sys.executable, "-c", COUNT]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -30,6 +30,7 @@ def scaled(tmp_path_factory) -> Project:
     return Project(root)
 
 
+@pytest.mark.slow
 def test_verdicts_count_scaled_points(scaled):
     source = scaled.solution(CHAPTER).read_text(encoding="utf-8")
     wrong = source.replace("x - x.amax(dim=dim, keepdim=True)", "x")

@@ -66,6 +66,7 @@ def test_a_wrong_answer_is_named(answers, old, new, name):
     assert "Traceback" not in run.stdout and "judging/" not in run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chapter, old, new, name",
     [

@@ -145,6 +145,7 @@ def test_without_notebooks_one_sentence_says_so(project, tmp_path):
         lessons_page(project.course, tmp_path, {})
 
 
+@pytest.mark.slow
 def test_the_command_checks_and_writes_the_page(tmp_path):
     out = tmp_path / "page.html"
     done = run("tensorgrade.cli", "read", "solutions", "--no-show", "--out", out)

@@ -19,6 +19,7 @@ from ...processes import side_by_side
 from ...project import Project
 from ...testing.warm_session import WarmSession
 from ..recording.mistakes import EditError, Mistake, make
+from .kill_matrix import Noticed, mark
 from .made_attempts import MadeAttempts
 
 PAIRS, SEED = 200, 1
@@ -29,7 +30,8 @@ class Trial:
     """One wrong version: where it is, the mistakes in it, on which cases it was tried.
 
     caught: a test of the exercise fails. named: the names that it was given. cost: the share of
-    the exercise that is lost; by_checks: that its tests alone would take.
+    the exercise that is lost; by_checks: that its tests alone would take. marks: what each of them
+    made of it, as the kill matrix has it.
     """
 
     chapter: str
@@ -40,6 +42,7 @@ class Trial:
     named: tuple[str, ...]
     cost: float = 0.0
     by_checks: float = 0.0
+    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,11 @@ class Figures:
     pairs: list[Trial]
     right: int
     misnamed: list[str]
+
+    @property
+    def noticed(self) -> Noticed:
+        """Rows of the kill matrix: what hidden tests make of each known mistake alone."""
+        return {(t.exercise, t.mistakes[0]): t.marks for t in self.singles if t.hidden}
 
 
 def named_rightly(trial: Trial, known: list[Mistake]) -> bool:
@@ -120,7 +128,8 @@ class Bench:
         named = getattr(attempt, exercise).mistakes
         hidden = attempt.references.hidden
         names = tuple(mistake.name for mistake in mistakes)
-        return Trial(chapter, exercise, names, hidden, caught, named, *costs(results))
+        marks = tuple(map(mark, results))
+        return Trial(chapter, exercise, names, hidden, caught, named, *costs(results), marks)
 
 
 def costs(results: list[CheckResult]) -> tuple[float, float]:

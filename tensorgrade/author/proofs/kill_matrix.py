@@ -22,6 +22,7 @@ from ..recording.bugs import candidates
 from .made_attempts import MadeAttempts
 
 SURVIVED, JUDGED, BROKEN = "", "●", "○"
+Noticed = dict[tuple[str, str], tuple[str, ...]]  # rows, by exercise and mistake
 
 
 @dataclass(frozen=True)
@@ -55,36 +56,49 @@ class ExerciseMatrix:
         return sum(bool(row[column]) and sum(map(bool, row)) == 1 for row in rows)
 
 
-def kill_matrix(project: Project) -> list[ExerciseMatrix]:
-    """The matrices of all exercises, in the course's order; the chapters run side by side."""
+def kill_matrix(project: Project, noticed: Noticed | None = None) -> list[ExerciseMatrix]:
+    """The matrices of all exercises, in the course's order; the chapters run side by side.
+
+    noticed: rows that were seen before, as by `measure`; they are not made again.
+    """
     names = [chapter.name for chapter in project.course.chapters]
     # Some mistakes are what torch warns of.
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
         # The last chapter takes longest, so it starts first.
         futures = {
-            name: pool.submit(chapter_matrix, str(project.root), name) for name in reversed(names)
+            name: pool.submit(chapter_matrix, str(project.root), name, noticed or {})
+            for name in reversed(names)
         }
         return [matrix for name in names for matrix in futures[name].result()]
 
 
-def chapter_matrix(root: str, chapter: str) -> list[ExerciseMatrix]:
+def chapter_matrix(root: str, chapter: str, noticed: Noticed) -> list[ExerciseMatrix]:
     """The matrices of one chapter's exercises, on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
     session, made = WarmSession(project.graders), MadeAttempts(project, project.graders)
     exercises = project.course.chapter(chapter).exercises
-    matrices = [exercise_matrix(project, session, made, chapter, e.name) for e in exercises]
+    matrices = [
+        exercise_matrix(project, session, made, chapter, e.name, noticed) for e in exercises
+    ]
     session.close()
     return matrices
 
 
 def exercise_matrix(
-    project: Project, session: WarmSession, made: MadeAttempts, chapter: str, exercise: str
+    project: Project,
+    session: WarmSession,
+    made: MadeAttempts,
+    chapter: str,
+    exercise: str,
+    noticed: Noticed | None = None,
 ) -> ExerciseMatrix:
     """Every mistake of one exercise against each of its hidden tests."""
-    rows, bugs = {}, candidates(project, chapter, exercise)
+    rows, bugs, before = {}, candidates(project, chapter, exercise), noticed or {}
     for mistake in [*project.mistakes, *bugs]:
-        if exercise in mistake.edits:
+        if row := before.get((exercise, mistake.name)):
+            rows[mistake.name] = row
+        elif exercise in mistake.edits:
             attempt = made.wrong(chapter, exercise, [mistake])
             rows[mistake.name] = tuple(map(mark, session.results(attempt, exercise)))
     tests = (hidden_test(item) for item in session.tests(chapter, exercise))
@@ -143,9 +157,9 @@ run on it, on the hidden cases.
 """
 
 
-def kill_page(project: Project) -> tuple[str, list[ExerciseMatrix]]:
-    """The page's text, and the matrices that it shows."""
-    matrices = kill_matrix(project)
+def kill_page(project: Project, noticed: Noticed | None = None) -> tuple[str, list[ExerciseMatrix]]:
+    """The page's text, and the matrices that it shows. noticed: see `kill_matrix`."""
+    matrices = kill_matrix(project, noticed)
     parts = [TITLE, totals(matrices), summary(matrices), *map(section, matrices)]
     return "\n".join(parts), matrices
 
