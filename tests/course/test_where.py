@@ -204,17 +204,48 @@ def block(project, grader, edits, helper=""):
 
 
 def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, grader):
+    """The norm meets what it should not: the line that gives it that is told, and none of its."""
     verdict, text = block(project, grader, [LOST])
-    assert verdict.points < verdict.max_points and verdict.message
-    lines = text.splitlines()
-    first, last = (
-        lines.index(f"class {name}(nn.Module):") for name in ("TransformerBlock", "SmallGPT")
-    )
-    assert verdict.line is None or first < verdict.line < last, verdict
-    assert "they part" not in verdict.message, verdict.message
+    assert verdict.line == text.splitlines().index(LOST[1].splitlines()[1]) + 1, verdict
+    assert f"Line {verdict.line} is where they part." in verdict.message, verdict.message
 
 
 def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, grader):
     helped = LOST[0].splitlines()[1:]
     verdict, text = block(project, grader, [("\n".join(helped), HELPED)], HELPER)
     assert verdict.line == text.splitlines().index("    both = x - y") + 1, verdict
+
+
+# Parts made with another size, and what is said of the line that makes the first of them.
+LARGER = "self.norm{0} = LayerNorm(d)", "self.norm{0} = LayerNorm(d + 1)"
+MISSHAPEN = {
+    "`norm1.scale` has shape (5,)": [tuple(one.format(n) for one in LARGER) for n in (1, 2)],
+    "a weight in it has shape (4, 5)": [
+        ("attention = MultiHeadAttention(d, d,", "attention = MultiHeadAttention(d + 1, d,"),
+        tuple(one.format(2) for one in LARGER),
+    ],
+}
+
+
+@pytest.mark.parametrize("said", MISSHAPEN)
+def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, said):
+    """The call ends in an error elsewhere; what is inside a stand-in is named by nobody."""
+    verdict, text = block(project, grader, MISSHAPEN[said])
+    new = MISSHAPEN[said][0][1]
+    lines = text.splitlines()
+    assert verdict.line == next(at for at, line in enumerate(lines, 1) if new in line), verdict
+    assert said in verdict.message and "projection" not in verdict.message, verdict.message
+
+
+def test_no_message_names_what_is_inside_a_stand_in(project, grader):
+    """The gradient never gets to the weights of attention, which learners do not know by name."""
+    edits = [("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()")]
+    verdict, _ = block(project, grader, edits)
+    assert "a weight of `attention` is missing" in verdict.message, verdict.message
+    assert "projection" not in verdict.message
+    edits = [
+        ("self.attention = MultiHeadAttention(d, d,", "self.attention = nn.Linear(d, d + 0 * ("),
+        ("context_length, dropout, num_heads)\n        self.norm2", "2))\n        self.norm2"),
+    ]
+    verdict, _ = block(project, grader, edits)
+    assert verdict.points < verdict.max_points and "projection" not in verdict.message, verdict
