@@ -40,7 +40,7 @@ class Way:
 
     last: the line of its last return, 0 where that is not known. raised: the lines that an error
     came through, the innermost first. failed: the places of what went into the operation that
-    raised it, if one did.
+    raised it, if one did. unused: those of values that nothing was done with.
     """
 
     stages: tuple[Stage, ...] = ()
@@ -48,6 +48,7 @@ class Way:
     last: int = 0
     raised: tuple[int, ...] = ()
     failed: tuple[int, ...] = ()
+    unused: tuple[int, ...] = ()
 
     def told_in(self, is_own: Callable[[int], bool]) -> "Way":
         """The same, where what other lines make counts as made by the own line that calls them."""
@@ -94,7 +95,8 @@ def read_way(observed: Observation) -> Way:
     raised: list = observed.fact("stages", "raised", default=[])
     through = tuple(raised[:MOST_LINES]) if all(map(is_line, raised)) else ()
     end = last if is_line(last) else 0
-    return Way(stages, places("returned"), end, through, places("failed"))
+    back, failed, unused = map(places, ("returned", "failed", "unused"))
+    return Way(stages, back, end, through, failed, unused)
 
 
 def is_step(at: int, step: object) -> bool:

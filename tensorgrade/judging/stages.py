@@ -388,6 +388,8 @@ class Comparison:
             return Parting(self.way.last) if self.nothing_back() else None
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
+        if (left := self.left_unused()) is not None:
+            return self.told_unused(left)
         lost = self.first_lost(roots)
         if lost is None:
             return self.right_elsewhere(roots)
@@ -396,6 +398,33 @@ class Comparison:
         if (start := self.wrong_start(lost)) is not None:
             return Parting(self.way.stages[start].line, "", *self.reached(start))
         return None if self.is_unsure(lost) else self.told(lost)
+
+    def left_unused(self) -> int | None:
+        """The first value of right answers that nothing is done with, where the attempt has it
+        nowhere else, and nothing that right answers make of it.
+        """
+        left = set(self.way.unused)
+        had = {
+            (id(way), i)
+            for at, found in enumerate(self.matches)
+            for way, i in found
+            if at not in left
+        }
+        told = [at for at in self.way.unused if self.way.stages[at].line]
+        return next((at for at in told if self.is_gone(self.matches[at], had)), None)
+
+    def is_gone(self, matches: list[tuple[Way, int]], had: set[tuple[int, int]]) -> bool:
+        """Whether of right values none was had, and in one way nothing that is made of it."""
+        if any((id(way), at) in had for way, at in matches):
+            return False
+        made = [{(id(way), i) for i in made_of(way, at)} for way, at in matches]
+        return any(ones and ones.isdisjoint(had) for ones in made)
+
+    def told_unused(self, at: int) -> Parting:
+        """What is to be said about a right value that is made and then left."""
+        name = next(iter(self.names(at)), "")
+        said = "nothing is done with what this line makes"
+        return Parting(self.way.stages[at].line, name, *self.reached(at), said)
 
     def right_elsewhere(self, roots: list[int]) -> Parting | None:
         """Where right values came back that are not asked for, or not all that are."""
@@ -592,6 +621,11 @@ def called(stage: Stage) -> set[str]:
     return {name.replace("_", " ") for name in stage.names}
 
 
+def made_of(way: Way, at: int) -> list[int]:
+    """The places of what a way makes of the value at a place."""
+    return [i for i, stage in enumerate(way.stages) if at in stage.inputs]
+
+
 def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
     """Tells whether a match is in a way."""
     return lambda match: any(other is way for other, _ in match)
@@ -644,7 +678,7 @@ part: the masked scores should come about here.'
     right = ", ".join(parting.reached)
     until = f"Up to {upto}" if parting.upto < parting.line else f"On the way to {place}"
     before = f"{until} your values are those of a right answer: {right}. " if right else ""
-    if parting.what.startswith(("what comes back", "`")):
+    if parting.what.startswith(("what comes back", "nothing is done", "`")):
         return f"{before}{capital(place)}: {parting.what}."
     due = f"the {parting.stage} should come about here" if parting.stage else ""
     told = "; ".join(filter(None, (due, parting.what)))

@@ -6,6 +6,7 @@ Claims, like all that is seen from beside learner code: they word messages and c
 import sys
 import traceback
 from collections.abc import Iterator
+from sys import getrefcount
 from types import FrameType
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from .watching import ShapeTrace
 
 MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
 MOST_LINES = 8  # of calls within calls
+OURS = 3  # references to a value that only a recorder knows, while it looks at it
 EMPTY = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty"}
 EMPTY |= {"new_empty_strided"}
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
@@ -29,7 +31,7 @@ class StageRecorder(TorchFunctionMode):
     names are the local names that the value was bound to. values: the values, as they were just
     then; None for one that is too large, or that nothing was written to yet. A value that is
     changed in place is a new one, made from the old one. raised: the lines that an error came
-    through. failure: an operation's error, and what went into it.
+    through. failure: an operation's error, and what went into it. used: what went into any.
     """
 
     def __init__(self, filename: str):
@@ -41,6 +43,8 @@ class StageRecorder(TorchFunctionMode):
         self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
         self.entries = 0
         self.unwritten: set[int | None] = set()  # the memory of tensors that `torch.empty` made
+        self.used: set[int] = set()
+        self.aside = False  # somebody is looking at values, and does nothing with them
         self.raised: list[int] = []
         self.failure: tuple[BaseException | None, list[int]] = (None, [])
         self.names = NameTrace(filename, self)
@@ -62,9 +66,12 @@ class StageRecorder(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if self.aside:
+            return func(*args, **kwargs)
         name = name_of(func)
         given = list(tensors_in((*args, *kwargs.values())))
         inputs = [] if self.full else [self.place_of(tensor) for tensor in given]
+        self.used.update(inputs)
         try:
             out = func(*args, **kwargs)
         except Exception as error:
@@ -130,7 +137,19 @@ class StageRecorder(TorchFunctionMode):
         """What a call passed through and which of it came back, as JSON."""
         back = [self.place_of(tensor) for tensor in tensors_in([returned]) if not self.full]
         told = {"steps": self.steps, "returned": back, "last": self.names.last}
-        return told | {"raised": self.raised, "failed": self.failure[1]}
+        told |= {"raised": self.raised, "failed": self.failure[1]}
+        return told | {"unused": sorted(self.unused() - {*back})}
+
+    def unused(self) -> set[int]:
+        """The places of new values that nothing was done with, and that nobody keeps.
+
+        Of a way that is cut nobody knows.
+        """
+        if self.full:
+            return set()
+        kept = {at for tensor, _, at in self.known.values() if getrefcount(tensor) > OURS}
+        made = {at for at, step in enumerate(self.steps) if not changes_its_input(step[1])}
+        return made - kept - self.used
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The values by the names under which they are sent."""
@@ -146,11 +165,13 @@ class NameTrace(ShapeTrace):
 
     def note(self, frame: FrameType, known: dict, line: int) -> None:
         self.last = line
+        self.recorder.aside = True
         for name, value in list(frame.f_locals.items()):
             if isinstance(value, torch.Tensor) and self.recorder.is_known(value):
                 names = self.recorder.steps[self.recorder.known[id(value)][2]][3]
                 if name not in names and len(names) < 4:
                     names.append(name)
+        self.recorder.aside = False
 
 
 def name_of(func: Any) -> str:

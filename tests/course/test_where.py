@@ -61,6 +61,14 @@ def test_an_error_is_placed_on_its_line(grader):
     assert verdict.line == 8 and verdict.sure in (Sure.REPAIRED, Sure.PLACED)
 
 
+def test_the_line_of_an_error_is_told_before_one_where_other_values_part(grader):
+    text = RIGHT.replace("d_k**0.5", "(d_k + 7)").replace(
+        "    d_k =", "    if queries.requires_grad:\n        queries = queries.nothing\n    d_k ="
+    )
+    verdict = verdict_on(grader, text)
+    assert verdict.line == 6 and "part" not in verdict.message, verdict
+
+
 def test_what_is_not_there_has_no_line(grader):
     verdict = verdict_on(grader, "x = 1\n")
     assert (verdict.status, verdict.line, verdict.sure) == ("not_attempted", None, Sure.OBSERVED)
@@ -243,9 +251,18 @@ def test_no_message_names_what_is_inside_a_stand_in(project, grader):
     verdict, _ = block(project, grader, edits)
     assert "a weight of `attention` is missing" in verdict.message, verdict.message
     assert "projection" not in verdict.message
-    edits = [
-        ("self.attention = MultiHeadAttention(d, d,", "self.attention = nn.Linear(d, d + 0 * ("),
-        ("context_length, dropout, num_heads)\n        self.norm2", "2))\n        self.norm2"),
-    ]
+    made = "self.attention = MultiHeadAttention(d, d, context_length, dropout, num_heads)"
+    edits = [(made, "self.attention = nn.Linear(d, d)")]
     verdict, _ = block(project, grader, edits)
     assert verdict.points < verdict.max_points and "projection" not in verdict.message, verdict
+
+
+def test_values_that_other_weights_make_are_not_held_against_right_ones(project, grader):
+    """Torch does not find what is in a list: the list's line is told, and none further down."""
+    edits = [
+        ("self.norm2 = LayerNorm(d)", "self.norm2 = [LayerNorm(d)]"),
+        ("self.feed_forward(self.norm2(x))", "self.feed_forward(self.norm2[0](x))"),
+    ]
+    verdict, text = block(project, grader, edits)
+    assert verdict.line == text.splitlines().index(f"        {edits[0][1]}") + 1, verdict
+    assert "no parameter `norm2.scale`" in verdict.message and "they part" not in verdict.message

@@ -202,13 +202,32 @@ def test_what_a_name_of_one_letter_stands_for(project):
     chapter, name = "ch5_beyond_one_sentence", "LatentAttention"
     solution = project.solution(chapter).read_text(encoding="utf-8")
     case = recorded_on(project, chapter, name, "values")
-    wrong = solution.replace("keys = self.W_key_up(latent)", "keys = k = self.W_value_up(latent)")
-    wrong = wrong.replace("keys = k", "k")
-    text = wrong[wrong.index("class LatentAttention") :].replace("keys", "k")
-    wrong = wrong[: wrong.index("class LatentAttention")] + text
+    at = solution.index("class LatentAttention")
+    own = solution[at:].replace("keys = self.W_key_up(latent)", "keys = self.W_value_up(latent)")
+    wrong = solution[:at] + own.replace("keys", "k")
     found = parted(project, case, wrong, chapter)
     assert "k = self.W_value_up" in wrong.splitlines()[found.line - 1], found
     assert found.what == "`k` holds the values"
+
+
+def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
+    text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
+    found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
+    assert (found.line, found.stage) == (8, "scaled scores"), found
+    assert "nothing is done with what this line makes" in parting_sentence(found, "line 8", "")
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "scores / d_k ** 0.5",  # made once more, and used there
+        "scores + 1",  # no right answer's
+        "print(scaled[0, 0], scaled.shape)",
+    ],
+)
+def test_what_is_left_beside_the_mistake_is_not_blamed(project, recorded, left):
+    text = RIGHT.replace("    return weights", f"    {left}\n    return 2 * weights")
+    assert parted(project, recorded, text).line == 11
 
 
 def test_an_error_is_followed_to_the_value_that_led_there(project, recorded):

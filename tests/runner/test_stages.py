@@ -90,6 +90,30 @@ def test_inference_and_vmap_are_recorded_like_everything_else():
     assert len(recorder.steps) == len(recorder.values) > 1
 
 
+LEAVES = """
+kept = []
+
+def leaves(x):
+    doubled = x * 2
+    x + 1
+    kept.append(x + 3)
+    named = x + 4
+    x.clone().mul_(5)
+    if (x.sum() > 0) and doubled.shape:
+        x = x + 6
+    return x
+"""
+
+
+def test_what_nothing_is_done_with_is_told():
+    space = {}
+    exec(compile(LEAVES, "learner.py", "exec"), space)
+    with StageRecorder("learner.py") as recorder:
+        back = space["leaves"](torch.ones(2))
+    told = recorder.told(back)
+    assert [told["steps"][at][0] for at in told["unused"]] == [[6], [8]]
+
+
 def test_what_went_into_the_operation_that_failed_is_told():
     x, space = torch.randn(4, 3), {}
     exec(compile(TEXT + FAILS, "learner.py", "exec"), space)
