@@ -407,7 +407,8 @@ class ExerciseAttempt(Checks):
             found = parting(Seen(case, expected, seen), way, public.ways[case.id])
             if found and self.is_own_line(found.line):
                 place = self.attempt.place
-                said = parting_sentence(found, place(found.line), place(found.upto))
+                lines = map(place, (found.line, found.upto, found.unused))
+                said = parting_sentence(found, *lines)
                 return replace(found, said=said)
         return None
 

@@ -6,7 +6,7 @@ that nobody has, but from which a right one is made again, is only another way t
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -27,6 +27,7 @@ PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
 COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
 THAT = "what should be there"
+OTHER_START = "it starts with another number than right answers do"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Parting:
 
     stage: the name of what should come about there, if known. reached: right stages before it, in
     order. upto: the line of the last of them. what: what the value is instead, as a clause.
-    said: all that for a learner, empty where the line alone is known.
+    said: all that for a learner, empty where the line alone is known. unused: a line that makes a
+    right value with which nothing is done; or 0.
     """
 
     line: int
@@ -44,6 +46,7 @@ class Parting:
     upto: int = 0
     what: str = ""
     said: str = ""
+    unused: int = 0
 
 
 class RightValues:
@@ -137,6 +140,12 @@ class RightValues:
         """Where what stands is this value but for a factor."""
         known = self.by_size.get(value.numel(), [])
         return [(way, at) for way, at, other, _ in known if factor_of(value, other)]
+
+    @cached_property
+    def shapes(self) -> set[tuple[int, ...]]:
+        """The shapes of all values, without dimensions of one entry."""
+        values = (stage.value for way in self.ways for stage in way.stages)
+        return {tuple(value.squeeze().shape) for value in values if value is not None}
 
     def is_other_constant(self, value: torch.Tensor) -> bool:
         """Whether a constant is none of those of its shape that right answers have."""
@@ -259,7 +268,9 @@ class Comparison:
         self.case, self.expected, self.observed = seen
         self.way, self.right = way, RightValues(ways)
         self.matches = [self.found(stage) for stage in way.stages]
-        self.passes = [self.is_passed(at) for at in range(len(way.stages))]
+        self.passes: list[bool] = []
+        for at in range(len(way.stages)):  # in order: some pass for what they are made of
+            self.passes.append(self.is_passed(at))
 
     def found(self, stage: Stage) -> list[tuple[Way, int]]:
         """Where right answers have a stage's value."""
@@ -285,8 +296,8 @@ class Comparison:
             return False
         if alike:  # right numbers: in the wrong places where one of that shape has others
             return all(known.shape != value.shape for known in alike)
-        copied = stage.operation in COPIES and self.right.has_copied(value)
-        return copied or self.right.scaled(value)
+        copies = stage.operation in COPIES and all(self.passes[one] for one in stage.inputs)
+        return (copies and self.right.has_copied(value)) or self.right.scaled(value)
 
     def is_written_rightly(self, stage: Stage, value: torch.Tensor) -> bool:
         """Whether what was written into a value is right there, be the rest as it may: that is
@@ -388,15 +399,22 @@ class Comparison:
             return Parting(self.way.last) if self.nothing_back() else None
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
-        if (left := self.left_unused()) is not None:
+        left = self.left_unused()
+        if left is not None and not self.way.stages[left].names:
             return self.told_unused(left)
+        unused = 0 if left is None else self.way.stages[left].line
+        found = self.parting_before(roots)
+        return replace(found, unused=unused) if found and found.line != unused else found
+
+    def parting_before(self, roots: list[int]) -> Parting | None:
+        """The first value that is lost on the way to wrong results, or what stands for it."""
         lost = self.first_lost(roots)
         if lost is None:
             return self.right_elsewhere(roots)
         if (misnamed := self.misnamed(lost)) is not None:
             return self.told(misnamed)
         if (start := self.wrong_start(lost)) is not None:
-            return Parting(self.way.stages[start].line, "", *self.reached(start))
+            return Parting(self.way.stages[start].line, "", *self.reached(start), OTHER_START)
         return None if self.is_unsure(lost) else self.told(lost)
 
     def left_unused(self) -> int | None:
@@ -452,7 +470,29 @@ class Comparison:
         if misplaced := [at for at in lost if self.is_misplaced(at)]:
             return self.told(misplaced[0])
         cause = self.first_lost([at for at in self.way.failed if at in lost])
-        return Parting(line) if cause is None or self.is_unsure(cause) else self.told(cause)
+        if cause is None or self.way.stages[cause].line == line or not self.is_misfit(cause):
+            return Parting(line)
+        starts = filter(self.is_filler, self.way.stages[cause].inputs)
+        start = next(filter(self.is_misfit, starts), None)
+        return self.told(cause) if start is None else Parting(self.way.stages[start].line)
+
+    def is_misfit(self, at: int) -> bool:
+        """Whether a value has a shape that no right one has, dimensions of one entry aside.
+
+        What is made of weights alone may well be put together in another way.
+        """
+        stage = self.way.stages[at]
+        if stage.value is None or not (self.is_filler(at) or self.is_of_arguments(at)):
+            return False
+        return tuple(stage.value.squeeze().shape) not in self.right.shapes
+
+    def is_of_arguments(self, at: int) -> bool:
+        """Whether something that was passed in went into a value."""
+        named = (step.get("arguments", {}).values() for step in self.case.steps)
+        keys = [v["tensor"] for vs in named for v in vs if isinstance(v, dict) and "tensor" in v]
+        given = [self.case.tensors[key] for key in keys]
+        values = (self.way.stages[one].value for one in self.ancestors(at))
+        return any(v is not None and same(v, one) for v in values for one in given)
 
     def is_misplaced(self, at: int) -> bool:
         """Whether its numbers are right, and only their places are not."""
@@ -668,13 +708,19 @@ def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
     return Comparison(seen, way, ways).parting()
 
 
-def parting_sentence(parting: Parting, place: str, upto: str) -> str:
-    """For a learner. place, upto: what the lines are called where they stand.
+def parting_sentence(parting: Parting, place: str, upto: str, unused: str = "") -> str:
+    """For a learner. place, upto, unused: what the lines are called where they stand.
 
     >>> parting_sentence(Parting(9, "masked scores", ("keys", "scores"), 8), "line 9", "line 8")
     'Up to line 8 your values are those of a right answer: keys, scores. Line 9 is where they \
 part: the masked scores should come about here.'
     """
+    left = f"Nothing is done with what {unused} makes." if parting.unused else ""
+    return " ".join(filter(None, (where_they_part(parting, place, upto), left)))
+
+
+def where_they_part(parting: Parting, place: str, upto: str) -> str:
+    """The same without what is left unused."""
     right = ", ".join(parting.reached)
     until = f"Up to {upto}" if parting.upto < parting.line else f"On the way to {place}"
     before = f"{until} your values are those of a right answer: {right}. " if right else ""

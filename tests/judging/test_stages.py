@@ -230,12 +230,26 @@ def test_what_is_left_beside_the_mistake_is_not_blamed(project, recorded, left):
     assert parted(project, recorded, text).line == 11
 
 
+def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(project, recorded):
+    text = RIGHT.replace("softmax(scaled", "softmax(scores")
+    found = parted(project, recorded, text)
+    assert (found.line, found.unused) == (9, 8), found
+    said = parting_sentence(found, "line 9", "line 8", "line 8")
+    assert said.endswith("Nothing is done with what line 8 makes."), said
+
+
 def test_an_error_is_followed_to_the_value_that_led_there(project, recorded):
     text = RIGHT.replace("weights @ values", "weights @ values[:-1]")
     assert parted(project, recorded, text).line == 10
-    wrong = "torch.softmax(scaled.repeat(1, 1, 2), dim=-1)"
-    text = RIGHT.replace("torch.softmax(scaled, dim=-1)", wrong)
-    assert parted(project, recorded, text).line == 9  # line 10 is where Python raises
+    for wrong in ("torch.softmax(scaled.repeat(1, 3), dim=-1)", "scaled.flatten().softmax(0)"):
+        text = RIGHT.replace("torch.softmax(scaled, dim=-1)", wrong)
+        assert parted(project, recorded, text).line == 9  # line 10 is where Python raises
+
+
+def test_what_weights_are_put_together_to_is_not_blamed_for_an_error(project, recorded):
+    text = RIGHT.replace("    d_k", "    both = torch.stack([torch.eye(3)] * 2)\n    d_k", 1)
+    text = text.replace("weights @ values", "weights @ both[:, :2] @ values")
+    assert parted(project, recorded, text).line == 11
 
 
 def test_what_another_line_makes_counts_as_made_by_the_line_that_calls_it():
