@@ -398,7 +398,7 @@ class ExerciseAttempt(Checks):
         observed = self.attempt.in_public([case for case, _ in entries])
         for (case, expected), seen in zip(entries, observed, strict=True):
             if strangers := self.without_weights(case, seen):
-                if made := next((p for one in strangers if (p := self.making(case, one))), None):
+                if made := self.making_one_of(case, strangers):
                     return made
                 continue  # it was asked with other weights: its values say nothing
             if self.raises_on_a_line and not seen.error:
@@ -420,14 +420,25 @@ class ExerciseAttempt(Checks):
 
     def without_weights(self, case: Case, seen: Observation) -> list[tuple[str, list[int] | None]]:
         """The parameters that could not be given a case's weights, with the shape that they have;
-        None for what is not there at all.
+        None for what is not there, or is not asked for.
         """
         asked = {name for step in case.steps for name in step.get("weights", {})}
         misshapen: dict = seen.fact("load", "misshapen", default={})
         missing: list = seen.fact("load", "missing", default=[])
         told = [(name, shape) for name, shape in misshapen.items() if is_shape(shape)]
         told += [(name, None) for name in missing if isinstance(name, str)]
-        return [one for one in told if one[0] in asked]
+        unexpected: list = seen.fact("load", "unexpected", default=[])
+        more = [(name, None) for name in unexpected if isinstance(name, str)]
+        return [one for one in told if one[0] in asked] + more
+
+    def making_one_of(
+        self, case: Case, strangers: list[tuple[str, list[int] | None]]
+    ) -> Parting | None:
+        """The line that makes the first of another shape, or the one part that all are in."""
+        parts = {name.partition(".")[0] for name, _ in strangers}
+        misshapen = [one for one in strangers if one[1] is not None]
+        chosen = misshapen or (strangers if len(parts) == 1 else [])
+        return self.making(case, chosen[0]) if chosen else None
 
     def making(self, case: Case, parameter: tuple[str, list[int] | None]) -> Parting | None:
         """The line that makes the part of the module in which a parameter is not as asked for."""

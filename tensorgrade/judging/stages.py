@@ -354,13 +354,19 @@ class Comparison:
         """Whether it may as well be something before a lost value that is wrong.
 
         What should have been done before is missing where it is made of nothing but constants; of
-        single whole numbers that go into it nobody knows whether they are right.
+        single whole numbers that go into it nobody knows whether they are right, nor of what is
+        not told, such as complex numbers.
         """
         stage, value = self.way.stages[lost], self.way.stages[lost].value
         empty = value is None or not tells(value) or not bool(value.isfinite().any())
         if empty and stage.inputs and all(map(self.is_filler, stage.inputs)):
             return True
-        return any(self.is_unknown_choice(at) for at in stage.inputs)
+        return any(self.is_unknown_choice(at) or self.is_untold(at) for at in stage.inputs)
+
+    def is_untold(self, at: int) -> bool:
+        """Whether a value that was made here is not known."""
+        stage = self.way.stages[at]
+        return stage.value is None and bool(stage.line and stage.inputs)
 
     def is_unknown_choice(self, at: int) -> bool:
         """Whether a value is whole numbers that were made here and are too few to tell."""
@@ -415,6 +421,8 @@ class Comparison:
             return self.told(misnamed)
         if (start := self.wrong_start(lost)) is not None:
             return Parting(self.way.stages[start].line, "", *self.reached(start), OTHER_START)
+        if (start := self.misfit_start(lost)) is not None:
+            return Parting(self.way.stages[start].line)
         return None if self.is_unsure(lost) else self.told(lost)
 
     def left_unused(self) -> int | None:
@@ -472,9 +480,15 @@ class Comparison:
         cause = self.first_lost([at for at in self.way.failed if at in lost])
         if cause is None or self.way.stages[cause].line == line or not self.is_misfit(cause):
             return Parting(line)
-        starts = filter(self.is_filler, self.way.stages[cause].inputs)
-        start = next(filter(self.is_misfit, starts), None)
+        start = self.misfit_start(cause)
         return self.told(cause) if start is None else Parting(self.way.stages[start].line)
+
+    def misfit_start(self, lost: int) -> int | None:
+        """A constant on the way to a value of a wrong shape that has a wrong one itself."""
+        if not self.is_misfit(lost):
+            return None
+        fillers = filter(self.is_filler, self.ancestors(lost))
+        return next((at for at in fillers if self.way.stages[at].line and self.is_misfit(at)), None)
 
     def is_misfit(self, at: int) -> bool:
         """Whether a value has a shape that no right one has, dimensions of one entry aside.
@@ -482,7 +496,8 @@ class Comparison:
         What is made of weights alone may well be put together in another way.
         """
         stage = self.way.stages[at]
-        if stage.value is None or not (self.is_filler(at) or self.is_of_arguments(at)):
+        made_up = self.is_filler(at) or any(map(self.is_filler, self.ancestors(at)))
+        if stage.value is None or not (made_up or self.is_of_arguments(at)):
             return False
         return tuple(stage.value.squeeze().shape) not in self.right.shapes
 
