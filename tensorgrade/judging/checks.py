@@ -159,17 +159,18 @@ class Checks:
 
         Learners have never seen them.
         """
-        own = {exercise.name for exercise in self.attempt.chapter.exercises}
         found: set[str] = set()
         for facts in (facts for seen in self.seen for facts in seen.expected.facts.values()):
-            strangers = [
-                f"{part}."
-                for part, kind in facts.get("modules", {}).items()
-                if kind not in own and not hasattr(nn, kind)
-            ]
+            kinds = facts.get("modules", {}).items()
+            strangers = [f"{part}." for part, kind in kinds if self.is_of_elsewhere(kind)]
             for name in facts.get("parameters", {}):
                 found |= {name.removeprefix(part) for part in strangers if name.startswith(part)}
         return found
+
+    def is_of_elsewhere(self, kind: str) -> bool:
+        """Whether a class is neither torch's nor written in this chapter."""
+        own = {exercise.name for exercise in self.attempt.chapter.exercises}
+        return kind not in own and not hasattr(nn, kind)
 
     @property
     def right_in(self) -> str:

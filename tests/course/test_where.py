@@ -225,9 +225,9 @@ def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, grader):
 
 
 # Parts made with another size, and what is said of the line that makes the first of them.
-LARGER = "self.norm{0} = LayerNorm(d)", "self.norm{0} = LayerNorm(d + 1)"
+LARGER = "self.norm{0} = LayerNorm(d)", "self.norm{0} = LayerNorm(d + d // 2)"
 MISSHAPEN = {
-    "`norm1.scale` has shape (5,)": [tuple(one.format(n) for one in LARGER) for n in (1, 2)],
+    "`norm1.scale` has shape (6,)": [tuple(one.format(n) for one in LARGER) for n in (1, 2)],
     "a weight in it has shape (4, 5)": [
         ("attention = MultiHeadAttention(d, d,", "attention = MultiHeadAttention(d + 1, d,"),
         tuple(one.format(2) for one in LARGER),
