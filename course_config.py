@@ -73,8 +73,12 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # Points come from the hidden graders, in a sandbox; no submitted notebook is ever executed.
     # Whatever a submitted file holds, its learner has points and a page, and the others theirs.
     c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.reading.SoundNotebook"
-    # Nothing that a learner wrote runs in a feedback page.
+    # Nothing that a learner wrote runs in a feedback page, or in the formgrader's.
     c.GenerateFeedback.exporter_class = "tensorgrade.nbgrader_plugin.feedback.CleanPages"
+    c.HTMLExporter.preprocessors = ["tensorgrade.nbgrader_plugin.feedback.CleanOutputs"]
+    c.HTMLExporter.filters = {
+        "markdown2html": "tensorgrade.nbgrader_plugin.feedback.clean_markdown",
+    }
     c.Autograde.autograde_preprocessors = [
         "tensorgrade.nbgrader_plugin.autograding.HiddenGraders",
         "nbgrader.preprocessors.LimitOutput",

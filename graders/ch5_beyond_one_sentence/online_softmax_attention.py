@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+from tensorgrade.author import call, case, computed, mistake, normal, shown
 
 from ..relations import scattered
 from ..sizes import TOKENS, Sizes
@@ -33,8 +33,8 @@ def cases(pick):
         # The largest score comes in the first block, then in the last one.
         case("large/falling", call(**at_1e4(7, falling=True), block_size=3)),
         case("large/rising", call(**at_1e4(7, falling=False), block_size=2)),
-        case("low/-1e6", call(**all_low(6), block_size=4)),
-        case("gradients/blocks of 2", called(3, 5, 4, 2, 2, gradient=normal(3, 2))),
+        case("low/-32768", call(**all_low(8, 9), block_size=4)),
+        case("gradients/blocks of 2", called(8, 9, 4, 2, 2, gradient=normal(8, 2))),
         case("operations/no table", called(20, 60, 3, 5, 8, watch=True), signature="largest"),
         case("same/scattered", *scattered(**drawn(3, 5, 4, 2), block_size=2)),
     ]
@@ -65,9 +65,21 @@ def at_1e4(m, falling):
     return {"queries": normal(2, 3) + 1e3, "keys": keys, "values": normal(m, 2)}
 
 
-def all_low(m):
-    """All scores about minus two million: a maximum that does not start below leaves nothing."""
-    return {"queries": normal(2, 4) + 1e3, "keys": normal(m, 4) - 1e3, "values": normal(m, 3)}
+def all_low(n, m):
+    """All scores about -2^15 and near each other: a maximum has to start below them.
+
+    They are short numbers, so that scores in float32 are as right.
+    """
+    queries, keys = (
+        computed(with_last, normal(n, 3), 256.0),
+        computed(with_last, normal(m, 3), -256.0),
+    )
+    return {"queries": queries, "keys": keys, "values": normal(m, 3)}
+
+
+def with_last(numbers: torch.Tensor, last: float) -> torch.Tensor:
+    """In quarters, with one column more, which is the same in all rows."""
+    return torch.cat(((4 * numbers).round() / 4, numbers.new_full((len(numbers), 1), last)), dim=1)
 
 
 def anything(chance):
@@ -85,13 +97,13 @@ def test_online_softmax_attention_by_eye(attempt):
     attempt.online_softmax_attention.agrees("sentence")
 
 
-@exercise("online_softmax_attention", points=2)
+@exercise("online_softmax_attention", points=1)
 def test_online_softmax_attention_one_block(attempt):
     """With all keys in one block it is scaled dot-product attention."""
     attempt.online_softmax_attention.agrees("one block")
 
 
-@exercise("online_softmax_attention", points=6.25)
+@exercise("online_softmax_attention", points=4.25)
 def test_online_softmax_attention_values(attempt):
     """With several blocks, the last one smaller."""
     attempt.online_softmax_attention.agrees("values")
@@ -99,18 +111,18 @@ def test_online_softmax_attention_values(attempt):
 
 @exercise("online_softmax_attention", points=3)
 def test_online_softmax_attention_large_scores(attempt):
-    """Scores of ten thousand do not overflow, those of minus a million do not vanish."""
+    """Scores of ten thousand do not overflow, those of minus thirty thousand do not vanish."""
     attempt.online_softmax_attention.agrees("large")
     attempt.online_softmax_attention.agrees("low")
 
 
-@exercise("online_softmax_attention", points=1.5)
+@exercise("online_softmax_attention", points=1.25)
 def test_online_softmax_attention_gradients(attempt):
     """Gradients reach queries, keys and values."""
     attempt.online_softmax_attention.agrees("gradients", only="gradient")
 
 
-@exercise("online_softmax_attention", points=0.75)
+@exercise("online_softmax_attention", points=4)
 def test_online_softmax_attention_has_no_table(attempt):
     """No tensor of n x m entries is made."""
     attempt.online_softmax_attention.makes_no_table("operations", "block_size")

@@ -88,6 +88,11 @@ MISTAKES = [
         (LAYERS, LAYERS.replace("nn.GELU()", "nn.ReLU()")),
     ),
     mistake(
+        "gelu_by_tanh",
+        "The GELU is the one approximated by tanh; the exact one is asked for, nn.GELU().",
+        (LAYERS, LAYERS.replace("nn.GELU()", 'nn.GELU(approximate="tanh")')),
+    ),
+    mistake(
         "no_bend",
         "Nothing bends between the two layers, so they are no more than one.",
         (LAYERS, LAYERS.replace("nn.GELU()", "nn.Identity()")),

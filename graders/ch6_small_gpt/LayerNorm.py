@@ -52,8 +52,8 @@ def cases(pick):
             for eps in pick(public=[0.1], hidden=[0.5, 1e-2])
         ),
         case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
-        case("gradients/3x4", *normed(3, 4, gradient=normal(3, 4))),
-        case("own/3x4", *normed(3, 4, watch=True), signature="norm used"),
+        case("gradients/3x4", *normed(3, 4, factor=0.1, gradient=normal(3, 4))),
+        case("own/3x4", *normed(3, 4, factor=0.1, watch=True), signature="norm used"),
         case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),
     ]

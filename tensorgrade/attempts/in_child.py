@@ -80,6 +80,7 @@ class InChild:
         self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
+        self.counted: dict[str, int] | None = None  # `changes`, as the reader of the files says
 
     @property
     def isolation(self) -> str:
@@ -127,7 +128,7 @@ class InChild:
         if isinstance(self.submission.source, Source):
             return
         filename = self.submission.source.filename
-        self.source = answer_of(child, read_source, filename, self.limits)
+        self.source, self.counted = answer_of(child, read_source_and_changes, filename, self.limits)
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -158,7 +159,9 @@ class InChild:
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Counted in a child that only reads: no line of the learner's has run in it."""
+        """Counted in a child in which no line of the learner's has run, or not yet."""
+        if self.counted is not None:
+            return self.counted
         child = self.warm.fork()
         try:
             request = {"do": "changes", "text": self.source.text, "bugs": bugs}
@@ -224,6 +227,11 @@ class InChild:
         if self.child is not None:
             self.child.close()
             self.child = None
+
+
+def read_source_and_changes(message: bytes) -> tuple[Source, dict[str, int]]:
+    """Both that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
+    return read_source(message), read_changes(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

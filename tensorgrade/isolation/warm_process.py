@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import select
 import socket
 import subprocess
 import tempfile
@@ -113,10 +114,10 @@ class Child:
             missing -= len(piece)
         return b"".join(pieces)
 
-    def close(self) -> int:
-        """End the process; returns its exit status."""
+    def close(self) -> None:
+        """Have the process ended. Nobody waits for that: it can do nothing more."""
         self.stream.close()
-        return self.warm.kill(self.number)
+        self.warm.end(self.number)
 
 
 class WarmProcess:
@@ -151,6 +152,7 @@ class WarmProcess:
         self.starts += 1
         self.lost = False
         self.ended: dict[int, int] = {}
+        self.leaving: set[int] = set()  # whose end nobody waits for
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, tempfile.TemporaryFile() as said:
             self.process = subprocess.Popen(
@@ -192,6 +194,7 @@ class WarmProcess:
 
     def fork(self, budget: Budget | None = None) -> Child:
         """A fresh child with a stream to it; from a fresh warm process where that has died."""
+        self.take_leave()
         if not self.alive():
             self.restart()
         number = next(self.numbers)
@@ -210,29 +213,50 @@ class WarmProcess:
         self.close()
         self.start()
 
+    def end(self, number: int) -> None:
+        """Have a child ended, without waiting for it."""
+        if self.ended.pop(number, None) is None:
+            self.leaving.add(number)
+            self.order({"kill": number})
+
     def kill(self, number: int) -> int:
         """End a child if it still runs; returns its exit status (negative: by that signal)."""
         if number not in self.ended:
-            try:
-                self.control.send(json.dumps({"kill": number}).encode())
-            except OSError:
-                self.lost = True
-                return -9
+            self.order({"kill": number})
         return self.wait(number)
+
+    def order(self, request: dict) -> None:
+        """Send a request to it; where it is gone, that is noted."""
+        try:
+            self.control.send(json.dumps(request).encode())
+        except OSError:
+            self.lost = True
 
     def wait(self, number: int) -> int:
         """Wait until a child's end is reported; -9 where the warm process itself is gone."""
-        while number not in self.ended:
-            try:
-                message = self.control.recv(4096)
-            except OSError:
-                message = b""
-            if not message:
-                self.lost = True
-                return -9
-            report = json.loads(message)
+        while number not in self.ended and not self.lost:
+            self.take_report()
+        return self.ended.pop(number, -9)
+
+    def take_report(self) -> None:
+        """Wait for the next end that is reported, and note it."""
+        try:
+            message = self.control.recv(4096)
+        except OSError:
+            message = b""
+        if not message:
+            self.lost = True
+            return
+        report = json.loads(message)
+        if report["ended"] in self.leaving:
+            self.leaving.remove(report["ended"])
+        else:
             self.ended[report["ended"]] = report["status"]
-        return self.ended.pop(number)
+
+    def take_leave(self) -> None:
+        """Note the ends of those that nobody waits for, as far as they are reported."""
+        while self.leaving and select.select([self.control], [], [], 0)[0]:
+            self.take_report()
 
     def alive(self) -> bool:
         """Whether it can still fork: it has not ended, and has not stopped to answer."""

@@ -1,5 +1,11 @@
-"""Feedback pages in which nothing of a learner's runs: no script, no handler, no foreign frame."""
+"""Pages in which nothing of a learner's runs: no script, no handler, no foreign frame.
 
+Learners' feedback is made by `CleanPages`. The formgrader's pages are made by nbconvert's own
+exporter, which is told in `course_config.py` to use `CleanOutputs` and `clean_markdown`.
+"""
+
+from collections.abc import Iterator
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -9,6 +15,7 @@ from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from nbconvert.exporters import HTMLExporter
+from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
 from .sound import PICTURES, is_picture, member, read_notebook, resources_of, text_of
@@ -39,25 +46,44 @@ class CleanPages(HTMLExporter):
         notebook = read_notebook(path, with_outputs=True)
         return self.from_notebook_node(notebook, resources_of(path, resources))
 
-    def from_notebook_node(
-        self, nb: NotebookNode, resources: dict | None = None, **_: object
-    ) -> tuple[Any, dict[str, Any]]:
-        """The page of a notebook."""
-        for cell in nb.cells:
-            if cell.cell_type == "code":
-                cell.outputs = [o for o in map(clean_output, cell.outputs) if o]
-        return super().from_notebook_node(nb, resources)
+    def default_filters(self) -> Iterator[tuple[str, Any]]:
+        """Those of nbconvert, but for markdown."""
+        yield from super().default_filters()
+        yield "markdown2html", clean_markdown
 
-    @pass_context
-    def markdown2html(self, context: Context, source: str) -> str:
-        """Markdown as HTML. Cleaned here, since a link's target is no HTML before.
+    def _init_preprocessors(self) -> None:
+        super()._init_preprocessors()
+        self.register_preprocessor(CleanOutputs, enabled=True)
 
-        What cannot be rendered, such as a picture that is not there, is shown as it was written.
-        """
-        try:
-            return clean(super().markdown2html(context, source))
-        except Exception:  # the renderer fails in many ways
-            return f"<pre>{escape(source)}</pre>"
+
+class CleanOutputs(Preprocessor):
+    """Leaves of a cell's outputs those of a kind that only shows something."""
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: dict, index: int
+    ) -> tuple[NotebookNode, dict]:
+        """One cell, its outputs replaced."""
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in map(clean_output, cell.outputs) if output]
+        return cell, resources
+
+
+@pass_context
+def clean_markdown(context: Context, source: str) -> str:
+    """Markdown as HTML. Cleaned here, since a link's target is no HTML before.
+
+    What cannot be rendered, such as a picture that is not there, is shown as it was written.
+    """
+    try:
+        return clean(renderer().markdown2html(context, source))
+    except Exception:  # the renderer fails in many ways
+        return f"<pre>{escape(source)}</pre>"
+
+
+@cache
+def renderer() -> HTMLExporter:
+    """What makes HTML of markdown."""
+    return HTMLExporter()
 
 
 def clean(html: str, styled: bool = False) -> str:

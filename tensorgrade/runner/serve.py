@@ -30,11 +30,12 @@ from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
 from .reading import parts, shapes, source_in, source_that_counts
-from .source import Source, Unreadable
+from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
 
 SECONDS_OF_A_TRY = 0.2
+SECONDS_OF_COUNTING = 2
 
 
 def main() -> None:
@@ -78,7 +79,8 @@ def read(
 ) -> Source | None:
     """The text to load, which the request holds or the files in it; None where there is none.
 
-    tell: is given what was found in the files, or the reason why nothing was.
+    tell: is given what was found in the files and in how many parts it differs from code that
+    learners were given to mend, or the reason why nothing was found.
     """
     if request["source"] is not None:
         return Source(**request["source"])
@@ -94,8 +96,18 @@ def read(
     except Unreadable as error:
         tell({"reason": str(error)})
         return None
-    tell({"source": asdict(found)})
+    counted = changes_in_time(found.text, request["exercises"]) if request["do"] == "load" else {}
+    tell({"source": asdict(found), "changes": counted})
     return found
+
+
+def changes_in_time(text: str, exercises: dict[str, str]) -> dict[str, int]:
+    """`changes` of the exercises that are given with code; none where counting them takes long."""
+    try:
+        with seconds(SECONDS_OF_COUNTING):
+            return changes(text, {name: given for name, given in exercises.items() if given})
+    except (OutOfTime, *UNPARSABLE):
+        return {}
 
 
 def load(

@@ -116,13 +116,10 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
     references, _ = grader.maker.stored(chapter)
     cases = [case for case, _ in references.entries]
     load = ["sent", "got", "got"]  # the file; its text, before it runs; what came of that
-    told = [unpack(message) for way, message in wire if way == "sent"]
-    # A chapter with a bug to find asks once how far the code is from what was given.
-    changes = [header for header, _ in told if header["do"] == "changes"]
-    assert len(changes) == bool(references.bugs)
-    assert all(header["bugs"] == references.bugs for header in changes)
-    assert [way for way, _ in wire] == load + ["sent", "got"] * (len(cases) + len(changes))
-    sent = [one for one in told[1:] if one[0]["do"] != "changes"]
+    (asked, _), *sent = [unpack(message) for way, message in wire if way == "sent"]
+    # How far the code is from what was given is counted with that, before the file runs.
+    assert {n: given for n, given in asked["exercises"].items() if given} == references.bugs
+    assert [way for way, _ in wire] == load + ["sent", "got"] * len(cases)
     for case, (header, tensors) in zip(cases, sent, strict=True):
         assert set(header) == {"do", "id", "steps"} and set(tensors) == set(case.tensors)
         said = json.dumps(header) + " ".join(tensors)

@@ -49,7 +49,7 @@ class Forked(WarmProcess):
         """Fork, and wait for nothing yet."""
         self.starts += 1
         self.lost, self.ready = False, False
-        self.ended = {}
+        self.ended, self.leaving = {}, set()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
@@ -168,11 +168,10 @@ class Turn(Child):
         self.kept.waiting = False
         return reply
 
-    def close(self) -> int:
+    def close(self) -> None:
         """Nothing, unless an answer is still owed: then a fresh process is started at once."""
         if self.kept.waiting:
             self.kept.restart()
-        return 0
 
 
 CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
