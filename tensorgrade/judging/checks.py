@@ -154,7 +154,7 @@ class Checks:
         )
 
     @property
-    def insides(self) -> set[str]:
+    def _insides(self) -> set[str]:
         """The names of parameters inside a stand-in for what another chapter writes.
 
         Learners have never seen them.
@@ -162,12 +162,12 @@ class Checks:
         found: set[str] = set()
         for facts in (facts for seen in self.seen for facts in seen.expected.facts.values()):
             kinds = facts.get("modules", {}).items()
-            strangers = [f"{part}." for part, kind in kinds if self.is_of_elsewhere(kind)]
+            strangers = [f"{part}." for part, kind in kinds if self._is_of_elsewhere(kind)]
             for name in facts.get("parameters", {}):
                 found |= {name.removeprefix(part) for part in strangers if name.startswith(part)}
         return found
 
-    def is_of_elsewhere(self, kind: str) -> bool:
+    def _is_of_elsewhere(self, kind: str) -> bool:
         """Whether a class is neither torch's nor written in this chapter."""
         own = {exercise.name for exercise in self.attempt.chapter.exercises}
         return kind not in own and not hasattr(nn, kind)
@@ -458,7 +458,7 @@ class Checks:
         if outside := read_outside(self.attempt.loaded, self.name).removeprefix("; "):
             remarks = (outside, *remarks)
         hidden = self.attempt.references.hidden
-        called, problem = spoken(case, hidden), without_insides(problem, self.insides)
+        called, problem = spoken(case, hidden), without_insides(problem, self._insides)
         told = Diagnosis(Kind(kind), problem, called, where, case.name, actual, remarks=remarks)
         if hidden:
             raise Wrong(told)
