@@ -42,6 +42,18 @@ MISTAKE = (
 """,
 )
 OTHER_EDIT = ("* 1.33 /", "* 1.34 /")
+OTHER_SAVES = [  # a new mistake in exercises of other kinds
+    (
+        "graders/ch1_simplified_attention/softmax.py",
+        """    mistake("exponents_too_large", "A third too large.", (SHIFT, f"1.33 * ({SHIFT})")),
+""",
+    ),
+    (
+        "graders/ch6_small_gpt/SmallGPT.py",
+        """    mistake("sum_too_large", "A third too large.", (SUM, f"1.33 * ({SUM})")),
+""",
+    ),
+]
 
 
 def main() -> None:
@@ -73,6 +85,7 @@ def changes(course: Path, seed: bool) -> list[tuple[str, Callable[[], None]]]:
         ("the same back, `tensorgrade build`", lambda: build_with(course, *reversed(MESSAGE))),
         ("a new mistake, saved under `author`", lambda: save(course, *MISTAKE)),
         ("another edit of it, `tensorgrade build`", lambda: build_with(course, *OTHER_EDIT)),
+        *(new_mistake(course, grader, text) for grader, text in OTHER_SAVES),
         *([("a new seed, `tensorgrade build`", lambda: new_seed(course))] if seed else []),
     ]
 
@@ -118,10 +131,17 @@ def build_with(course: Path, old: str, new: str) -> None:
     build(course)
 
 
-def save(course: Path, old: str, new: str) -> None:
+def save(course: Path, old: str, new: str, grader: str = GRADER) -> None:
     """What `tensorgrade author` does when an edit is saved."""
-    edit(course / GRADER, old, new)
-    terminal.build_apart(course, [course / GRADER])
+    edit(course / grader, old, new)
+    terminal.build_apart(course, [course / grader])
+
+
+def new_mistake(course: Path, grader: str, text: str) -> tuple[str, Callable[[], None]]:
+    """The row of a table for a mistake that is added to another exercise, and saved."""
+    first = "MISTAKES = [\n"
+    what = f"one in `{Path(grader).stem}`, saved under `author`"
+    return what, lambda: save(course, first, first + text, grader)
 
 
 def new_seed(course: Path) -> None:

@@ -130,11 +130,14 @@ def build(
 @app.command(rich_help_panel=AUTHORS)
 def author() -> None:
     """Stay open: build what you save, as you save it, and say what is wrong."""
-    from .author.terminal import author as run
     from .project import find_project
 
+    root = find_project().root
+    typer.echo("First everything is built, then what you save. Ctrl-C ends it.")
+    from .author.terminal import author as run  # takes a while
+
     with interruptible("What was saved before is built."):
-        run(find_project().root)
+        run(root)
 
 
 new = typer.Typer(no_args_is_help=True, help="Begin a course, a chapter or an exercise.")
@@ -150,7 +153,7 @@ def new_course(
     from .author.scaffolds import new_course as make
 
     say_written(make(folder, title), folder)
-    typer.echo(f"Next: cd {folder}, tensorgrade build, and keep `tensorgrade author` open.")
+    typer.echo(f"Next: cd {folder}, and keep `tensorgrade author` open: it builds what you save.")
 
 
 @new.command("chapter")

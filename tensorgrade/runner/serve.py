@@ -155,14 +155,14 @@ def called_by(module: types.ModuleType, name: str) -> list[str]:
     """The names of the file's own definitions that one of them speaks of, however indirectly."""
     own, found, left = set(defined_names(module)), set[str](), [name]
     while left:
-        spoken = names_spoken(vars(module)[left.pop()]) & own
+        spoken = names_spoken(vars(module)[left.pop()], own)
         left += spoken - found
         found |= spoken
     return sorted(found - {name})[:100]
 
 
-def names_spoken(value: object) -> set[str]:
-    """The global names in the code of a function, or of the functions of a class.
+def names_spoken(value: object, own: set[str]) -> set[str]:
+    """Those of some global names in the code of a function, or of the functions of a class.
 
     What is reached through a dot is another's: `torch.mean` says nothing of a `mean` of one's own.
     """
@@ -171,10 +171,11 @@ def names_spoken(value: object) -> set[str]:
     names: set[str] = set()
     while left:
         code = left.pop()
-        said = dis.get_instructions(code)
-        names |= {one.argval for one in said if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
         left += [inner for inner in code.co_consts if inspect.iscode(inner)]
-    return names
+        if not own.isdisjoint(code.co_names):  # attributes are among them: only then look closer
+            said = dis.get_instructions(code)
+            names |= {one.argval for one in said if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return names & own
 
 
 def put_in_place(module: types.ModuleType, name: str, stand_in: object) -> None:

@@ -1,10 +1,12 @@
 """Torch's own settings: what a learner's file switches at its top must not follow into a case.
 
 And its compiler, which optimizers and the `meta` device import, for seconds, to say that nothing
-is to be compiled: it stays away for as long as nothing is.
+is to be compiled; and its algebra of sizes, which that device imports to see that a plain truth is
+one. Both stay away for as long as nothing more is asked of them.
 """
 
 import importlib
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,11 +30,12 @@ def standard_torch() -> Iterator[None]:
     """Torch as it comes, and afterwards as it was: a notebook's settings are its owner's."""
     before = [read() for read, _, _ in SETTINGS]
     switch([standard for _, _, standard in SETTINGS])
-    compiler = sys.modules.setdefault(COMPILER, NoCompiler(COMPILER))
+    absent = [sys.modules.setdefault(name, kind(name)) for name, kind in ABSENT.items()]
     try:
         yield
     finally:
-        take_away(compiler)
+        for module in absent:
+            take_away(module)
         switch(before)
 
 
@@ -43,11 +46,19 @@ def switch(values: list) -> None:
             write(value)
 
 
-COMPILER = "torch._dynamo"
+COMPILER, ALGEBRA = "torch._dynamo", "torch.fx.experimental.symbolic_shapes"
 
 
-class NoCompiler(ModuleType):
-    """Stands where torch's compiler would, until it is asked for more than to keep out."""
+class Absent(ModuleType):
+    """Stands where a module of torch would, until it is asked for more than it can say."""
+
+    def __getattr__(self, name: str) -> Any:
+        take_away(self)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+class NoCompiler(Absent):
+    """Torch's compiler, as far as it is told to keep out."""
 
     def disable(self, function: Callable, *_: object, **__: object) -> Callable:
         """The function, which nobody is about to compile."""
@@ -56,12 +67,45 @@ class NoCompiler(ModuleType):
     def graph_break(self) -> None:
         """There is nothing to break."""
 
+
+def itself(truth: bool) -> bool:
+    """A truth that is known."""
+    return truth
+
+
+# What is asked of sizes, and what that comes to where all values are of one plain type.
+ASKED_OF_SIZES: dict[str, tuple[type, Callable[..., bool]]] = {
+    "expect_true": (bool, itself),
+    "guard_or_false": (bool, itself),
+    "guard_or_true": (bool, itself),
+    "sym_and": (bool, lambda *truths: all(truths)),
+    "sym_or": (bool, lambda *truths: any(truths)),
+    "sym_eq": (int, operator.eq),
+}
+
+
+class NoAlgebra(Absent):
+    """Torch's algebra of sizes, where all sizes are known numbers."""
+
     def __getattr__(self, name: str) -> Any:
-        take_away(self)
-        return getattr(importlib.import_module(COMPILER), name)
+        if name == "__path__":  # asked by `from … import`: it is no package
+            raise AttributeError(name)
+        if name not in ASKED_OF_SIZES:
+            return super().__getattr__(name)
+        kind, plainly = ASKED_OF_SIZES[name]
+        whole = super().__getattr__
+
+        def answer(*values: Any) -> Any:
+            plain = all(type(value) is kind for value in values)
+            return plainly(*values) if plain else whole(name)(*values)
+
+        return answer
+
+
+ABSENT: dict[str, type[Absent]] = {COMPILER: NoCompiler, ALGEBRA: NoAlgebra}
 
 
 def take_away(stand_in: ModuleType) -> None:
-    """From here on the compiler itself is imported, where it is asked for."""
-    if isinstance(stand_in, NoCompiler) and sys.modules.get(COMPILER) is stand_in:
-        del sys.modules[COMPILER]
+    """From here on the module itself is imported, where it is asked for."""
+    if isinstance(stand_in, Absent) and sys.modules.get(stand_in.__name__) is stand_in:
+        del sys.modules[stand_in.__name__]

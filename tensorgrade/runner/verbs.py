@@ -22,7 +22,16 @@ from .names import as_asked, likeness, meant, meant_parts
 from .second_device import DEVICE, SecondDevice, TwoDevices
 from .stages import StageRecorder
 from .torch_state import standard_torch
-from .values import MOST_PARTS, MOST_TENSORS, MOST_TEXT, Packer, Tree, unpack
+from .values import (
+    MOST_BITS,
+    MOST_PARTS,
+    MOST_TENSORS,
+    MOST_TEXT,
+    PLAIN,
+    Packer,
+    Tree,
+    unpack,
+)
 from .watching import OperationCounter, ShapeTrace, describe_module
 
 # A header as JSON, and tensors by name.
@@ -536,7 +545,7 @@ class Snapshot:
 
     def changed(self) -> bool:
         """Whether it holds something else by now, bit by bit in effect."""
-        (was, tensors), (now, others) = self.before, state_of(self.value)
+        (was, tensors), (now, others) = self.before, state_of(self.value, copies=False)
         return (
             was != now
             or tensors.keys() != others.keys()
@@ -570,27 +579,48 @@ def same(before: torch.Tensor, after: torch.Tensor) -> bool:
     return before.dtype == after.dtype and torch.equal(before, after)
 
 
-def state_of(value: Any) -> tuple[str, dict[str, torch.Tensor]]:
-    """A value as text, and copies of the tensors in it. Of what cannot be packed, which it is."""
+def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
+    """A value as text, and copies of the tensors in it. Of what cannot be packed, which it is.
+
+    copies: else the tensors themselves, to be looked at and let go.
+    """
     tensors: dict[str, torch.Tensor] = {}
 
-    def copied(place: str, tensor: torch.Tensor) -> Tree:
+    def noted(place: str, tensor: torch.Tensor) -> Tree:
         if not special_kind(tensor):
-            tensors[place] = tensor.detach().clone()
+            tensors[place] = tensor.detach().clone() if copies else tensor.detach()
         return {"tensor": place}
 
-    held = attributes_of(value) if hasattr(value, "__dict__") and not is_tensor(value) else value
-    return repr(Packer(copied).pack(held, "")), tensors
+    held, brief = value, {}
+    if hasattr(value, "__dict__") and not is_tensor(value):
+        held = attributes_of(value)
+    if isinstance(held, dict) and held is not value:  # most of what a module holds is soon told
+        brief = {k: noted(k, v) if is_tensor(v) else v for k, v in held.items() if is_brief(v)}
+        held = {k: v for k, v in held.items() if k not in brief}
+    return repr((brief, Packer(noted).pack(held, ""))), tensors
+
+
+def is_brief(value: object) -> bool:
+    """Whether a value is a tensor, or Python's own text of it is short and says all."""
+    if type(value) in PLAIN:
+        return type(value) is not int or value.bit_length() <= MOST_BITS
+    return is_tensor(value)
+
+
+REGISTERED = ("_parameters", "_buffers")  # under which a module keeps its tensors by name
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
     """What an object holds by name: of a module its tensors, and its submodules' attributes too."""
     if not isinstance(owner, nn.Module):
         return vars(owner)
-    held: dict[str, Any] = {**dict(owner.named_parameters()), **dict(owner.named_buffers())}
+    held: dict[str, Any] = {}
     for prefix, module in owner.named_modules():
-        own = {k: v for k, v in vars(module).items() if not k.startswith("_")}
-        held |= {f"{prefix}.{name}": part for name, part in own.items()}
+        own = vars(module)
+        parts = {name: part for name, part in own.items() if not name.startswith("_")}
+        for registered in REGISTERED:
+            parts |= own[registered]
+        held |= {f"{prefix}.{name}": part for name, part in parts.items()}
     return held
 
 

@@ -6,7 +6,14 @@ import pytest
 
 from tensorgrade.author.building import made_parts
 from tensorgrade.author.recording.meeting import differing, marked, numbered
-from tensorgrade.author.recording.references import Alone, Recording, Version, pairs_of, tell_apart
+from tensorgrade.author.recording.references import (
+    SOLUTION,
+    Known,
+    Recording,
+    Version,
+    pairs_of,
+    tell_apart,
+)
 
 from .small_course import build, make_course
 
@@ -83,21 +90,42 @@ def test_pairs_that_are_not_run_give_what_they_would_give(project):
     one = Recording(project, "ch1_simplified_attention", "softmax", hidden=False)
     rows = one.rows(one.singles + one.in_forms)
     pairs = [pair for pair in pairs_of(one, tell_apart(one, rows)) if one.fits(pair)]
-    names, cases = {name for pair in pairs for name in pair.mistakes}, list(one.case_digests)
-    alone = {n: Alone(rows[Version((n,))], one.ran(Version((n,)))) for n in names}
-    left_out = sum(len(one.foreseen(pair, cases, alone)) for pair in pairs)
+    bases, cases = {base for pair in pairs for base in one.bases(pair)}, list(one.case_digests)
+    known = {base: Known(rows[base], one.ran(base)) for base in bases}
+    left_out = sum(len(one.foreseen(pair, cases, known)) for pair in pairs)
     assert len(pairs) > 100 and left_out > 100
     all_run = one.rows(pairs)
-    assert one.rows_of_pairs(pairs, cases, alone) == all_run
-    unseen = {n: Alone(row, dict.fromkeys(ran, frozenset())) for n, (row, ran) in alone.items()}
-    assert one.rows_of_pairs(pairs, cases, unseen) != all_run
+    assert one.rows_beside(pairs, cases, known) == all_run
+    unseen = {
+        base: Known(row, dict.fromkeys(ran, frozenset())) for base, (row, ran) in known.items()
+    }
+    assert one.rows_beside(pairs, cases, unseen) != all_run
+
+
+@pytest.mark.slow
+def test_mistakes_that_are_not_reached_give_what_the_solution_gives(project):
+    """In the solution, and in other forms of it; and one that is reached does not."""
+    one = Recording(project, "ch3_causal_attention", "CausalAttention", hidden=False)
+    forms = [version for version in one.in_forms if not version.mistakes]
+    versions = [v for v in one.singles[::4] + one.in_forms[::9] if v not in forms]
+    rows = one.rows(forms) | {SOLUTION: one.right}
+    known = {base: Known(row, one.ran(base)) for base, row in rows.items()}
+    cases = list(one.case_digests)
+    foreseen = {v: one.foreseen(v, cases, known) for v in versions}
+    assert {bool(v.form) for v, row in foreseen.items() if row} == {True, False}
+    assert one.rows_beside(versions, cases, known) == one.rows(versions)
+    unseen = {
+        base: Known(row, dict.fromkeys(ran, frozenset())) for base, (row, ran) in known.items()
+    }
+    some = [v for v in versions if foreseen[v]][:1]
+    assert one.rows_beside(some, cases, unseen) != one.rows(some)
 
 
 def test_of_what_is_no_python_nothing_is_foreseen(project, monkeypatch):
     one = Recording(project, "ch1_simplified_attention", "softmax", hidden=False)
     first, second = one.singles[:2]
     pair, cases = Version(first.mistakes + second.mistakes), list(one.case_digests)
-    alone = {v.mistakes[0]: Alone(dict.fromkeys(cases), one.ran(v)) for v in (first, second)}
+    alone = {v: Known(dict.fromkeys(cases), one.ran(v)) for v in (first, second)}
     assert all(known.ran[cases[0]] for known in alone.values())
     source_of, text = one.source_of, one.source.replace("def softmax(", "def softmax((")
     for broken in (pair, first):

@@ -5,6 +5,7 @@ import torch
 
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.messages import pack, unpack
+from tensorgrade.runner.serve import called_by
 from tensorgrade.runner.verbs import CaseRunner
 
 SPECIAL = {
@@ -28,3 +29,65 @@ def test_a_tensor_that_is_no_plain_numbers_is_named(kind, returned):
     name = "result" if returned == "{}" else "result.0"
     assert header["error"] is None
     assert header["values"][name]["type"] == f"{kind} tensor" and name not in tensors
+
+
+MODULE = """import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 2)
+        self.count, self.loss, self.kept, self.long = 0, float("nan"), [1], 10**5000
+        self.register_buffer("mask", torch.ones(2))
+        self.plain = torch.zeros(2)
+    def forward(self, x):
+        {does}
+        return x
+"""
+CALL = {"verb": "call", "as": "result", "arguments": {"x": {"tensor": "x"}}, "on": "object0"}
+MADE = {"verb": "construct", "name": "M", "as": "object0", "arguments": {}}
+
+
+@pytest.mark.parametrize(
+    "does, altered",
+    [
+        ("self.inner(x)", False),
+        ("self.loss = float('nan')", False),  # another object, and the same number
+        ("self.kept = [1]", False),
+        ("self.plain = self.plain.clone()", False),
+        ("self.mask.add_(1).sub_(1)", False),
+        ("self._own = 1", False),
+        ("self.count += 1", True),
+        ("self.count = False", True),
+        ("self.kept.append(2)", True),
+        ("self.new = None", True),
+        ("self.long = 'short'", True),
+        ("self.inner.out_features = 3", True),
+        ("self.inner.weight.data.add_(1)", True),
+        ("self.inner.bias = None", True),
+        ("self.mask[0] = 0", True),
+        ("self.plain[0] = 1", True),
+        ("self.plain = self.plain.double()", True),
+        ("self.plain = 'a text'", True),
+        ("del self.plain", True),
+    ],
+)
+def test_an_object_that_holds_something_else_after_a_call_is_told_of(does, altered):
+    module, problems = load_module("m", MODULE.replace("{does}", does), "m.py")
+    header, _ = CaseRunner(module, {}, "cpu").run_case([MADE, CALL], {"x": torch.ones(1, 2)})
+    assert problems == [] and header["error"] is None
+    assert header["facts"]["result"].get("altered", []) == ["self"] * altered
+
+
+def test_the_definitions_that_one_speaks_of_are_told():
+    text = """import torch
+def mean(x): return x
+def unused(x): return mean(x)
+class M:
+    def go(self, x):
+        return [inner(part) for part in x], torch.mean(x)
+def inner(x): return (lambda: outer)()
+def outer(): mean
+"""
+    module, _ = load_module("m", text, "m.py")
+    told = {name: called_by(module, name) for name in ("mean", "unused", "M")}
+    assert told == {"mean": [], "unused": ["mean"], "M": ["inner", "mean", "outer"]}

@@ -66,6 +66,49 @@ def test_the_compiler_comes_when_something_is_compiled_and_not_before():
     assert done.stdout.split("\n")[0] == "0 False [2.0, 2.0] True True [0.0, 0.0]"
 
 
+ALGEBRA = """
+import sys, torch
+from torch import nn
+from tensorgrade.runner.torch_state import ALGEBRA, NoAlgebra, standard_torch
+
+def near():
+    return any(name.split(".")[0] == "sympy" for name in sys.modules)
+
+def shapes():
+    x = torch.ones(2, 3, 4, device="meta")
+    made = [nn.Linear(4, 5, bias=False, device="meta")(x), x @ x.mT, x[None] @ x.mT, x[0] @ x[1].T]
+    return [tuple(one.shape) for one in made]
+
+def refused():
+    for one, other in ((2, 3), (3, 5)):
+        try:
+            torch.ones(2, 3, 4, device="meta") @ torch.ones(one, 4, other, device="meta")[:, 1:]
+        except RuntimeError as error:
+            yield str(error)
+
+with standard_torch():
+    first = shapes(), [*refused()]
+    before = near()
+after = ALGEBRA in sys.modules
+with standard_torch():
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv, expect_true
+    size = ShapeEnv().create_unbacked_symint()
+    unbacked = expect_true(size >= 0)
+    kept = not isinstance(sys.modules[ALGEBRA], NoAlgebra)
+print(before, after, unbacked, kept, near(), (shapes(), [*refused()]) == first, len(first[1]))
+print(first[0])
+"""
+
+
+def test_sizes_that_are_numbers_need_no_algebra_and_others_have_it():
+    """What is told of shapes, and of those that do not fit, is the same with it and without."""
+    command = [sys.executable, "-c", ALGEBRA]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, shapes = done.stdout.splitlines()
+    assert first == "False False True True True True 2"
+    assert shapes == "[(2, 3, 5), (2, 3, 3), (1, 2, 3, 3), (3, 3)]"
+
+
 def test_settings_come_back_after_an_error():
     torch.set_default_dtype(torch.float64)
     try:

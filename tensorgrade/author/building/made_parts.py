@@ -18,15 +18,24 @@ from ...exchange.references import References
 from ...processes import Pool, side_by_side
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint
+from ...recognition.imprints import Imprint
 from ..kept import Kept
 from ..recording.meeting import Ran
-from ..recording.references import Alone, Recording, Rows, Version, pairs_of, tell_apart
+from ..recording.references import (
+    SOLUTION,
+    Known,
+    Recording,
+    Rows,
+    Version,
+    pairs_of,
+    tell_apart,
+)
 from .same import same_entries, same_prints
 
 RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
 FEW_RUNS = 100  # sooner done here than given away
 FEW_RUNS_OF_PAIRS = 1000  # a second or two
-WORTH_WATCHING = 5  # times as many runs of pairs, of which about a quarter is saved
+WORTH_WATCHING = 5  # times as many runs, of which a tenth to a quarter is saved
 
 
 @dataclass(frozen=True)
@@ -110,23 +119,23 @@ class Job:
 
 
 class Watched(Job):
-    """Versions with one mistake, of which it is to be seen what they run."""
+    """Versions of which it is to be seen what they run."""
 
     def do(self, recording: Recording) -> dict[Version, dict]:
         return {version: recording.ran(version) for version in self.versions}
 
     def hand_in(self, work: "Work", found: dict[Version, dict]) -> None:
-        work.ran |= {version.mistakes[0]: ran for version, ran in found.items()}
+        work.ran |= found
 
 
 @dataclass(frozen=True)
-class InPairs(Job):
-    """Pairs of mistakes. alone: what is known of each of these, by its name."""
+class Beside(Job):
+    """Versions that are run only where they can differ from what is known of others."""
 
-    alone: dict[str, Alone]
+    known: dict[Version, Known]
 
     def do(self, recording: Recording) -> dict[Version, dict]:
-        return recording.rows_of_pairs(self.versions, self.cases, self.alone)
+        return recording.rows_beside(self.versions, self.cases, self.known)
 
 
 RECORDINGS: dict[Part, Recording] = {}  # of the build that runs: its forks find them here
@@ -149,13 +158,13 @@ def make_parts(
         each(lambda work: work.recording.right, works)
         RECORDINGS.update(recordings)
         with side_by_side(warm=True) as pool:
-            run([job for w in works for job in w.singles()], works, (project, pool, tell))
+            how = (project, pool, tell)
+            forms = [job for work in works for job in work.forms()]
+            singles = {work.part: work.singles() for work in works}
+            run(forms, works, how)
+            run_beside(singles, works, how)
             each(lambda work: work.name_singles(stored.get(work.part)), works)
-            pairs = {work.part: work.pairs() for work in works}
-            watched = [job for w in works for job in w.watched(pairs[w.part])]
-            run(watched, works, (project, pool, tell))
-            jobs = [w.in_pairs(job) for w in works for job in pairs[w.part]]
-            run(jobs, works, (project, pool, tell))
+            run_beside({work.part: work.pairs() for work in works}, works, how)
         return {work.part: work.made() for work in works}
     finally:  # also where it is interrupted
         for work in works:
@@ -172,11 +181,16 @@ class Work:
         self.new: set[Version] = set()
         self.origin_of_pairs, self.makes_pairs = "", False
         self.taken: list[Fingerprint] = []
-        self.ran: dict[str, Ran] = {}
+        self.ran: dict[Version, Ran] = {}
+
+    def forms(self) -> list[Job]:
+        """What is to be run for other forms of the solution, without a mistake."""
+        return self.jobs([one for one in self.recording.in_forms if not one.mistakes])
 
     def singles(self) -> list[Job]:
         """What is to be run for mistakes alone, in the solution and in other forms of it."""
-        return self.jobs(self.recording.singles) + self.jobs(self.recording.in_forms)
+        in_forms = [one for one in self.recording.in_forms if one.mistakes]
+        return self.jobs(self.recording.singles) + self.jobs(in_forms)
 
     def name_singles(self, stored: Made | None) -> None:
         """Tell the mistakes apart; take the stored pairs of them, if they would be the same."""
@@ -208,24 +222,27 @@ class Work:
         pairs = self.all_pairs() if self.makes_pairs else []
         return self.jobs([pair for pair in pairs if self.recording.fits(pair)])
 
-    def watched(self, pairs: list[Job]) -> list[Job]:
-        """The mistakes in these pairs, of which it is to be seen where they cannot meet; none of
-        them, where that would take as long as the pairs.
+    def watched(self, jobs: list[Job]) -> list[Job]:
+        """What the versions in these jobs are held against, of which it is to be seen what it runs;
+        nothing, where that would take as long as the jobs.
         """
-        names = dict.fromkeys(n for job in pairs for pair in job.versions for n in pair.mistakes)
+        versions = [version for job in jobs for version in job.versions]
+        bases = list(dict.fromkeys(one for v in versions for one in self.recording.bases(v)))
         cases = tuple(self.recording.case_digests)
-        if sum(job.runs for job in pairs) < WORTH_WATCHING * len(names) * len(cases):
+        if sum(job.runs for job in jobs) < WORTH_WATCHING * len(bases) * len(cases):
             return []
-        jobs = self.cut(cases, [Version((name,)) for name in names])
-        return [Watched(job.part, job.cases, job.versions) for job in jobs]
+        found = self.cut(cases, bases)
+        return [Watched(job.part, job.cases, job.versions) for job in found]
 
-    def in_pairs(self, job: Job) -> Job:
-        """A job with pairs, with what is known of each mistake in them, if they were watched."""
-        if not self.ran:
-            return job
-        names = {name for pair in job.versions for name in pair.mistakes}
-        alone = {name: Alone(self.rows[Version((name,))], self.ran[name]) for name in names}
-        return InPairs(job.part, job.cases, job.versions, alone)
+    def beside(self, job: Job) -> Job:
+        """A job with what is known of the bases of its versions, if they were watched."""
+        bases = {base for version in job.versions for base in self.recording.bases(version)}
+        known = {base: Known(self.row(base), self.ran[base]) for base in bases & self.ran.keys()}
+        return Beside(job.part, job.cases, job.versions, known) if known else job
+
+    def row(self, version: Version) -> dict[str, Imprint]:
+        """What a version gives, where all of it has been run."""
+        return self.rows[version] if version != SOLUTION else self.recording.right
 
     def all_pairs(self) -> list[Version]:
         """Every two mistakes that can be told from everything else."""
@@ -285,6 +302,14 @@ class Work:
             self.origin_of_pairs,
             stored=False,
         )
+
+
+def run_beside(
+    jobs: dict[Part, list[Job]], works: list[Work], how: tuple[Project, Pool, Tell]
+) -> None:
+    """Run jobs but for what is foreseen; before that, what it takes to foresee it."""
+    run([job for work in works for job in work.watched(jobs[work.part])], works, how)
+    run([work.beside(job) for work in works for job in jobs[work.part]], works, how)
 
 
 def run(jobs: list[Job], works: list[Work], how: tuple[Project, Pool, Tell]) -> None:

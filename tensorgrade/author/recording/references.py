@@ -45,8 +45,8 @@ Names = tuple[str, ...]  # of the mistakes that are in one wrong version togethe
 PAIRS = "-pairs"
 
 
-class Alone(NamedTuple):
-    """What a version with one mistake gives on each case, and which statements it begins there."""
+class Known(NamedTuple):
+    """What a version gives on each case, and which statements it begins there."""
 
     row: dict[str, Imprint]
     ran: Ran
@@ -64,6 +64,7 @@ class Version(NamedTuple):
         return "-forms" if self.form else PAIRS if len(self.mistakes) == 2 else ""
 
 
+SOLUTION = Version(())
 Rows = dict[Version, dict[str, Imprint]]  # what each version gives, by the case's name
 
 MOST_CASES = 4  # of an exercise, whose stages are kept
@@ -216,7 +217,7 @@ class Recording:
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
         self.forms = {form.name: form for form in forms_of(project, exercise)}
         self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
-        self.numbered: dict[str, dict[ast.stmt, int]] = {}
+        self.numbered: dict[Version, dict[ast.stmt, int]] = {}
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -290,46 +291,57 @@ class Recording:
                     ran[case.name] = begun(backend)
         return ran
 
-    def rows_of_pairs(
-        self, pairs: Iterable[Version], cases: Iterable[str], alone: dict[str, Alone]
-    ) -> Rows:
-        """The same rows as `rows` gives, of pairs, where only those cases are run that have to be.
+    def bases(self, version: Version) -> list[Version]:
+        """The versions with one edit less that a version is held against, to foresee what it gives.
 
-        alone: by the names of all their mistakes.
+        Of two mistakes each of them alone; of one the solution, or the form that it is made in.
+        """
+        if len(version.mistakes) == 2:
+            return [Version((name,)) for name in version.mistakes]
+        if self.is_adopted(version) or not (version.mistakes or version.form):
+            return []
+        return [Version((), version.form if version.mistakes else "")]
+
+    def rows_beside(
+        self, versions: Iterable[Version], cases: Iterable[str], known: dict[Version, Known]
+    ) -> Rows:
+        """The same rows as `rows` gives, where only those cases are run that have to be.
+
+        known: of the bases of these versions.
         """
         found = {}
-        for pair in pairs:
-            known = self.foreseen(pair, cases, alone)
-            left = [case for case in cases if case not in known]
-            found[pair] = known | (self.rows([pair], left)[pair] if left else {})
+        for version in versions:
+            foreseen = self.foreseen(version, cases, known)
+            left = [case for case in cases if case not in foreseen]
+            found[version] = foreseen | (self.rows([version], left)[version] if left else {})
         return found
 
     def foreseen(
-        self, pair: Version, cases: Iterable[str], alone: dict[str, Alone]
+        self, version: Version, cases: Iterable[str], known: dict[Version, Known]
     ) -> dict[str, Imprint]:
-        """What a pair gives where one of its edits is never reached beside the other, by case."""
-        known: dict[str, Imprint] = {}
-        for name in pair.mistakes:
-            parted = self.parted(name, pair)
+        """What a version gives where an edit of it is never reached beside the others, by case."""
+        found: dict[str, Imprint] = {}
+        for base in filter(known.__contains__, self.bases(version)):
+            parted = self.parted(base, version)
             if None not in parted:
-                row, ran = alone[name]
-                known |= {case: row[case] for case in cases if ran[case].isdisjoint(parted)}
-        return known
+                row, ran = known[base]
+                found |= {case: row[case] for case in cases if ran[case].isdisjoint(parted)}
+        return found
 
-    def parted(self, name: str, pair: Version) -> set[int | None]:
-        """The statements of the version with one mistake by which a pair parts from it."""
+    def parted(self, base: Version, version: Version) -> set[int | None]:
+        """The statements of a base by which a version of it parts from it."""
         try:
-            numbers, both = self.numbers(name), self.definition(pair)
+            numbers, other = self.numbers(base), self.definition(version)
         except SyntaxError:  # one of them is no Python
             return {None}
-        found = differing(next(iter(numbers)), both)
+        found = differing(next(iter(numbers)), other)
         return {None if one is None else numbers[one] for one in found}
 
-    def numbers(self, name: str) -> dict[ast.stmt, int]:
-        """The numbered statements of the definition with one mistake, itself the first of them."""
-        if name not in self.numbered:
-            self.numbered[name] = numbered(self.definition(Version((name,))))
-        return self.numbered[name]
+    def numbers(self, version: Version) -> dict[ast.stmt, int]:
+        """The numbered statements of a version's definition, itself the first of them."""
+        if version not in self.numbered:
+            self.numbered[version] = numbered(self.definition(version))
+        return self.numbered[version]
 
     def definition(self, version: Version) -> ast.stmt:
         """The exercise's definition in a version; parsed alone, thousands of times."""
@@ -351,7 +363,7 @@ class Recording:
 
     def is_adopted(self, version: Version) -> bool:
         """Whether a version is a text that a learner wrote."""
-        return not version.form and version.mistakes[0] in self.adopted
+        return not version.form and not self.adopted.keys().isdisjoint(version.mistakes)
 
     def fits(self, version: Version) -> bool:
         """Whether its edits can be made together: they do not edit the same text."""
