@@ -494,12 +494,16 @@ def kill_matrix(
 @app.command(rich_help_panel=AUTHORS)
 def figures(
     exercises: Annotated[
-        list[str] | None, typer.Argument(help="With --mutants: these exercises alone.")
+        list[str] | None,
+        typer.Argument(help="With --mutants, --unnamed: these exercises alone."),
     ] = None,
     pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
     seed: Annotated[int, typer.Option(help="Another number, others drawn.")] = 1,
     mutants: Annotated[
         bool, typer.Option("--mutants", help="Mistakes that a machine makes, by exercise.")
+    ] = False,
+    unnamed: Annotated[
+        bool, typer.Option("--unnamed", help="Known mistakes, each as if nobody knew its name.")
     ] = False,
     sample: Annotated[int, typer.Option(help="How many of them to draw for an exercise.")] = 50,
     prices: Annotated[
@@ -510,7 +514,7 @@ def figures(
     """Measure how often mistakes are caught and named, alone and two at once; or what they cost."""
     from .author.proofs.figures import measure, price_table, report
     from .author.proofs.figures import prices as measured_prices
-    from .author.proofs.kills import measure_mutants
+    from .author.proofs.kills import measure_mutants, measure_unnamed
     from .author.proofs.kills import report as kill_report
     from .project import find_project
 
@@ -521,6 +525,10 @@ def figures(
     tests = project.root / "tests"  # where right answers in other forms stand
     if mutants:
         kills = measure_mutants(project, tests, sample, seed, exercises or ())
+        typer.echo(kill_report(kills, sentences, seed))
+        return
+    if unnamed:
+        kills = measure_unnamed(project, sample, seed, exercises or ())
         typer.echo(kill_report(kills, sentences, seed))
         return
     measured = measure(project, tests / "right_answers", pairs, seed)

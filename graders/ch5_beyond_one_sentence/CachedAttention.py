@@ -284,6 +284,12 @@ MISTAKES = [
         (FUTURE, f"{FUTURE} & (cache is None)"),
     ),
     mistake(
+        "cached_nothing_hidden",
+        "Nothing is hidden, with a cache or without: a token may not see those that come after it "
+        "in the same piece.",
+        ("attn_scores = attn_scores.masked_fill(future, -torch.inf)", "pass"),
+    ),
+    mistake(
         "cache_of_new_tokens_only",
         "Only the new tokens' keys and values come back; the cache holds all of them.",
         (RETURN, "return output, (keys[:, :, -n:], values[:, :, -n:])"),

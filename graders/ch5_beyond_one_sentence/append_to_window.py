@@ -150,6 +150,32 @@ MISTAKES = [
         (RETURN, "return all_keys[..., -window:], all_values[..., -window:]"),
     ),
     mistake(
+        "window_along_dimension_1",
+        "The cut is made in dimension 1, which are the tokens only where there is one dimension "
+        "before them. They are the last but one.",
+        (RETURN, "return all_keys[:, -window:], all_values[:, -window:]"),
+    ),
+    mistake(
+        "window_along_dimension_0",
+        "The cut is made in the first dimension, which are the tokens only where nothing comes "
+        "before them. They are the last but one.",
+        (RETURN, "return all_keys[-window:], all_values[-window:]"),
+    ),
+    mistake(
+        "joined_along_dimension_1",
+        "Old and new are joined in dimension 1, which are the tokens only where there is one "
+        "dimension before them. They are the last but one.",
+        (KEYS, KEYS.replace("-2", "1")),
+        (VALUES, VALUES.replace("-2", "1")),
+    ),
+    mistake(
+        "joined_along_dimension_0",
+        "Old and new are joined in the first dimension, which are the tokens only where nothing "
+        "comes before them. They are the last but one.",
+        (KEYS, KEYS.replace("-2", "0")),
+        (VALUES, VALUES.replace("-2", "0")),
+    ),
+    mistake(
         "window_pair_exchanged",
         "Keys and values have changed places in what comes back.",
         (RETURN, "return all_values[..., -window:, :], all_keys[..., -window:, :]"),

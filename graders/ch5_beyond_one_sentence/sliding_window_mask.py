@@ -82,6 +82,12 @@ MISTAKES = [
         (RULE, "(distance > 0) | (distance <= -window)"),
     ),
     mistake(
+        "window_hides_nothing",
+        "Nothing is hidden: no token comes after another and is too old for it at once. Either is "
+        "reason enough to hide it.",
+        (RULE, "(distance < 0) & (distance >= window)"),
+    ),
+    mistake(
         "window_in_blocks",
         "The tokens are cut into blocks that see only themselves. The window moves along with each "
         "token.",

@@ -139,6 +139,15 @@ MISTAKES = [
         (LAYERS, LAYERS.replace("4 * d", "2 * d")),
     ),
     mistake(
+        "layers_in_a_plain_list",
+        "The layers are kept in a Python list, where torch does not find their parameters.",
+        (LAYERS, LAYERS.replace("nn.Sequential(", "[").replace("4 * d, d))", "4 * d, d)]")),
+        (
+            "return self.layers(x)",
+            "for layer in self.layers:\n            x = layer(x)\n        return x",
+        ),
+    ),
+    mistake(
         "layers_called_twice",
         "The layers are called on their own result once more.",
         ("return self.layers(x)", "return self.layers(self.layers(x))"),

@@ -212,6 +212,13 @@ MISTAKES = [
         (VARIANCE, "x.var(dim=0, keepdim=True, unbiased=False)"),
     ),
     mistake(
+        "normed_along_dimension_1",
+        "Mean and variance run along dimension 1, which are the columns only where x has two "
+        "dimensions. They run along the last one.",
+        (MEAN, MEAN.replace("-1", "1")),
+        (VARIANCE, VARIANCE.replace("-1", "1")),
+    ),
+    mistake(
         "normed_over_everything",
         "One mean and one variance serve all rows; each row has its own.",
         (MEAN, "mean = x.mean()"),

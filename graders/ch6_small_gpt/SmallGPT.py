@@ -297,6 +297,17 @@ MISTAKES = [
         ("for block in self.blocks:", "for block in reversed(self.blocks):"),
     ),
     mistake(
+        "blocks_not_chained",
+        "Every block gets the same x, so only the last one counts. Each gets what the one before "
+        "it gave.",
+        (LOOP, "start = x\n        " + LOOP.replace("block(x)", "block(start)")),
+    ),
+    mistake(
+        "block_input_added_again",
+        "What goes into a block is added to what comes out. The block has added it already.",
+        (LOOP, LOOP.replace("x = block(x)", "x = x + block(x)")),
+    ),
+    mistake(
         "blocks_share_weights",
         "All blocks are one and the same object, so they can never learn to differ.",
         (

@@ -234,6 +234,12 @@ MISTAKES = [
         (SECOND, SECOND.replace("x = x +", "x = start +")),
     ),
     mistake(
+        "first_sum_lost",
+        "What attention adds is never used: the second part starts from the x that came in, and "
+        "adds to that.",
+        (FIRST, FIRST.replace("x = ", "y = ", 1)),
+    ),
+    mistake(
         "block_dropout_left_out",
         "What the parts add is never thinned out in training.",
         (FIRST, "x = x + self.attention(self.norm1(x))"),

@@ -14,7 +14,7 @@ from types import MethodType
 import torch
 
 from ..course import Chapter, Course, CourseError, Tolerance
-from ..exchange.cases import Case
+from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import read_way
@@ -24,7 +24,7 @@ from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
 from ..judging.names import Names, in_asked_names
 from ..judging.sayable import HandedIn, Sayable
-from ..judging.stages import Parting, parting, parting_sentence
+from ..judging.stages import Parting, capital, parting, parting_sentence
 from ..recognition.fingerprints import (
     Fingerprints,
     digest_of,
@@ -397,18 +397,82 @@ class ExerciseAttempt(Checks):
         entries = [one for one in public.asked_for_stages if one[0].exercise == self.name]
         observed = self.attempt.in_public([case for case, _ in entries])
         for (case, expected), seen in zip(entries, observed, strict=True):
-            found = parting(Seen(case, expected, seen), read_way(seen), public.ways[case.id])
+            if strangers := self.without_weights(case, seen):
+                if made := self.making_one_of(case, strangers):
+                    return made
+                continue  # it was asked with other weights: its values say nothing
+            if self.raises_on_a_line and not seen.error:
+                continue  # an error's own line is sure; values that part elsewhere distract from it
+            way = read_way(seen).told_in(self.is_own_line)
+            found = parting(Seen(case, expected, seen), way, public.ways[case.id])
             if found and self.is_own_line(found.line):
                 place = self.attempt.place
-                said = parting_sentence(found, place(found.line), place(found.upto))
+                lines = map(place, (found.line, found.upto, found.unused))
+                said = parting_sentence(found, *lines)
                 return replace(found, said=said)
         return None
+
+    @cached_property
+    def raises_on_a_line(self) -> bool:
+        """Whether a case that should give a result ends in an error, on a line of the text."""
+        errors = (seen.observed.error for seen in self.seen if not seen.expected.error)
+        return any(error.line for error in errors if error)
+
+    def without_weights(self, case: Case, seen: Observation) -> list[tuple[str, list[int] | None]]:
+        """The parameters that could not be given a case's weights, with the shape that they have;
+        None for what is not there, or is not asked for.
+        """
+        asked = {name for step in case.steps for name in step.get("weights", {})}
+        misshapen: dict = seen.fact("load", "misshapen", default={})
+        missing: list = seen.fact("load", "missing", default=[])
+        told = [(name, shape) for name, shape in misshapen.items() if is_shape(shape)]
+        told += [(name, None) for name in missing if isinstance(name, str)]
+        unexpected: list = seen.fact("load", "unexpected", default=[])
+        more = [(name, None) for name in unexpected if isinstance(name, str)]
+        return [one for one in told if one[0] in asked] + more
+
+    def making_one_of(
+        self, case: Case, strangers: list[tuple[str, list[int] | None]]
+    ) -> Parting | None:
+        """The line that makes the first of another shape, or the one part that all are in."""
+        parts = {name.partition(".")[0] for name, _ in strangers}
+        misshapen = [one for one in strangers if one[1] is not None]
+        chosen = misshapen or (strangers if len(parts) == 1 else [])
+        return self.making(case, chosen[0]) if chosen else None
+
+    def making(self, case: Case, parameter: tuple[str, list[int] | None]) -> Parting | None:
+        """The line that makes the part of the module in which a parameter is not as asked for."""
+        (name, shape), (part, _, inner) = parameter, parameter[0].partition(".")
+        line = self.line_making(part)
+        if line is None or shape is None:
+            return Parting(line) if line else None
+        keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+        sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[name]].shape)
+        # What is deeper inside belongs to a class that may be none of the learner's.
+        what = "a weight in it" if is_deep(inner) else f"`{name}`"
+        place = capital(self.attempt.place(line))
+        said = f"{place} makes `{part}`: {what} has shape {sizes} where {right} is asked for."
+        return Parting(line, said=said)
+
+    def line_making(self, attribute: str) -> int | None:
+        """The one line of the definition that gives `self` an attribute; None where not just one.
+
+        No more is done than to look for the words: they are not parsed here.
+        """
+        found = []
+        for first, last, names in self.attempt.definitions:
+            for line in range(first, last + 1) if self.name in names else ():
+                target, sign, rest = self.attempt.handed_in.lines[line - 1].partition("=")
+                set_there = sign and "(" not in target and not rest.startswith("=")
+                words = target.replace(",", " ").replace(":", " ").split()
+                found += [line] if set_there and f"self.{attribute}" in words else []
+        return found[0] if len(found) == 1 else None
 
     def is_own_line(self, line: int) -> bool:
         """Whether it is a line that can be blamed: of the text, and of no other exercise.
 
-        Right values part in a right helper too, where they come to it wrong. What another exercise
-        that is called here speaks of counts as that one's.
+        Right values part in a right helper too, where they come to it wrong: then the line is
+        blamed that calls it. What another exercise that is called here speaks of is that one's.
         """
         attempt = self.attempt
         exercises = {one.name for chapter in attempt.course.chapters for one in chapter.exercises}
@@ -445,6 +509,16 @@ def read_trace(observed: Observation) -> list[Step]:
         for line, name, size in entries
         if isinstance(line, int) and isinstance(name, str) and is_size(size)
     ]
+
+
+def is_deep(inner: str) -> bool:
+    """Whether a name is that of something in a part of a part, numbers of a list aside."""
+    return sum(not word.isdigit() for word in inner.split(".")) > 1
+
+
+def is_shape(told: object) -> bool:
+    """Whether something is the shape of a tensor."""
+    return isinstance(told, list) and all(type(size) is int and size >= 0 for size in told)
 
 
 def is_size(told: object) -> bool:

@@ -63,6 +63,22 @@ def where_they_differ(differs: torch.Tensor) -> str:
     return triangle(differs) or slices(differs) or share(differs)
 
 
+def where_nan(nan: torch.Tensor) -> str:
+    """A sentence about the places of NaN, those at which a mask is True.
+
+    >>> where_nan(torch.tensor([[True, True], [False, False]]))
+    'NaN stands in row 0 alone'
+    """
+    if nan.all():
+        return "NaN stands everywhere"
+    for dim in range(nan.ndim):
+        rest = [d for d in range(nan.ndim) if d != dim]
+        hit = nan.any(dim=rest) if rest else nan
+        if 2 * int(hit.sum()) <= len(hit):
+            return f"NaN stands in {dimension_name(dim, nan.ndim)} {listed_places(hit)} alone"
+    return f"{int(nan.sum())} of {nan.numel()} entries are NaN"
+
+
 def triangle(differs: torch.Tensor) -> str | None:
     """Whether a (stack of) square matrices differs only on one side of the diagonal."""
     if differs.ndim < 2 or differs.shape[-1] != differs.shape[-2]:
@@ -109,8 +125,8 @@ def share(differs: torch.Tensor) -> str:
 
 
 def tells_little(where: str) -> bool:
-    """Whether a sentence of `where_they_differ` only says how many entries do."""
-    return where.endswith(" differ") or where.endswith(" everywhere") or not where
+    """Whether a sentence on places only says how many there are."""
+    return where.endswith((" differ", " everywhere", " are NaN")) or not where
 
 
 def dimension_name(dim: int, rank: int) -> str:

@@ -5,11 +5,13 @@ def test_values(attempt):
     attempt.normalise.agrees("values")
 """
 
+import re
 from collections.abc import Collection, Iterable
 from itertools import filterfalse
 from typing import NoReturn
 
 import torch
+from torch import nn
 
 from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import REFUSALS, Observation, Outcome
@@ -20,7 +22,7 @@ from ..recognition import dropout
 from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from ..runner.second_device import TwoDevices
-from .agreement import disagreement, where_they_differ
+from .agreement import Disagreement, disagreement, where_nan, where_they_differ
 from .diagnosis import NOT_THE_VALUES, Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
@@ -144,12 +146,31 @@ class Checks:
             gap.kind,
             describe(gap.kind, name, case, expected, observed),
             case=case,
-            where="" if gap.differs is None else self.right_in or where_they_differ(gap.differs),
+            where="" if gap.differs is None else self.right_in or places(gap, actual),
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
             remarks=remarks(case, actual, expected, self.attempt.references.hidden),
         )
+
+    @property
+    def insides(self) -> set[str]:
+        """The names of parameters inside a stand-in for what another chapter writes.
+
+        Learners have never seen them.
+        """
+        found: set[str] = set()
+        for facts in (facts for seen in self.seen for facts in seen.expected.facts.values()):
+            kinds = facts.get("modules", {}).items()
+            strangers = [f"{part}." for part, kind in kinds if self.is_of_elsewhere(kind)]
+            for name in facts.get("parameters", {}):
+                found |= {name.removeprefix(part) for part in strangers if name.startswith(part)}
+        return found
+
+    def is_of_elsewhere(self, kind: str) -> bool:
+        """Whether a class is neither torch's nor written in this chapter."""
+        own = {exercise.name for exercise in self.attempt.chapter.exercises}
+        return kind not in own and not hasattr(nn, kind)
 
     @property
     def right_in(self) -> str:
@@ -437,11 +458,18 @@ class Checks:
         if outside := read_outside(self.attempt.loaded, self.name).removeprefix("; "):
             remarks = (outside, *remarks)
         hidden = self.attempt.references.hidden
-        called = spoken(case, hidden)
+        called, problem = spoken(case, hidden), without_insides(problem, self.insides)
         told = Diagnosis(Kind(kind), problem, called, where, case.name, actual, remarks=remarks)
         if hidden:
             raise Wrong(told)
         raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
+
+
+def places(gap: Disagreement, actual: torch.Tensor | None) -> str:
+    """Where a result is wrong, or NaN."""
+    if gap.kind == "nan" and actual is not None:
+        return where_nan(actual.isnan())
+    return "" if gap.differs is None else where_they_differ(gap.differs)
 
 
 def lost_in(plain: torch.Tensor, expected: Observation) -> bool:
@@ -597,10 +625,31 @@ def not_the_same(name: str, case: Case) -> str:
     return f"{said}; {what} should make no difference"
 
 
+def without_insides(problem: str, insides: set[str]) -> str:
+    """A sentence in which what is inside a stand-in is not called by its name there.
+
+    >>> without_insides("it has no parameter `rows.0.mix.w`; it has `w`", {"w"})
+    'it has no weight of `rows.0.mix`; it has `w`'
+    >>> without_insides("the gradient for `mix.w` is missing", {"w"})
+    'the gradient for a weight of `mix` is missing'
+    """
+    for name in insides:
+        inside = rf"`([\w.]+)\.{re.escape(name)}`"
+        problem = re.sub(rf"\bparameter {inside}", r"weight of `\1`", problem)
+        problem = re.sub(inside, r"a weight of `\1`", problem)
+    return problem
+
+
 def part_of(path: str, whole: str) -> str:
-    """`part 2 of part 1 of …` for the path `0.1` in a result."""
+    """`part 1 of …` for the path `0` in a result, `[1][0]` of it for a part of a part.
+
+    >>> part_of("0", "the result"), part_of("1.0", "the result")
+    ('part 1 of the result', '`[1][0]` of the result')
+    """
     places = [int(place) for place in path.split(".") if place.isdigit()]
-    return "".join(f"part {place + 1} of " for place in reversed(places)) + whole
+    if len(places) < 2:
+        return "".join(f"part {place + 1} of " for place in places) + whole
+    return f"`{''.join(f'[{place}]' for place in places)}` of {whole}"
 
 
 def of_which_call(name: str, case: Case) -> str:

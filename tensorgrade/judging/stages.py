@@ -5,8 +5,8 @@ that nobody has, but from which a right one is made again, is only another way t
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -21,10 +21,13 @@ HIDDEN = -1e6  # what stands in a hidden place is lower than this
 CLOSE = 2e-5
 MOST_REACHED = 4
 MOST_STARTS = 8  # places tried at which a piece may begin
+MOST_COPIES = 8
 TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
+COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
 THAT = "what should be there"
+OTHER_START = "it starts with another number than right answers do"
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Parting:
 
     stage: the name of what should come about there, if known. reached: right stages before it, in
     order. upto: the line of the last of them. what: what the value is instead, as a clause.
-    said: all that for a learner, empty where the line alone is known.
+    said: all that for a learner, empty where the line alone is known. unused: a line that makes a
+    right value with which nothing is done; or 0.
     """
 
     line: int
@@ -42,6 +46,7 @@ class Parting:
     upto: int = 0
     what: str = ""
     said: str = ""
+    unused: int = 0
 
 
 class RightValues:
@@ -50,12 +55,16 @@ class RightValues:
     def __init__(self, ways: tuple[Way, ...]):
         self.ways = ways
         self.by_size: dict[int, list[tuple[Way, int, torch.Tensor, torch.Tensor]]] = {}
+        self.constants: dict[torch.Size, set[float]] = {}
         for way in ways:
             for at, stage in enumerate(way.stages):
                 if stage.value is not None and tells(stage.value):
                     value = normal(stage.value)
                     known = self.by_size.setdefault(value.numel(), [])
                     known.append((way, at, value, value.flatten().sort().values))
+                elif stage.value is not None and stage.value.numel():
+                    number = float(normal(stage.value).flatten()[0])
+                    self.constants.setdefault(stage.value.shape, set()).add(number)
 
     def equal(self, value: torch.Tensor) -> list[tuple[Way, int]]:
         """Where just this value stands; dimensions of one entry do not count."""
@@ -131,6 +140,47 @@ class RightValues:
         """Where what stands is this value but for a factor."""
         known = self.by_size.get(value.numel(), [])
         return [(way, at) for way, at, other, _ in known if factor_of(value, other)]
+
+    @cached_property
+    def shapes(self) -> set[tuple[int, ...]]:
+        """The shapes of all values, without dimensions of one entry."""
+        values = (stage.value for way in self.ways for stage in way.stages)
+        return {tuple(value.squeeze().shape) for value in values if value is not None}
+
+    def is_other_constant(self, value: torch.Tensor) -> bool:
+        """Whether a constant is none of those of its shape that right answers have."""
+        known = self.constants.get(value.shape, set())
+        return bool(known) and float(normal(value).flatten()[0]) not in known
+
+    def has_copied(self, value: torch.Tensor) -> bool:
+        """Whether it is a right value several times over, side by side."""
+        return any(
+            all(torch.equal(part, parts[0]) for part in parts) and bool(self.equal(parts[0]))
+            for dim, size in enumerate(value.shape)
+            for count in range(2, min(size, MOST_COPIES) + 1)
+            if size % count == 0 and (parts := value.chunk(count, dim))
+        )
+
+    def agrees_at(self, value: torch.Tensor, places: torch.Tensor) -> bool:
+        """Whether a right value of that shape has the same numbers at these places."""
+        return any(
+            bool(alike(value.double()[places], other[places]).all())
+            for other in self.of_shape(value.shape)
+        )
+
+    def agrees_in(self, value: torch.Tensor, count: int) -> bool:
+        """Whether a right value of that shape has the same numbers in so many places at least."""
+        return any(
+            int(alike(value.double(), other).sum()) >= max(count, 1)
+            for other in self.of_shape(value.shape)
+        )
+
+    def of_shape(self, shape: torch.Size) -> Iterator[torch.Tensor]:
+        """The values of a shape."""
+        for way, at, *_ in self.by_size.get(shape.numel(), []):
+            value = way.stages[at].value
+            if value is not None and value.shape == shape:
+                yield value.double()
 
     def has_part(self, value: torch.Tensor) -> bool:
         """Whether it is a piece of a right value, or a column of one: loops make such."""
@@ -218,7 +268,9 @@ class Comparison:
         self.case, self.expected, self.observed = seen
         self.way, self.right = way, RightValues(ways)
         self.matches = [self.found(stage) for stage in way.stages]
-        self.passes = [self.is_passed(at) for at in range(len(way.stages))]
+        self.passes: list[bool] = []
+        for at in range(len(way.stages)):  # in order: some pass for what they are made of
+            self.passes.append(self.is_passed(at))
 
     def found(self, stage: Stage) -> list[tuple[Way, int]]:
         """Where right answers have a stage's value."""
@@ -229,7 +281,7 @@ class Comparison:
         stage, value = self.way.stages[at], self.way.stages[at].value
         if stage.line == 0 or value is None or not value.numel() or self.matches[at]:
             return True
-        if self.right.has_part(value):
+        if self.right.has_part(value) or self.is_written_rightly(stage, value):
             return True
         if not tells(value):
             return False
@@ -244,7 +296,21 @@ class Comparison:
             return False
         if alike:  # right numbers: in the wrong places where one of that shape has others
             return all(known.shape != value.shape for known in alike)
-        return self.right.scaled(value)
+        copies = stage.operation in COPIES and all(self.passes[one] for one in stage.inputs)
+        return (copies and self.right.has_copied(value)) or self.right.scaled(value)
+
+    def is_written_rightly(self, stage: Stage, value: torch.Tensor) -> bool:
+        """Whether what was written into a value is right there, be the rest as it may: that is
+        still to come.
+        """
+        if stage.operation != "__setitem__" or not stage.inputs:
+            return False
+        before = self.way.stages[stage.inputs[0]].value
+        if before is None:  # nothing had been written there: what is beside it is chance
+            written = self.way.stages[stage.inputs[-1]].value
+            return written is not None and self.right.agrees_in(value, written.numel())
+        places = value != before if before.shape == value.shape else before.new_zeros(0).bool()
+        return bool(places.any()) and self.right.agrees_at(value, places)
 
     def region(self, roots: list[int]) -> list[int]:
         """All values on the way to these that right answers do not have, in their order."""
@@ -259,9 +325,54 @@ class Comparison:
     def first_lost(self, roots: list[int]) -> int | None:
         """The place of the first value that is lost on the way to these."""
         region = [at for at in self.region(roots) if self.way.stages[at].line]
+        region = [at for at in region if not self.passes[at]]
         told = [at for at in region if self.counts(at)]
         made = [at for at in region if self.way.stages[at].inputs]
         return next(iter(told or made or region), None)
+
+    def is_filler(self, at: int) -> bool:
+        """Whether a value is a constant that only fills a place."""
+        stage = self.way.stages[at]
+        fills = stage.operation.removeprefix("new_").removesuffix("_like") in FILLS
+        return fills and stage.value is not None and not tells(stage.value)
+
+    def wrong_start(self, lost: int) -> int | None:
+        """A constant that makes one of all that it meets, where right answers have others."""
+        value = self.way.stages[lost].value
+        if value is None or tells(value):
+            return None
+        fillers = filter(self.is_filler, self.way.stages[lost].inputs)
+        return next((at for at in fillers if self.is_other_filler(self.way.stages[at])), None)
+
+    def is_other_filler(self, stage: Stage) -> bool:
+        """Whether a constant of the file's own is none that right answers have in that shape."""
+        value = stage.value
+        known = stage.line > 0 and value is not None and value.numel() > 0
+        return known and value is not None and self.right.is_other_constant(value)
+
+    def is_unsure(self, lost: int) -> bool:
+        """Whether it may as well be something before a lost value that is wrong.
+
+        What should have been done before is missing where it is made of nothing but constants; of
+        single whole numbers that go into it nobody knows whether they are right, nor of what is
+        not told, such as complex numbers.
+        """
+        stage, value = self.way.stages[lost], self.way.stages[lost].value
+        empty = value is None or not tells(value) or not bool(value.isfinite().any())
+        if empty and stage.inputs and all(map(self.is_filler, stage.inputs)):
+            return True
+        return any(self.is_unknown_choice(at) or self.is_untold(at) for at in stage.inputs)
+
+    def is_untold(self, at: int) -> bool:
+        """Whether a value that was made here is not known."""
+        stage = self.way.stages[at]
+        return stage.value is None and bool(stage.line and stage.inputs)
+
+    def is_unknown_choice(self, at: int) -> bool:
+        """Whether a value is whole numbers that were made here and are too few to tell."""
+        stage = self.way.stages[at]
+        made = bool(stage.line and stage.inputs) and not self.passes[at] and not self.counts(at)
+        return made and stage.value is not None and not stage.value.is_floating_point()
 
     def counts(self, at: int) -> bool:
         """Whether a value can be blamed: what only fills a place for others cannot."""
@@ -287,27 +398,116 @@ class Comparison:
     def parting(self) -> Parting | None:
         """Where the ways part; None where that cannot be told."""
         if error := self.observed.error:
-            return self.before_error(error.line) if error.verb == "call" else None
+            line = next(iter(self.way.raised), error.line)
+            return self.before_error(line) if error.verb == "call" else None
         roots = self.wrong_results()
         if not roots:
             return Parting(self.way.last) if self.nothing_back() else None
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
-        lost = None if all(self.passes[at] for at in roots) else self.first_lost(roots)
+        left = self.left_unused()
+        if left is not None and not self.way.stages[left].names:
+            return self.told_unused(left)
+        unused = 0 if left is None else self.way.stages[left].line
+        found = self.parting_before(roots)
+        return replace(found, unused=unused) if found and found.line != unused else found
+
+    def parting_before(self, roots: list[int]) -> Parting | None:
+        """The first value that is lost on the way to wrong results, or what stands for it."""
+        lost = self.first_lost(roots)
         if lost is None:
-            return Parting(self.way.last) if self.way.last else None
-        misnamed = self.misnamed(lost)
-        return self.told(lost if misnamed is None else misnamed)
+            return self.right_elsewhere(roots)
+        if (misnamed := self.misnamed(lost)) is not None:
+            return self.told(misnamed)
+        if (start := self.wrong_start(lost)) is not None:
+            return Parting(self.way.stages[start].line, "", *self.reached(start), OTHER_START)
+        if (start := self.misfit_start(lost)) is not None:
+            return Parting(self.way.stages[start].line)
+        return None if self.is_unsure(lost) else self.told(lost)
+
+    def left_unused(self) -> int | None:
+        """The first value of right answers that nothing is done with, where the attempt has it
+        nowhere else, and nothing that right answers make of it.
+        """
+        left = set(self.way.unused)
+        had = {
+            (id(way), i)
+            for at, found in enumerate(self.matches)
+            for way, i in found
+            if at not in left
+        }
+        told = [at for at in self.way.unused if self.way.stages[at].line]
+        return next((at for at in told if self.is_gone(self.matches[at], had)), None)
+
+    def is_gone(self, matches: list[tuple[Way, int]], had: set[tuple[int, int]]) -> bool:
+        """Whether of right values none was had, and in one way nothing that is made of it."""
+        if any((id(way), at) in had for way, at in matches):
+            return False
+        made = [{(id(way), i) for i in made_of(way, at)} for way, at in matches]
+        return any(ones and ones.isdisjoint(had) for ones in made)
+
+    def told_unused(self, at: int) -> Parting:
+        """What is to be said about a right value that is made and then left."""
+        name = next(iter(self.names(at)), "")
+        said = "nothing is done with what this line makes"
+        return Parting(self.way.stages[at].line, name, *self.reached(at), said)
+
+    def right_elsewhere(self, roots: list[int]) -> Parting | None:
+        """Where right values came back that are not asked for, or not all that are."""
+        expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
+        if len(self.way.returned) != len(expected):
+            made = all(any(self.is_right_result(at, t) for at in self.told_of) for t in expected)
+            return Parting(self.way.last) if made and self.way.last else None
+        wrong = next((at for at in roots if not self.matches[at]), None)
+        line = self.way.last if wrong is None else self.way.stages[wrong].line
+        return Parting(line) if line else None
+
+    @property
+    def told_of(self) -> list[int]:
+        """The places of values that are known."""
+        return [at for at, stage in enumerate(self.way.stages) if stage.value is not None]
 
     def before_error(self, line: int | None) -> Parting | None:
-        """An error's own line, or one before it that makes what no right answer has."""
+        """An error's own line, or one before it that makes what no right answer has.
+
+        That is a value with right numbers in wrong places, or one on the way to what failed.
+        """
         if not line:
             return None
         lost = [at for at, passes in enumerate(self.passes) if not passes and self.counts(at)]
-        lost = [at for at in lost if self.is_misplaced(at)]
-        if lost:
-            return self.told(lost[0])
-        return Parting(line)
+        if misplaced := [at for at in lost if self.is_misplaced(at)]:
+            return self.told(misplaced[0])
+        cause = self.first_lost([at for at in self.way.failed if at in lost])
+        if cause is None or self.way.stages[cause].line == line or not self.is_misfit(cause):
+            return Parting(line)
+        start = self.misfit_start(cause)
+        return self.told(cause) if start is None else Parting(self.way.stages[start].line)
+
+    def misfit_start(self, lost: int) -> int | None:
+        """A constant on the way to a value of a wrong shape that has a wrong one itself."""
+        if not self.is_misfit(lost):
+            return None
+        fillers = filter(self.is_filler, self.ancestors(lost))
+        return next((at for at in fillers if self.way.stages[at].line and self.is_misfit(at)), None)
+
+    def is_misfit(self, at: int) -> bool:
+        """Whether a value has a shape that no right one has, dimensions of one entry aside.
+
+        What is made of weights alone may well be put together in another way.
+        """
+        stage = self.way.stages[at]
+        made_up = self.is_filler(at) or any(map(self.is_filler, self.ancestors(at)))
+        if stage.value is None or not (made_up or self.is_of_arguments(at)):
+            return False
+        return tuple(stage.value.squeeze().shape) not in self.right.shapes
+
+    def is_of_arguments(self, at: int) -> bool:
+        """Whether something that was passed in went into a value."""
+        named = (step.get("arguments", {}).values() for step in self.case.steps)
+        keys = [v["tensor"] for vs in named for v in vs if isinstance(v, dict) and "tensor" in v]
+        given = [self.case.tensors[key] for key in keys]
+        values = (self.way.stages[one].value for one in self.ancestors(at))
+        return any(v is not None and same(v, one) for v in values for one in given)
 
     def is_misplaced(self, at: int) -> bool:
         """Whether its numbers are right, and only their places are not."""
@@ -380,10 +580,19 @@ class Comparison:
         stage, names = self.way.stages[at], self.names(at)
         if not stage.line or not names:
             return ""
-        called = ((name, name.replace("_", " ")) for name in stage.names)
+        called = ((name, self.meant(name)) for name in stage.names)
         return next(
-            (n for n, words in called if words in self.right.spread and words not in names), ""
+            (n for n, words in called if words and not any(one.startswith(words) for one in names)),
+            "",
         )
+
+    def meant(self, name: str) -> str:
+        """The name of right answers that a local one stands for; `k` for keys, if for one alone."""
+        words = name.replace("_", " ")
+        if words in self.right.spread:
+            return words
+        alike = {one for one in self.right.spread if one[0] == name and " " not in one}
+        return name if len(alike) == 1 else ""
 
     def ancestors(self, at: int) -> list[int]:
         """All that a value was made from, in order."""
@@ -401,7 +610,7 @@ class Comparison:
         if names := self.names(lost):
             wrong = f"`{self.other_name(lost)}` holds the {names[0]}"
             return Parting(stage.line, names[0], reached, upto, wrong)
-        if lost in self.way.returned:  # the result itself: what that should be is told elsewhere
+        if lost in self.way.returned or stage.inside:  # what these should be is told elsewhere
             return Parting(stage.line, "", reached, upto)
         asked = self.due(lost)
         last = self.last_of_line(lost)
@@ -433,10 +642,20 @@ class Comparison:
             both = [match for match in known if way_in(way)(match)]
             places = [max(at for other, at in match if other is way) for match in both]
             found += self.next_in(way, max(places)) if places else []
+        found = [(n, way, at) for n, way, at in found if n == 0 or self.is_as_large(lost, way, at)]
         names = {name for at in range(lost) for name in self.names(at)}
         found.sort(key=lambda one: one[0])
         due = ((self.right.name(way, at), way.stages[at].value) for _, way, at in found)
         return [(n, value) for n, value in due if value is not None and n not in names]
+
+    def is_as_large(self, lost: int, way: Way, at: int) -> bool:
+        """Whether a right value may stand where the lost one does, or at the end of its line.
+
+        What comes next in a right answer may be something that the attempt has not come to.
+        """
+        right, places = way.stages[at].value, (lost, self.last_of_line(lost))
+        values = (self.way.stages[place].value for place in places)
+        return right is None or any(v is None or v.numel() == right.numel() for v in values)
 
     def next_in(self, way: Way, place: int) -> list[tuple[int, Way, int]]:
         """The first named value that a right answer makes of the one at a place, if any.
@@ -455,6 +674,11 @@ class Comparison:
 def called(stage: Stage) -> set[str]:
     """What an attempt calls a value, in words."""
     return {name.replace("_", " ") for name in stage.names}
+
+
+def made_of(way: Way, at: int) -> list[int]:
+    """The places of what a way makes of the value at a place."""
+    return [i for i, stage in enumerate(way.stages) if at in stage.inputs]
 
 
 def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
@@ -499,17 +723,23 @@ def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
     return Comparison(seen, way, ways).parting()
 
 
-def parting_sentence(parting: Parting, place: str, upto: str) -> str:
-    """For a learner. place, upto: what the lines are called where they stand.
+def parting_sentence(parting: Parting, place: str, upto: str, unused: str = "") -> str:
+    """For a learner. place, upto, unused: what the lines are called where they stand.
 
     >>> parting_sentence(Parting(9, "masked scores", ("keys", "scores"), 8), "line 9", "line 8")
     'Up to line 8 your values are those of a right answer: keys, scores. Line 9 is where they \
 part: the masked scores should come about here.'
     """
+    left = f"Nothing is done with what {unused} makes." if parting.unused else ""
+    return " ".join(filter(None, (where_they_part(parting, place, upto), left)))
+
+
+def where_they_part(parting: Parting, place: str, upto: str) -> str:
+    """The same without what is left unused."""
     right = ", ".join(parting.reached)
     until = f"Up to {upto}" if parting.upto < parting.line else f"On the way to {place}"
     before = f"{until} your values are those of a right answer: {right}. " if right else ""
-    if parting.what.startswith(("what comes back", "`")):
+    if parting.what.startswith(("what comes back", "nothing is done", "`")):
         return f"{before}{capital(place)}: {parting.what}."
     due = f"the {parting.stage} should come about here" if parting.stage else ""
     told = "; ".join(filter(None, (due, parting.what)))

@@ -178,6 +178,18 @@ def test_the_oracle_tells_a_mistake_from_other_words(project, bench, new, equiva
     assert (trial.equivalent, trial.killed) == (equivalent, killed)
 
 
+def test_a_known_mistake_without_its_name_is_told_of_otherwise(project, bench):
+    known = [one for one in project.mistakes if "attention_scores" in one.edits]
+    one = next(mistake for mistake in known if not mistake.same_as)
+    trial = bench.try_unnamed(one)
+    first, last = trial.mutant.lines
+    (edit,) = one.edits["attention_scores"]
+    assert edit[1].splitlines()[0].strip() in trial.mutant.source.splitlines()[first - 1]
+    assert one.name not in trial.row["mistakes"] and trial.killed and last >= first
+    named = bench.graded(bench.attempt(trial.mutant.source), trial.mutant, equivalent=False)
+    assert one.name in named.row["mistakes"] and told(named) == "named"
+
+
 ROW = {"points": 0, "max_points": 5, "mistakes": [], "message": f"It has {GENERIC}."}
 
 

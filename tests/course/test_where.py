@@ -61,6 +61,14 @@ def test_an_error_is_placed_on_its_line(grader):
     assert verdict.line == 8 and verdict.sure in (Sure.REPAIRED, Sure.PLACED)
 
 
+def test_the_line_of_an_error_is_told_before_one_where_other_values_part(grader):
+    text = RIGHT.replace("d_k**0.5", "(d_k + 7)").replace(
+        "    d_k =", "    if queries.requires_grad:\n        queries = queries.nothing\n    d_k ="
+    )
+    verdict = verdict_on(grader, text)
+    assert verdict.line == 6 and "part" not in verdict.message, verdict
+
+
 def test_what_is_not_there_has_no_line(grader):
     verdict = verdict_on(grader, "x = 1\n")
     assert (verdict.status, verdict.line, verdict.sure) == ("not_attempted", None, Sure.OBSERVED)
@@ -204,17 +212,57 @@ def block(project, grader, edits, helper=""):
 
 
 def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, grader):
+    """The norm meets what it should not: the line that gives it that is told, and none of its."""
     verdict, text = block(project, grader, [LOST])
-    assert verdict.points < verdict.max_points and verdict.message
-    lines = text.splitlines()
-    first, last = (
-        lines.index(f"class {name}(nn.Module):") for name in ("TransformerBlock", "SmallGPT")
-    )
-    assert verdict.line is None or first < verdict.line < last, verdict
-    assert "they part" not in verdict.message, verdict.message
+    assert verdict.line == text.splitlines().index(LOST[1].splitlines()[1]) + 1, verdict
+    assert f"Line {verdict.line} is where they part." in verdict.message, verdict.message
 
 
 def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, grader):
     helped = LOST[0].splitlines()[1:]
     verdict, text = block(project, grader, [("\n".join(helped), HELPED)], HELPER)
     assert verdict.line == text.splitlines().index("    both = x - y") + 1, verdict
+
+
+# Parts made with another size, and what is said of the line that makes the first of them.
+LARGER = "self.norm{0} = LayerNorm(d)", "self.norm{0} = LayerNorm(d + d // 2)"
+MISSHAPEN = {
+    "`norm1.scale` has shape (6,)": [tuple(one.format(n) for one in LARGER) for n in (1, 2)],
+    "a weight in it has shape (4, 5)": [
+        ("attention = MultiHeadAttention(d, d,", "attention = MultiHeadAttention(d + 1, d,"),
+        tuple(one.format(2) for one in LARGER),
+    ],
+}
+
+
+@pytest.mark.parametrize("said", MISSHAPEN)
+def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, said):
+    """The call ends in an error elsewhere; what is inside a stand-in is named by nobody."""
+    verdict, text = block(project, grader, MISSHAPEN[said])
+    new = MISSHAPEN[said][0][1]
+    lines = text.splitlines()
+    assert verdict.line == next(at for at, line in enumerate(lines, 1) if new in line), verdict
+    assert said in verdict.message and "projection" not in verdict.message, verdict.message
+
+
+def test_no_message_names_what_is_inside_a_stand_in(project, grader):
+    """The gradient never gets to the weights of attention, which learners do not know by name."""
+    edits = [("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()")]
+    verdict, _ = block(project, grader, edits)
+    assert "a weight of `attention` is missing" in verdict.message, verdict.message
+    assert "projection" not in verdict.message
+    made = "self.attention = MultiHeadAttention(d, d, context_length, dropout, num_heads)"
+    edits = [(made, "self.attention = nn.Linear(d, d)")]
+    verdict, _ = block(project, grader, edits)
+    assert verdict.points < verdict.max_points and "projection" not in verdict.message, verdict
+
+
+def test_values_that_other_weights_make_are_not_held_against_right_ones(project, grader):
+    """Torch does not find what is in a list: the list's line is told, and none further down."""
+    edits = [
+        ("self.norm2 = LayerNorm(d)", "self.norm2 = [LayerNorm(d)]"),
+        ("self.feed_forward(self.norm2(x))", "self.feed_forward(self.norm2[0](x))"),
+    ]
+    verdict, text = block(project, grader, edits)
+    assert verdict.line == text.splitlines().index(f"        {edits[0][1]}") + 1, verdict
+    assert "no parameter `norm2.scale`" in verdict.message and "they part" not in verdict.message

@@ -143,6 +143,123 @@ def test_a_line_that_turns_a_right_value_wrongly_is_not_called_right(project):
     assert found.upto < first, found
 
 
+ROTATED = "return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
+FIRST, SECOND = "first * cos - second * sin", "second * cos + first * sin"
+# Ways to put the two halves of a rotated row together, and a mistake; the line that it stands on.
+HALVES = {
+    "written into a copy": (
+        f"out = x.clone()\n    out[..., :half] = {FIRST}\n    out[..., half:] = {SECOND}",
+        (SECOND, "second * cos - first * sin"),
+    ),
+    "written into nothing": (
+        f"out = torch.empty_like(x)\n    out[..., :half] = {FIRST}\n    out[..., half:] = {SECOND}",
+        (SECOND, "second * cos - first * sin"),
+    ),
+    "the first of them": (
+        f"out = torch.zeros_like(x)\n    out[..., :half] = {FIRST}\n    out[..., half:] = {SECOND}",
+        (FIRST, "first * cos + second * sin"),
+    ),
+    "angles made twice as wide": (
+        "cos, sin = torch.cat((cos, cos), dim=-1), torch.cat((sin, sin), dim=-1)\n"
+        "    out = x * cos + torch.cat((-second, first), dim=-1) * sin",
+        ("x * cos +", "x +"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_parts_of_a_result_that_are_right_are_not_blamed(project, name):
+    """What is written into a value is right there, or right values stand side by side."""
+    chapter, (put, (old, new)) = "ch5_beyond_one_sentence", HALVES[name]
+    solution = project.solution(chapter).read_text(encoding="utf-8")
+    case = recorded_on(project, chapter, "rotate", "")
+    text = solution.replace(ROTATED, f"{put}\n    return out")
+    assert ROTATED in solution and parted(project, case, text, chapter) is None
+    wrong = text.replace(old, new)
+    at = next(n for n, line in enumerate(wrong.splitlines(), 1) if new in line)
+    assert parted(project, case, wrong, chapter).line == at
+
+
+def test_a_start_value_that_swallows_all_is_blamed(project):
+    chapter = "ch5_beyond_one_sentence"
+    solution = project.solution(chapter).read_text(encoding="utf-8")
+    case = recorded_on(project, chapter, "online_softmax_attention", "")
+    wrong = solution.replace("new_full((n, 1), -torch.inf)", "new_full((n, 1), torch.inf)")
+    at = next(n for n, line in enumerate(wrong.splitlines(), 1) if "1), torch.inf)" in line)
+    assert parted(project, case, wrong, chapter).line == at
+
+
+def test_where_nothing_was_added_no_line_is_blamed(project):
+    """Zero by zero, since a loop did not run: that line is right, and no other can be known."""
+    chapter = "ch5_beyond_one_sentence"
+    solution = project.solution(chapter).read_text(encoding="utf-8")
+    case = recorded_on(project, chapter, "online_softmax_attention", "")
+    wrong = solution.replace("range(0, len(keys), block_size)", "range(0)")
+    assert wrong != solution and parted(project, case, wrong, chapter) is None
+
+
+def test_what_a_name_of_one_letter_stands_for(project):
+    chapter, name = "ch5_beyond_one_sentence", "LatentAttention"
+    solution = project.solution(chapter).read_text(encoding="utf-8")
+    case = recorded_on(project, chapter, name, "values")
+    at = solution.index("class LatentAttention")
+    own = solution[at:].replace("keys = self.W_key_up(latent)", "keys = self.W_value_up(latent)")
+    wrong = solution[:at] + own.replace("keys", "k")
+    found = parted(project, case, wrong, chapter)
+    assert "k = self.W_value_up" in wrong.splitlines()[found.line - 1], found
+    assert found.what == "`k` holds the values"
+
+
+def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
+    text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
+    found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
+    assert (found.line, found.stage) == (8, "scaled scores"), found
+    assert "nothing is done with what this line makes" in parting_sentence(found, "line 8", "")
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "scores / d_k ** 0.5",  # made once more, and used there
+        "scores + 1",  # no right answer's
+        "print(scaled[0, 0], scaled.shape)",
+    ],
+)
+def test_what_is_left_beside_the_mistake_is_not_blamed(project, recorded, left):
+    text = RIGHT.replace("    return weights", f"    {left}\n    return 2 * weights")
+    assert parted(project, recorded, text).line == 11
+
+
+def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(project, recorded):
+    text = RIGHT.replace("softmax(scaled", "softmax(scores")
+    found = parted(project, recorded, text)
+    assert (found.line, found.unused) == (9, 8), found
+    said = parting_sentence(found, "line 9", "line 8", "line 8")
+    assert said.endswith("Nothing is done with what line 8 makes."), said
+
+
+def test_an_error_is_followed_to_the_value_that_led_there(project, recorded):
+    text = RIGHT.replace("weights @ values", "weights @ values[:-1]")
+    assert parted(project, recorded, text).line == 10
+    for wrong in ("torch.softmax(scaled.repeat(1, 3), dim=-1)", "scaled.flatten().softmax(0)"):
+        text = RIGHT.replace("torch.softmax(scaled, dim=-1)", wrong)
+        assert parted(project, recorded, text).line == 9  # line 10 is where Python raises
+
+
+def test_what_weights_are_put_together_to_is_not_blamed_for_an_error(project, recorded):
+    text = RIGHT.replace("    d_k", "    both = torch.stack([torch.eye(3)] * 2)\n    d_k", 1)
+    text = text.replace("weights @ values", "weights @ both[:, :2] @ values")
+    assert parted(project, recorded, text).line == 11
+
+
+def test_what_another_line_makes_counts_as_made_by_the_line_that_calls_it():
+    steps = [[[3, 9], "add", [], []], [[9], "mul", [0], []], [[4], "sub", [1], []]]
+    told = {"steps": steps, "raised": [3, 9]}
+    way = read_way(Observation(facts={"stages": told})).told_in(lambda line: line > 8)
+    assert [(one.line, one.inside) for one in way.stages] == [(9, True), (9, False), (0, False)]
+    assert way.raised == (9,)
+
+
 def test_misnamed_projections_are_found_where_they_get_their_names(project, recorded):
     text = RIGHT.replace("    d_k", "    keys, queries = queries, keys\n    d_k", 1)
     found = parted(project, recorded, text)
@@ -158,11 +275,14 @@ def test_an_error_has_its_own_line(project, recorded):
     "steps",
     [
         "long",
-        [[1, "add", [0], []]],  # made from itself
-        [[1, "add", [-1], []]],
-        [[-1, "add", [], []]],
-        [[1, "add", []]],
-        [[1, 7, [], []]],
+        [[[1], "add", [0], []]],  # made from itself
+        [[[1], "add", [-1], []]],
+        [[[-1], "add", [], []]],
+        [[1, "add", [], []]],
+        [[[1] * 9, "add", [], []]],  # within more calls than are told
+        [[["1"], "add", [], []]],
+        [[[1], "add", []]],
+        [[[1], 7, [], []]],
         [7],
     ],
 )
@@ -171,9 +291,11 @@ def test_a_forged_way_is_no_way(steps):
 
 
 def test_places_that_are_not_there_do_not_come_back():
-    told = {"steps": [[1, "add", [], ["x"]]], "returned": [0, 1, -1, "a"], "last": -4}
+    told = {"steps": [[[1, 5], "add", [], ["x"]]], "returned": [0, 1, -1, "a"], "last": -4}
+    told |= {"raised": [3, "4"]}
     way = read_way(Observation(facts={"stages": told}))
-    assert way.returned == (0,) and way.last == 0
+    assert way.returned == (0,) and (way.last, way.raised) == (0, ())
+    assert (way.stages[0].line, way.stages[0].callers) == (1, (5,))
 
 
 def test_ways_are_stored_without_lines_operations_or_a_name_of_the_code(recorded, tmp_path):

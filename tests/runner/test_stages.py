@@ -1,5 +1,6 @@
 """What a call passes through is written down with lines and inputs, and within bounds."""
 
+import pytest
 import torch
 
 from tensorgrade.runner.stages import MOST, StageRecorder
@@ -30,7 +31,7 @@ def recorded(name, *arguments):
 
 def test_each_operation_has_its_line_its_inputs_and_its_names():
     recorder, told, back = recorded("mix", torch.randn(4, 3), torch.randn(3, 3))
-    made = [(line, name) for line, name, _, _ in told["steps"] if line]
+    made = [(lines[0], name) for lines, name, _, _ in told["steps"] if lines]
     assert made == [
         (3, "__matmul__" if made[0][1] == "__matmul__" else "matmul"),
         (4, "T"),
@@ -87,3 +88,50 @@ def test_inference_and_vmap_are_recorded_like_everything_else():
             torch.ones(2) + 1
         torch.vmap(lambda row: row.softmax(dim=-1))(torch.eye(3))
     assert len(recorder.steps) == len(recorder.values) > 1
+
+
+LEAVES = """
+kept = []
+
+def leaves(x):
+    doubled = x * 2
+    x + 1
+    kept.append(x + 3)
+    named = x + 4
+    x.clone().mul_(5)
+    if (x.sum() > 0) and doubled.shape:
+        x = x + 6
+    return x
+"""
+
+
+def test_what_nothing_is_done_with_is_told():
+    space = {}
+    exec(compile(LEAVES, "learner.py", "exec"), space)
+    with StageRecorder("learner.py") as recorder:
+        back = space["leaves"](torch.ones(2))
+    told = recorder.told(back)
+    assert [told["steps"][at][0] for at in told["unused"]] == [[6], [8]]
+
+
+def test_what_went_into_the_operation_that_failed_is_told():
+    x, space = torch.randn(4, 3), {}
+    exec(compile(TEXT + FAILS, "learner.py", "exec"), space)
+    for name, count in (("fails", 2), ("goes_on", 0)):
+        with pytest.raises((RuntimeError, KeyError)), StageRecorder("learner.py") as recorder:
+            space[name](x)
+        told = recorder.told(None)
+        assert len(told["failed"]) == count and len(told["raised"]) == 2 - (count == 0), told
+
+
+FAILS = """
+def fails(x):
+    return mix(x, x)
+
+def goes_on(x):
+    try:
+        x @ x
+    except RuntimeError:
+        pass
+    return {}[0]
+"""

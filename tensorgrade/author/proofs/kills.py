@@ -6,8 +6,10 @@ mistake. Whether it is one is decided by uses drawn by chance, and by no case of
 
 import random
 import warnings
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import torch
@@ -23,9 +25,10 @@ from ...processes import side_by_side
 from ...project import Project
 from ...sources.submission import Source
 from ...testing.warm_session import WarmSession
+from ..recording.mistakes import Mistake, make
 from .figures import share
 from .kill_matrix import table
-from .made_attempts import right_forms
+from .made_attempts import Form, right_forms
 from .mutants import Mutant, mutants, sample
 
 USES, AT_ONCE = 200, 20
@@ -75,6 +78,23 @@ def measure_mutants(
     right: a folder with `right_answers/` and `right_edits/`. Raises CourseError for a name that is
     no exercise's.
     """
+    return by_exercise(project, partial(kills_of, right=str(right), count=count, seed=seed), only)
+
+
+def measure_unnamed(
+    project: Project, count: int, seed: int, only: Collection[str] = ()
+) -> list[Kills]:
+    """Try so many known mistakes of each exercise, each where nobody knows its name.
+
+    Raises CourseError for a name that is no exercise's.
+    """
+    return by_exercise(project, partial(unnamed_of, count=count, seed=seed), only)
+
+
+def by_exercise(
+    project: Project, measured: Callable[[str, str, str], Kills], only: Collection[str]
+) -> list[Kills]:
+    """What is measured of each exercise (of those named), the exercises side by side."""
     for name in only:
         project.course.exercise(name)
     asked = [
@@ -84,10 +104,7 @@ def measure_mutants(
         if not only or exercise.name in only
     ]
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
-        jobs = [
-            pool.submit(kills_of, str(project.root), *names, str(right), count, seed)
-            for names in asked
-        ]
+        jobs = [pool.submit(measured, str(project.root), *names) for names in asked]
         return [job.result() for job in jobs]
 
 
@@ -102,6 +119,20 @@ def kills_of(root: str, chapter: str, exercise: str, right: str, count: int, see
     finally:
         bench.close()
     return Kills(exercise, len(every), trials)
+
+
+def unnamed_of(root: str, chapter: str, exercise: str, count: int, seed: int) -> Kills:
+    """The known mistakes of one exercise, on one thread, each without its name."""
+    torch.set_num_threads(1)
+    project = Project(Path(root))
+    known = [one for one in project.mistakes if exercise in one.edits]
+    bench = Bench(project, chapter, exercise)
+    drawn = random.Random(seed).sample(known, min(count, len(known)))
+    try:
+        trials = [bench.try_unnamed(mistake) for mistake in drawn]
+    finally:
+        bench.close()
+    return Kills(exercise, len(known), trials)
 
 
 def all_mutants(project: Project, chapter: str, exercise: str, right: Path) -> list[Mutant]:
@@ -125,12 +156,26 @@ class Bench:
 
     def try_out(self, mutant: Mutant) -> Trial:
         """One mutant. It runs in a child, which ends where a loop of it does not."""
-        attempt = self.attempt(mutant.source)
+        return self.graded(self.attempt(mutant.source), mutant, self.gives_the_same(mutant))
+
+    def try_unnamed(self, mistake: Mistake) -> Trial:
+        """One known mistake, graded by graders that have no fingerprint with its name."""
+        source = make(self.solution, self.exercise, [mistake])
+        form = Form(self.chapter.name, self.exercise, "the solution", self.solution)
+        lines = edited_lines(self.solution, source)
+        mutant = Mutant(form, "known mistake", lines, "", mistake.name, source)
+        attempt, names = self.attempt(source), {mistake.name, mistake.same_as}
+        prints = attempt.fingerprints.by_exercise[self.exercise]
+        left = [one for one in prints if names.isdisjoint(one.mistakes)]
+        attempt.fingerprints = replace(attempt.fingerprints, by_exercise={self.exercise: left})
+        return self.graded(attempt, mutant, equivalent=False)
+
+    def graded(self, attempt: Attempt, mutant: Mutant, equivalent: bool) -> Trial:
+        """What an attempt is told."""
         results = self.session.results(attempt, self.exercise)
         (asked,) = [e for e in self.chapter.exercises if e.name == self.exercise]
         part = getattr(attempt, self.exercise)
         row, raised = verdict("", asked, part, results).row(), is_an_errors(part, results)
-        equivalent = self.gives_the_same(mutant)
         attempt.backend.close()
         return Trial(mutant, equivalent, row, raised)
 
@@ -168,6 +213,25 @@ class Bench:
         """End the session, and the process that mutants are run from."""
         self.session.close()
         self.maker.close()
+
+
+def edited_lines(before: str, after: str) -> tuple[int, int]:
+    """The first and the last line of a text that are not those of what it was made from.
+
+    >>> edited_lines("a b c d".replace(" ", "\\n"), "a x y d".replace(" ", "\\n"))
+    (2, 3)
+    """
+    old, new = before.splitlines(), after.splitlines()
+    same = [
+        sum(1 for _ in takewhile(is_pair, zip(a, b, strict=False)))
+        for a, b in ((old, new), (old[::-1], new[::-1]))
+    ]
+    first = same[0] + 1
+    return first, max(first, len(new) - same[1])
+
+
+def is_pair(both: tuple[str, str]) -> bool:
+    return both[0] == both[1]
 
 
 def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
