@@ -375,7 +375,7 @@ def collect(
     """Sort a course system's download into SUBMITTED, after a table of who is who."""
     from rich.console import Console
 
-    from .instructor.collecting import plan, table, write
+    from .instructor.collecting import plan, some_of, table, write
     from .instructor.roster import read_roster
     from .project import find_project
 
@@ -383,7 +383,7 @@ def collect(
     found = plan(layout, source, course, read_roster(roster), chapter, zone)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found))
-    notes = found.notes + found.left_out
+    notes = found.notes + some_of(found.left_out)
     notes += [] if preview else write(found, submitted)
     for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)

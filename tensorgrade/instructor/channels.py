@@ -85,7 +85,8 @@ command = [sys.executable, "-m", MODULE, "classroom50", "{chapter}", os.getcwd()
 found = subprocess.run(command, cwd=HERE, env=os.environ | {"PYTHONPATH": str(HERE)})
 sys.exit(found.returncode)
 '''
-WORKFLOW = """# For learners' repositories: every push runs the public checks.
+WORKFLOW = """# For repositories made of the kit, as .github/workflows/self-check.yml:
+# every push runs the public checks.
 name: self-check
 on: [push]
 jobs:
@@ -95,7 +96,7 @@ jobs:
       - uses: actions/checkout@v4
       - uses: actions/setup-python@v5
         with: {python-version: "3.11"}
-      - run: pip install -r requirements.txt && pip install --no-deps .
+      - run: pip install -c constraints.txt .
       - run: pytest exercises/
 """
 

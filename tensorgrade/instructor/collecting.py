@@ -13,7 +13,7 @@ from ..course import Course, CourseError
 from ..lateness import read_time, zone_named
 from ..sources.finding import named
 from ..sources.handins import NO_STAMP, STAMP, shown
-from ..sources.near_misses import Files, chapter_of
+from ..sources.near_misses import Files, chapter_of, is_given
 from .layouts import LAYOUTS, Arrived, Download, pieces_in
 from .roster import Roster
 
@@ -106,6 +106,15 @@ SCRIPTS = ("py", "ipynb")
 LARGEST = 16 << 20  # bytes of a file of which nobody knows what it is
 
 
+MOST_TOLD = 12
+
+
+def some_of(sentences: list[str]) -> list[str]:
+    """The first of them, and how many more there are: a repository holds hundreds of files."""
+    more = len(sentences) - MOST_TOLD
+    return sentences[:MOST_TOLD] + ([f"… and {more} more like these"] if more > 0 else [])
+
+
 def kind_of(arrived: Arrived) -> str:
     """What a file's name ends in."""
     return arrived.name.rpartition(".")[2].lower()
@@ -138,6 +147,8 @@ def meaning(arrived: Arrived, chapters: set[str], beside: Files) -> tuple[str, s
     """The chapter and the kind that a file's name means; a zip has no chapter yet."""
     if arrived.name.lower().endswith(".zip"):
         return "", ZIP
+    if is_given(arrived.piece.parts):
+        return None
     return chapter_of(arrived.name, chapters, beside)
 
 

@@ -220,7 +220,8 @@ def worth(check: CheckResult) -> str:
     >>> worth(CheckResult("mean", 2.0, False)), worth(CheckResult("mean", 2.0, False, kept=1.0))
     ('2', '1 of 2')
     """
-    return f"{check.points:g}" if check.kept is None else f"{check.earned:g} of {check.points:g}"
+    points = f"{round(check.points, 2):g}"
+    return points if check.kept is None else f"{round(check.earned, 2):g} of {points}"
 
 
 def print_stages(console: Console, explanation: Explanation) -> None:

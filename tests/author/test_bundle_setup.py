@@ -6,8 +6,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tensorgrade.author.bundle import write_kit
+from tensorgrade.instructor.channels import WORKFLOW
 
 from ..commands import ROOT
 
@@ -84,3 +86,12 @@ def test_what_the_kits_page_names_is_in_the_kit(kit):
 def test_the_lessons_page_of_the_kit_shows_no_progress_yet(kit):
     page = (kit / "lessons.html").read_text(encoding="utf-8")
     assert "tensorgrade read" in page and 'class="exercise done"' not in page
+
+
+def test_the_workflow_of_repositories_made_of_the_kit_finds_what_it_needs(kit):
+    (job,) = yaml.safe_load(WORKFLOW)["jobs"].values()
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    assert runs == ["pip install -c constraints.txt .", "pytest exercises/"]
+    assert all((kit / name).exists() for name in ("constraints.txt", "pyproject.toml", "exercises"))
+    (python,) = [s["with"]["python-version"] for s in job["steps"] if "python-version" in str(s)]
+    assert f'requires-python = ">={python}"' in (kit / "pyproject.toml").read_text("utf-8")

@@ -8,7 +8,7 @@ import pytest
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import layouts
-from tensorgrade.instructor.collecting import plan, table, write
+from tensorgrade.instructor.collecting import plan, some_of, table, write
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.sources.finding import find_handins
 from tensorgrade.sources.handins import handed_in_at
@@ -147,6 +147,22 @@ def test_classroom_50s_clones_come_in_by_its_own_list(monkeypatch, tmp_path):
     assert write(found, tmp_path / "in") == []
     rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     assert {row["student"]: row["points"] / row["max_points"] for row in rows} == POINTS
+
+
+def test_a_repository_made_of_the_kit_is_collected_without_what_learners_were_given(tmp_path):
+    chapter = "ch3_causal_attention"
+    given = f"given/ch4_multi_head_attention/{chapter}.py"
+    for login in ("ada", "bao"):
+        for where in (f"{chapter}.py", given, *(f"commands/{n}.py" for n in range(20))):
+            path = tmp_path / "r" / f"attention-{login}" / "exercises" / where
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(where)
+    found = plan("git", tmp_path / "r", COURSE, Roster())
+    assert {place.arrived.piece.read() for place in found.places} == {f"{chapter}.py".encode()}
+    assert not any(place.instead_of for place in found.places) and len(found.left_out) == 42
+    *first, last = some_of(found.left_out)
+    assert len(first) == 12 and last == "… and 30 more like these"
+    assert some_of(first) == first
 
 
 def test_an_unpacked_folder_is_as_good_as_the_zip(tmp_path):

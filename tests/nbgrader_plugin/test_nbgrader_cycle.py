@@ -35,6 +35,7 @@ class Scratch:
             folder / "exchange",
             folder / "homes",
         )
+        self.typed: set[str] = set()
         for path in (self.root, self.exchange, self.homes):
             path.mkdir(parents=True)
         self.exchange.chmod(0o777)
@@ -58,6 +59,7 @@ class Scratch:
         """An nbgrader command; returns everything that it wrote."""
         # nbgrader calls a bare `alembic`: the environment's scripts have to be on the path.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self.typed.add(" ".join(arguments))
         done = run("nbgrader", *arguments, cwd=cwd or self.root, PATH=path, **more)
         said = done.stdout + done.stderr
         assert (done.returncode == 0) == succeed, said
@@ -137,7 +139,7 @@ def scratch(tmp_path_factory):
 
 def test_the_whole_cycle(scratch):
     """Release, fetch, submit, collect, autograde, feedback and export, for three learners."""
-    scratch.run("generate_assignment", CH1)
+    scratch.run("generate_assignment", CH1, "--force")
     released = scratch.root / "release" / CH1 / f"{CH1}.ipynb"
     assert released.read_text() == (ROOT / "release" / CH1 / f"{CH1}.ipynb").read_text()
     scratch.run("release_assignment", CH1)
@@ -150,6 +152,8 @@ def test_the_whole_cycle(scratch):
             shutil.copy(ROOT / "solutions" / f"{CH1}.py", folder)
         scratch.learner(name, "submit", CH1)
     scratch.run("collect", CH1)
+    scratch.learner("ben", "submit", CH1)
+    assert "Updating submission" in scratch.run("collect", CH1, "--update")
     assert "does not exist in the database" not in scratch.grade(CH1)
     scratch.run("generate_feedback", CH1)
     scratch.run("release_feedback", CH1)
@@ -157,6 +161,9 @@ def test_the_whole_cycle(scratch):
     scratch.learner("ben", "fetch_feedback", CH1)
     pages = list((scratch.homes / "ben" / CH1 / "feedback").rglob("*.html"))
     assert len(pages) == 1 and "not written yet" in pages[0].read_text()
+    page = (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    told = re.findall(r"^nbgrader (\w+(?: ch\w+)?(?: --\w+)?)(?:  |$)", page, re.MULTILINE)
+    assert len(told) == 8 and set(told) <= scratch.typed, "as the page says it, every command"
 
 
 @pytest.mark.parametrize("chapter", [chapter.name for chapter in COURSE.chapters])

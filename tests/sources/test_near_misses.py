@@ -186,3 +186,31 @@ def test_a_coding_line_counts_if_it_names_a_way_to_write_programs():
 def test_what_is_no_text_is_said_to_be_none(content):
     with pytest.raises(Unreadable, match="is not UTF-8 text"):
         decode(content, "a.py")
+
+
+def test_a_stand_in_that_learners_were_given_is_nobodys_answer(found, tmp_path):
+    """The checks of a later chapter hold one under an earlier chapter's name, and are newer."""
+    answer = put(tmp_path, f"{CH1}/{CH1}.py", age=1000)
+    given = f"exercises/given/ch4_multi_head_attention/{CH1}.py"
+    put(tmp_path, f"kit/{given}", b"x = 2")
+    checks = put(tmp_path, "ch4_multi_head_attention/checks.zip")
+    with zipfile.ZipFile(checks, "w") as archive:
+        archive.writestr(given, "x = 3")
+    handin, notes = found()
+    assert handin.content == TEXT and not [note for note in notes if "count" in note]
+    answer.unlink()
+    handin, _ = found()
+    assert not handin.content, "and stands in for none"
+    put(tmp_path, f"given/{CH1}.py")
+    assert found()[0].content == TEXT, "a folder may be called so"
+
+
+def test_a_stand_in_of_the_released_checks_is_found_to_be_one(project):
+    chapters, seen = {chapter.name for chapter in project.course.chapters}, []
+    for checks in sorted((project.root / "release").glob("*/checks.zip")):
+        with zipfile.ZipFile(checks) as archive:
+            parts = [name.split("/") for name in archive.namelist()]
+        named = [p for p in parts if near_misses.chapter_of(p[-1], chapters) and len(p) > 2]
+        seen += [p[-1] for p in named if near_misses.is_given(p)]
+        assert all(near_misses.is_given(p) for p in named)
+    assert seen == ["ch3_causal_attention.py", "ch4_multi_head_attention.py"]
