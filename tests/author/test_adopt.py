@@ -13,7 +13,7 @@ from tensorgrade.author.building.made_parts import Made, Part
 from tensorgrade.author.building.reference_files import Stored, chapter_files
 from tensorgrade.author.recording.adopted import Adopted, adopt, adopted_file
 from tensorgrade.author.recording.references import build_exercise
-from tensorgrade.cli import app
+from tensorgrade.cli.shared import app
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.instructor.groups import groups_of

@@ -28,7 +28,10 @@ COURSE_FOLDERS = {"graders", "exercises", "solutions", "course_config"}
 # from this process.
 ENTRY_POINTS = {
     "tensorgrade",
-    "tensorgrade.cli",
+    "tensorgrade.cli.__main__",
+    "tensorgrade.cli.authors",
+    "tensorgrade.cli.instructors",
+    "tensorgrade.cli.learners",
     "tensorgrade.command",
     "tensorgrade.notebook",
     "tensorgrade.instructor.channel_run",

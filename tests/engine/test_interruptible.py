@@ -16,11 +16,11 @@ Lost()
 SAYS_IT = "os.kill(os.getpid(), signal.SIGINT)"
 PROGRAM = """
 import os, signal, time
-from tensorgrade import cli
+from tensorgrade.cli import shared
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-cli.SECONDS_TO_END = 0.5
-with cli.interruptible("Go on as before."):
+shared.SECONDS_TO_END = 0.5
+with shared.interruptible("Go on as before."):
 {lines}
     while True:
         time.sleep(0.1)

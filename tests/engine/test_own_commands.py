@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from tensorgrade.author.bundle import write_kit
-from tensorgrade.cli import taken_names
+from tensorgrade.cli.shared import taken_names
 from tensorgrade.project import Project
 
 from ..commands import ROOT, run

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from tensorgrade.author.recording.bugs import drawn
-from tensorgrade.cli import bug_told
+from tensorgrade.cli.instructors import bug_told
 from tensorgrade.instructor.explain import (
     LONGEST_CODE,
     docstrings_in,

@@ -1,0 +1,9 @@
+"""Every command: a file for each of those who run them, and what a course brings along.
+
+Each command imports what it needs when it runs, so that a learner's `hint` does not wait for an
+instructor's libraries.
+"""
+
+from .program import main
+
+__all__ = ["main"]

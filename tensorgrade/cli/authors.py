@@ -1,0 +1,216 @@
+"""What authors can run: building, proving, beginning something new."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .shared import AUTHORS, app, interruptible, taken_names
+
+new = typer.Typer(no_args_is_help=True, help="Begin a course, a chapter or an exercise.")
+app.add_typer(new, name="new", rich_help_panel=AUTHORS)
+
+
+@app.command(rich_help_panel=AUTHORS)
+def build(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Chapters or exercises; everything where none is named."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Make all anew, write nothing; fail if a file is stale.")
+    ] = False,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Make pairs of mistakes too, as a release needs them.")
+    ] = False,
+) -> None:
+    """Derive stubs, references, fingerprints and notebooks from the solutions."""
+    from ..author.kept import proved_before
+    from ..project import find_project
+
+    project = find_project()
+    complain(commands_in_the_way(project.root))
+    said, has_pairs = proved_before(project.root)
+    if said and not (check or names) and has_pairs >= pairs:  # nothing has changed since
+        typer.echo(said)
+        return
+    from ..author.building.made_parts import Wish
+    from ..author.proofs.complaints import check as check_all
+    from ..author.proofs.complaints import exercises_of, rebuild
+    from ..author.terminal import BuildProgress
+
+    again = "What was made is kept; the same command makes the rest."
+    with BuildProgress() as progress, interruptible(again):
+        wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
+        if check:
+            built = check_all(project, wish, progress.tell)
+        else:
+            built = rebuild(
+                project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
+            )
+    complain(list(built.wrong))
+    typer.echo(built.said)
+
+
+@app.command(rich_help_panel=AUTHORS)
+def author() -> None:
+    """Stay open: build what you save, as you save it, and say what is wrong."""
+    from ..project import find_project
+
+    root = find_project().root
+    typer.echo("First everything is built, then what you save. Ctrl-C ends it.")
+    from ..author.terminal import author as run  # takes a while
+
+    with interruptible("What was saved before is built."):
+        run(root)
+
+
+@new.command("course")
+def new_course(
+    folder: Annotated[Path, typer.Argument(help="A folder that is not there yet.")],
+    title: Annotated[str, typer.Option(help="The course's title.")] = "",
+) -> None:
+    """A course with one chapter, and all files that it needs."""
+    from ..author.scaffolds import new_course as make
+
+    say_written(make(folder, title), folder)
+    typer.echo(f"Next: cd {folder}, and keep `tensorgrade author` open: it builds what you save.")
+
+
+@new.command("chapter")
+def new_chapter(name: Annotated[str, typer.Argument(help="Such as ch2_trees.")]) -> None:
+    """A chapter with one exercise."""
+    from ..author.scaffolds import new_chapter as make
+    from ..project import find_project
+
+    project = find_project()
+    written = make(project, name)
+    say_written(written, project.root)
+    sample = next(path.stem for path in written if path.parent == project.graders / name)
+    typer.echo(
+        f"{sample} is a sample: replace it by an exercise of yours, under a name of its own "
+        f"(in solutions/{name}.py, and graders/{name}/{sample}.py)."
+    )
+
+
+@new.command("exercise")
+def new_exercise(
+    chapter: Annotated[str, typer.Argument(help="The chapter that it is to stand in.")],
+    name: Annotated[str, typer.Argument(help="The name that learners are to define.")],
+    as_class: Annotated[bool, typer.Option("--class", help="A class with weights.")] = False,
+    values: Annotated[
+        bool, typer.Option("--values", help="A function of plain values, not of tensors.")
+    ] = False,
+) -> None:
+    """An exercise at the end of a chapter: a function of tensors, unless told otherwise."""
+    from ..author.scaffolds import new_exercise as make
+    from ..project import find_project
+
+    project, kind = find_project(), "class" if as_class else "values" if values else "function"
+    say_written(make(project, chapter, name, kind), project.root)
+
+
+def commands_in_the_way(root: Path) -> list[str]:
+    """A sentence for each of the course's own commands that has an engine's command's name."""
+    from ..course_sources import own_commands
+
+    ours = taken_names()
+    return [
+        f"{path.relative_to(root)}: {name} is a command of the engine; give yours another name"
+        for name, path in own_commands(root).items()
+        if name in ours
+    ]
+
+
+def say_written(paths: list[Path], root: Path) -> None:
+    """Say which files were written."""
+    for path in dict.fromkeys(paths):
+        typer.echo(f"wrote {path.resolve().relative_to(root.resolve())}")
+
+
+def complain(complaints: list[str]) -> None:
+    """Print each complaint, and end with 1 where there is any."""
+    for complaint in complaints:
+        typer.echo(f"✗ {complaint}")
+    if complaints:
+        raise typer.Exit(1)
+
+
+@app.command("kill-matrix", rich_help_panel=AUTHORS)
+def kill_matrix(
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")
+    ] = False,
+) -> None:
+    """Run every known mistake against every hidden test, and write docs/kill_matrix.md."""
+    from ..author.building.derived import text_file
+    from ..author.proofs.kill_matrix import kill_page, unproved
+    from ..project import find_project
+
+    project = find_project()
+    text, matrices = kill_page(project)
+    page, gaps = text_file(project.root / "docs" / "kill_matrix.md", text), unproved(matrices)
+    if check and not page.fresh():
+        gaps.append("docs/kill_matrix.md is stale; `tensorgrade kill-matrix` writes it")
+    complain(gaps)
+    if not check:
+        page.write()
+    typer.echo("Every mistake is noticed, and every hidden test notices one or is a guard.")
+
+
+@app.command(rich_help_panel=AUTHORS)
+def figures(
+    exercises: Annotated[
+        list[str] | None,
+        typer.Argument(help="With --mutants, --unnamed: these exercises alone."),
+    ] = None,
+    pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
+    seed: Annotated[int, typer.Option(help="Another number, others drawn.")] = 1,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Mistakes that a machine makes, by exercise.")
+    ] = False,
+    unnamed: Annotated[
+        bool, typer.Option("--unnamed", help="Known mistakes, each as if nobody knew its name.")
+    ] = False,
+    sample: Annotated[int, typer.Option(help="How many of them to draw for an exercise.")] = 50,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="Print what each mistake costs, and no more.")
+    ] = False,
+    sentences: Annotated[int, typer.Option(help="How many sentences on them to show.")] = 0,
+) -> None:
+    """Measure how often mistakes are caught and named, alone and two at once; or what they cost."""
+    from ..author.proofs.figures import measure, price_table, report
+    from ..author.proofs.figures import prices as measured_prices
+    from ..author.proofs.kills import measure_mutants, measure_unnamed
+    from ..author.proofs.kills import report as kill_report
+    from ..project import find_project
+
+    project = find_project()
+    if prices:
+        typer.echo(price_table(measured_prices(project)))
+        return
+    tests = project.root / "tests"  # where right answers in other forms stand
+    if mutants:
+        kills = measure_mutants(project, tests, sample, seed, exercises or ())
+        typer.echo(kill_report(kills, sentences, seed))
+        return
+    if unnamed:
+        kills = measure_unnamed(project, sample, seed, exercises or ())
+        typer.echo(kill_report(kills, sentences, seed))
+        return
+    measured = measure(project, tests / "right_answers", pairs, seed)
+    typer.echo(report(measured, project.mistakes))
+
+
+@app.command(rich_help_panel=AUTHORS)
+def sample(
+    folder: Annotated[Path, typer.Argument(help="Where to write the made-up learners' files.")],
+    learners: Annotated[int, typer.Option(help="How many.")] = 30,
+    seed: Annotated[int, typer.Option(help="Another number, another class.")] = 1,
+) -> None:
+    """Write a made-up class, put together from the solutions and the known mistakes."""
+    from ..author.proofs.sample_class import write_sample_class
+    from ..project import find_project
+
+    files = write_sample_class(find_project(), folder, learners, seed)
+    typer.echo(f"{files} files of {learners} made-up learners in {folder}")

@@ -1,0 +1,301 @@
+"""What instructors can run: a class graded, and all that goes in and out around that."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..course import CourseError
+from .shared import INSTRUCTORS, app, interruptible
+
+if TYPE_CHECKING:
+    from ..instructor.alike import Alike
+
+ROSTER = "The class as CSV, as the course system gives it out."
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def grade(
+    submitted: Annotated[
+        Path, typer.Argument(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for results.jsonl; the same one again goes on where it stopped."),
+    ],
+    jobs: Annotated[
+        int, typer.Option(help="How many to grade at the same time (0: one a core).")
+    ] = 0,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")
+    ] = "",
+    isolation: Annotated[
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
+    ] = "auto",
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    gradebook: Annotated[
+        str,
+        typer.Option(
+            help="nbgrader's database to write points into, such as sqlite:///gradebook.db."
+        ),
+    ] = "",
+    forget: Annotated[
+        list[str] | None, typer.Option(help="Drop the rows that OUT holds of this learner.")
+    ] = None,
+    roster: Annotated[
+        Path | None, typer.Option(help="The class as CSV: everybody in it has rows.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Take no file that is nearly named or placed right.")
+    ] = False,
+) -> None:
+    """Grade a class: one row for every exercise of every learner, a table, and a report."""
+    from ..attempts.setup import Setup
+    from ..instructor.class_terminal import ClassProgress, print_class
+    from ..instructor.report.page import messages_in, write_report
+    from ..instructor.roster import read_roster
+    from ..instructor.run import Run, grade_class
+    from ..project import find_project
+
+    project, names = find_project(), tuple(read_roster(roster).names)
+    setup = Setup(project.graders, isolation, device)
+    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, names)
+    goes_on = f"What is graded is in {out}; the same command does the rest."
+    with ClassProgress() as progress, interruptible(goes_on):
+        rows = grade_class(submitted, out, run, progress)
+    print_class(progress.console, project.course, rows)
+    messages = messages_in(project.graders / "references")
+    page = write_report(out, project.course, messages=messages)
+    progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
+    if gradebook:
+        from ..instructor.gradebook import course_id_in, write_gradebook
+
+        course_id = course_id_in(project.root)
+        written = write_gradebook(gradebook, rows, project.course, course_id)
+        progress.console.print(f"{written} submissions in the gradebook")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def report(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    hide_names: Annotated[
+        bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Write it again and again while a run goes on.")
+    ] = False,
+    alike: Annotated[
+        Path | None, typer.Option(help="SUBMITTED: list answers in it that are nearly the same.")
+    ] = None,
+    isolation: Annotated[
+        str, typer.Option(help="How learners' files are read for --alike, as for grading.")
+    ] = "auto",
+) -> None:
+    """Write OUT/report.html, the class on one page, from the results in OUT."""
+    from ..instructor.report.page import messages_in, watch_report, write_report
+    from ..project import find_project
+
+    project, listed = find_project(), []
+    course, messages = project.course, messages_in(project.graders / "references")
+    if alike is not None:
+        listed = answers_in(alike, isolation)
+    if watch:
+        with interruptible("The page is as it was last written."):
+            page = watch_report(out, course, hide_names, typer.echo, messages=messages)
+            typer.echo(f"{page}")
+    else:
+        typer.echo(f"{write_report(out, course, hide_names, listed, messages)}")
+
+
+def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
+    """Answers in a folder of hand-ins that are nearly the same."""
+    from ..attempts.maker import AttemptMaker
+    from ..attempts.setup import Setup
+    from ..instructor.alike import answers_alike
+    from ..project import find_project
+
+    maker = AttemptMaker(Setup(find_project().graders, isolation))
+    try:
+        return answers_alike(maker, submitted)
+    finally:
+        maker.close()
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def collect(
+    source: Annotated[Path, typer.Argument(help="What the system gave out: a zip or a folder.")],
+    submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
+    layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
+    chapter: Annotated[
+        str, typer.Option(help="The chapter that a file means whose name does not say.")
+    ] = "",
+    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+    zone: Annotated[str, typer.Option(help="Time zone of Moodle's worksheet.")] = "UTC",
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show who is who; write nothing.")
+    ] = False,
+) -> None:
+    """Sort a course system's download into SUBMITTED, after a table of who is who."""
+    from rich.console import Console
+
+    from ..instructor.collecting import plan, some_of, table, write
+    from ..instructor.roster import read_roster
+    from ..project import find_project
+
+    course = find_project().course
+    found = plan(layout, source, course, read_roster(roster), chapter, zone)
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console.print(table(found))
+    notes = found.notes + some_of(found.left_out)
+    notes += [] if preview else write(found, submitted)
+    for note in notes:
+        console.print(f"note: {note}", markup=False, soft_wrap=True)
+    done = "would be written" if preview else "written"
+    console.print(f"{len(found.places)} files {done} to {submitted}", soft_wrap=True)
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def export(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    to: Annotated[
+        str, typer.Option(help="csv, xlsx, html or jsonl; csv where nothing is said.")
+    ] = "",
+    form: Annotated[
+        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
+    ] = "",
+    chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
+    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+) -> None:
+    """Write OUT/export/: points for course systems, or a page for each learner."""
+    from ..instructor.exporting import export as write_export
+    from ..instructor.roster import read_roster
+    from ..project import find_project
+
+    to = to or ("jsonl" if form == "jsonl-annotations" else "csv")
+    form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
+    course = find_project().course
+    files, notes = write_export(out, course, to, form, read_roster(roster), chapter)
+    shown = files if len(files) < 4 else [files[0].parent]
+    for path in shown:
+        typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
+    for note in notes:
+        typer.echo(f"note: {note}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def channel(
+    system: Annotated[str, typer.Argument(help="gradescope, prairielearn or classroom50.")],
+    chapter: Annotated[str, typer.Option(help="The chapter that is graded there.")],
+    out: Annotated[Path, typer.Option(help="The zip to write.")],
+    isolation: Annotated[
+        str, typer.Option(help="The lowest rung on which learner code may run there.")
+    ] = "uid",
+) -> None:
+    """Write what a course system needs to grade a chapter in its own containers."""
+    from ..instructor.channels import write_channel
+    from ..project import find_project
+
+    typer.echo(f"{write_channel(system, find_project(), chapter, out, isolation)} files in {out}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def adopt(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    group: Annotated[str, typer.Argument(help="A group of wrong answers, as the report names it.")],
+    name: Annotated[str, typer.Option(help="What the mistake is to be called, such as no_scale.")],
+    message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
+) -> None:
+    """Make a known mistake of wrong answers that had no name; the next build proves it."""
+    from ..author.recording.adopted import Adopted
+    from ..author.recording.adopted import adopt as add
+    from ..instructor.groups import representative
+    from ..project import find_project
+
+    record = representative(out, group)
+    mistake = Adopted(name, message, record["code"])
+    path = add(find_project(), record["chapter"], record["exercise"], mistake)
+    typer.echo(f"{path} holds it; `tensorgrade build` takes its fingerprint")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def bundle(
+    out: Annotated[
+        Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")
+    ] = None,
+) -> None:
+    """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
+    from ..author.bundle import write_kit
+    from ..project import find_project
+
+    project = find_project()
+    out = out or Path(f"{project.course.name}-kit.zip")
+    typer.echo(f"{write_kit(project, out)} files in {out}")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def explain(
+    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+    exercise: Annotated[str, typer.Argument(help="Its name, as in the chapter's file.")],
+    submitted: Annotated[
+        Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")
+    ] = None,
+    isolation: Annotated[
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
+    ] = "auto",
+    to_send: Annotated[
+        bool, typer.Option("--for-learner", help="Only what may be sent to the learner.")
+    ] = False,
+) -> None:
+    """Show an instructor everything behind one verdict, expected values too."""
+    from rich.console import Console
+
+    from ..attempts.setup import Setup
+    from ..instructor.explain import explain as gather
+    from ..instructor.explain import for_learner, print_explanation
+    from ..instructor.grader import Grader
+    from ..project import find_project
+
+    grader = Grader(Setup(find_project().graders, isolation))
+    try:
+        grader.start()
+        explanation = gather(grader, student, exercise, submitted, out)
+        if to_send:
+            typer.echo(for_learner(explanation))
+        else:
+            print_explanation(Console(highlight=False), explanation, bug_told(exercise))
+    finally:
+        grader.close()
+
+
+def bug_told(exercise: str) -> str:
+    """Which mistake is to be found in an exercise this term; empty for any other exercise."""
+    from ..author.recording.bugs import drawn
+    from ..project import find_project
+
+    project = find_project()
+    chapter = project.course.exercise(exercise)[0].name
+    if not project.bug(chapter, exercise):
+        return ""
+    mistake = drawn(project, chapter, exercise)
+    return f"learners were given {mistake.name}: {mistake.message}"
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Say which isolation this machine gives, what it protects from, and how to get more."""
+    from ..isolation.doctor import as_text, examine
+    from ..project import find_project
+
+    try:
+        wanted = find_project().course.isolation
+    except CourseError:  # it helps outside a course's folder too
+        wanted = None
+    report = examine(wanted)
+    typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
