@@ -13,7 +13,7 @@ from ..runner.names import as_asked, meant_parts
 from .diagnosis import Diagnosis, Finding, Kind
 
 ASKS = "The names are those of the stub."
-MOST_TOLD = 3  # names in one sentence
+LONGEST = 300  # characters of names in one sentence
 SHARE, POINTS = 0.1, 1.0  # what names that differ cost of an exercise, whichever is less
 
 
@@ -74,19 +74,18 @@ class Names:
 
     @property
     def sentence(self) -> str:
-        """The names that differ, each once however many parts have it; nothing where none does.
+        """All names that differ, each once however many parts have it; nothing where none does.
 
-        Of many the first ones, and how many more there are.
+        Of more than a message holds those that it does, and how many more there are.
 
         >>> Names({"width": "w", "part.0.width": "part.0.w"}, {"rows": "x"}).sentence
         '`w` is asked for as `width`, `x` as `rows`'
-        >>> Names({name * 2: name for name in "abcde"}).sentence
-        '`a` is asked for as `aa`, `b` as `bb`, `c` as `cc` and 2 more'
         """
         differ = dict.fromkeys([*map(self.within, self.understood), *self.arguments.items()])
         pairs = [f"`{own}` as `{asked}`" for asked, own in differ]
-        more = f" and {len(pairs) - MOST_TOLD} more" if len(pairs) > MOST_TOLD + 1 else ""
-        told = pairs[:MOST_TOLD] if more else pairs
+        fits = [n for n in range(1, len(pairs) + 1) if len(", ".join(pairs[:n])) <= LONGEST]
+        told = pairs[: max(fits, default=1)]
+        more = f" and {len(pairs) - len(told)} more" if len(told) < len(pairs) else ""
         return ", ".join(told).replace("` as ", "` is asked for as ", 1) + more
 
     @property
