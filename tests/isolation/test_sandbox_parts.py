@@ -2,6 +2,7 @@
 
 import struct
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from tensorgrade.isolation.orders import orders
 from tensorgrade.isolation.probing import last_line, tried
 from tensorgrade.isolation.readable import interpreter, readable_paths
 from tensorgrade.isolation.warm_process import NotStarted, WarmProcess
+from tensorgrade.runner import serve, warm
+from tensorgrade.runner.messages import unpack
 from tensorgrade.sources.submission import Source, Submission
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +96,30 @@ def test_a_child_ends_and_its_end_is_known(rung):
         assert sound.load().names == ("f",)
         sound.close()
         assert warm.isolation == rung.name
+
+
+def test_the_rehearsal_goes_through(monkeypatch):
+    """Every step of it, as often as it says: an error in it would be nobody's to see."""
+    replies = []
+    run = serve.run_in_time
+    monkeypatch.setattr(serve, "run_in_time", lambda *a: replies.append(run(*a)) or replies[-1])
+    warm.rehearse()
+    headers = [unpack(reply)[0] for reply in replies]
+    assert len(headers) == warm.REHEARSALS
+    for header in headers:
+        assert header["error"] is None
+        assert header["facts"].keys() >= {"module", "result", "moved", "stages"}
+
+
+def test_nothing_that_a_learner_draws_depends_on_the_rehearsal():
+    """The first child comes before it, the second one after it."""
+    text = "import torch\nclass Drawn: pass\n"
+    text += "vars()[f'f{torch.rand(1).item():.9f}'] = Drawn\n"
+    with WarmProcess(Limits()) as one:
+        names = []
+        for wait in (0, 3):
+            time.sleep(wait)
+            child = InChild(Submission("a", Source(text, "a.py")), one, one.limits)
+            names.append(child.load().names)
+            child.close()
+    assert names[0] == names[1] and len(names[0]) == 2
