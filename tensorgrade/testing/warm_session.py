@@ -97,7 +97,7 @@ class WarmSession:
         """Run the chapter's tests on an attempt, or those of some exercises."""
         session.config.stash[CURRENT] = attempt
         results: dict[str, list[CheckResult]] = {}
-        for item in self.tests(attempt.chapter.name, exercises):
+        for item in self.tests(attempt.chapter.name, *exercises):
             result = answer(item, attempt)
             results.setdefault(result.exercise, []).append(result)
         results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
@@ -105,9 +105,9 @@ class WarmSession:
 
     def again(self, attempt: Attempt, exercise: str) -> list[CheckResult]:
         """The checks of one exercise on what is seen of it now."""
-        return [answer(item, attempt) for item in self.tests(attempt.chapter.name, [exercise])]
+        return [answer(item, attempt) for item in self.tests(attempt.chapter.name, exercise)]
 
-    def tests(self, chapter: str, exercises: Collection[str] = ()) -> list[pytest.Function]:
+    def tests(self, chapter: str, *exercises: str) -> list[pytest.Function]:
         """The collected tests of a chapter, or of some exercises in it."""
         items = self.items[chapter]
         return [i for i in items if not exercises or i.stash[QUESTION].exercise in exercises]
