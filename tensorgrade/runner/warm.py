@@ -84,7 +84,7 @@ from torch import nn
 class Rehearsed(nn.Module):
     def __init__(self, d, p):
         super().__init__()
-        self.scale = nn.Parameter(torch.ones(d))
+        self.factor = nn.Parameter(torch.full((d,), 0.5))
         self.layers = nn.ModuleList(nn.Linear(d, d) for _ in range(2))
         self.dropout = nn.Dropout(p)
         self.register_buffer("upper", torch.triu(torch.ones(d, d), diagonal=1))
@@ -92,7 +92,7 @@ class Rehearsed(nn.Module):
     def forward(self, x):
         n = x.shape[-2]
         for layer in self.layers:
-            x = x + self.dropout(layer(self.scale * x))
+            x = x + self.dropout(layer(self.factor * x))
         products = (x @ x.transpose(-2, -1)).masked_fill(self.upper.bool()[:n, :n], -torch.inf)
         return torch.softmax(products / n**0.5, dim=-1) @ x
 """
@@ -124,7 +124,7 @@ def rehearse() -> None:
     called = {"verb": "call", "on": "a", "as": "result", "gradient": "x", "watch": True}
     steps = [
         made | {"arguments": {"d": x.shape[-1], "p": 0.5}},
-        {"verb": "load", "on": "a", "weights": {"scale": "weight"}},
+        {"verb": "load", "on": "a", "weights": {"factor": "weight"}},
         {"verb": "mode", "on": "a", "training": False},
         {"verb": "duplicate", "on": "a", "as": "b"},
         {"verb": "restore", "on": "b", "source": "a"},
