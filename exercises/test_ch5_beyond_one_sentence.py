@@ -380,13 +380,13 @@ def test_online_softmax_attention_by_eye(attempt):
     attempt.online_softmax_attention.agrees("sentence")
 
 
-@exercise("online_softmax_attention", points=1)
+@exercise("online_softmax_attention", points=1.5)
 def test_online_softmax_attention_one_block(attempt):
     """With all keys in one block it is scaled dot-product attention."""
     attempt.online_softmax_attention.agrees("one block")
 
 
-@exercise("online_softmax_attention", points=4.25)
+@exercise("online_softmax_attention", points=6.1)
 def test_online_softmax_attention_values(attempt):
     """With several blocks, the last one smaller."""
     attempt.online_softmax_attention.agrees("values")
@@ -399,13 +399,13 @@ def test_online_softmax_attention_large_scores(attempt):
     attempt.online_softmax_attention.agrees("low")
 
 
-@exercise("online_softmax_attention", points=1.25)
+@exercise("online_softmax_attention", points=1.5)
 def test_online_softmax_attention_gradients(attempt):
     """Gradients reach queries, keys and values."""
     attempt.online_softmax_attention.agrees("gradients", only="gradient")
 
 
-@exercise("online_softmax_attention", points=4)
+@exercise("online_softmax_attention", points=1.4)
 def test_online_softmax_attention_has_no_table(attempt):
     """No tensor of n x m entries is made."""
     attempt.online_softmax_attention.makes_no_table("operations", "block_size")

@@ -74,6 +74,7 @@ class Child:
     ):
         self.warm, self.number, self.stream = warm, number, stream
         self.budget = budget or Budget()
+        self.broken = False
 
     def send(self, message: bytes, seconds: float) -> None:
         """Send one message. Raises TimedOut or Ended."""
@@ -84,14 +85,14 @@ class Child:
             except TimeoutError:
                 raise TimedOut from None
             except OSError:
-                raise Ended from None
+                raise self.broken_off() from None
 
     def receive(self, seconds: float, most_bytes: int) -> bytes:
         """The next message. Raises TimedOut, or Ended (also for a message that is too large)."""
         with self.budget.within(seconds) as deadline:
             (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
             if length > most_bytes:
-                raise Ended
+                raise self.broken_off()
             return self.exactly(length, deadline)
 
     def exactly(self, count: int, deadline: float) -> bytes:
@@ -107,17 +108,29 @@ class Child:
             except TimeoutError:
                 raise TimedOut from None
             except OSError:
-                raise Ended from None
+                raise self.broken_off() from None
             if not piece:
-                raise Ended
+                raise self.broken_off()
             pieces.append(piece)
             missing -= len(piece)
         return b"".join(pieces)
 
+    def broken_off(self) -> Ended:
+        """Remember that the stream broke, and say so."""
+        self.broken = True
+        return Ended()
+
     def close(self) -> None:
-        """Have the process ended. Nobody waits for that: it can do nothing more."""
+        """Have the process ended. Nobody waits for that, unless the stream broke.
+
+        Then it is told which of the two has ended: the child alone, or the warm process too, which
+        is no learner's fault.
+        """
         self.stream.close()
-        self.warm.end(self.number)
+        if self.broken:
+            self.warm.kill(self.number)
+        else:
+            self.warm.end(self.number)
 
 
 class WarmProcess:

@@ -192,7 +192,8 @@ LOST = (
     "        x = x + self.dropout(self.attention(self.norm1(x)))\n"
     "        x = x + self.dropout(self.feed_forward(self.norm2(x)))\n        return x",
     "        y = x + self.dropout(self.attention(self.norm1(x)))\n"
-    "        return y + self.dropout(self.feed_forward(self.norm2(self.norm1(x).roll(1, 2) + y.flip(1))))",
+    "        z = self.norm2(self.norm1(x).roll(1, 2) + y.flip(1))\n"
+    "        return y + self.dropout(self.feed_forward(z))",
 )
 HELPED = "        return added(x, self.dropout(self.feed_forward(self.norm2(x))))"
 HELPER = "\n\ndef added(x, y):\n    both = x - y\n    return both\n"

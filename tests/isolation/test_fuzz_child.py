@@ -21,6 +21,9 @@ class Nobody:
     def end(self, number: int) -> None:
         pass
 
+    def kill(self, number: int) -> int:
+        return -9
+
 
 def child_that_sends(pieces: list[bytes], closes: bool = True) -> tuple[Child, socket.socket]:
     """A child's trusted end, with these pieces written to the other one."""
