@@ -386,7 +386,7 @@ def test_online_softmax_attention_one_block(attempt):
     attempt.online_softmax_attention.agrees("one block")
 
 
-@exercise("online_softmax_attention", points=6.1)
+@exercise("online_softmax_attention", points=6.6)
 def test_online_softmax_attention_values(attempt):
     """With several blocks, the last one smaller."""
     attempt.online_softmax_attention.agrees("values")
@@ -405,7 +405,7 @@ def test_online_softmax_attention_gradients(attempt):
     attempt.online_softmax_attention.agrees("gradients", only="gradient")
 
 
-@exercise("online_softmax_attention", points=1.4)
+@exercise("online_softmax_attention", points=0.9)
 def test_online_softmax_attention_has_no_table(attempt):
     """No tensor of n x m entries is made."""
     attempt.online_softmax_attention.makes_no_table("operations", "block_size")

@@ -21,6 +21,7 @@ from .orders import orders
 from .probing import last_line
 
 LONGEST_START = 120
+SECONDS_OF_SILENCE = 0.5  # after which it is looked at whether the warm process is there at all
 SHORTEST_WAIT = 0.001  # a socket takes 0 for "do not wait", and nothing below it
 DRIVER_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 
@@ -252,7 +253,15 @@ class WarmProcess:
         return self.ended.pop(number, -9)
 
     def take_report(self) -> None:
-        """Wait for the next end that is reported, and note it."""
+        """Wait for the next end that is reported, and note it; or that the process has died.
+
+        Whoever else has its end of the socket, it is asked for itself now and then.
+        """
+        until = time.monotonic() + LONGEST_START
+        while not select.select([self.control], [], [], SECONDS_OF_SILENCE)[0]:
+            if not self.alive() or time.monotonic() > until:
+                self.lost = True
+                return
         try:
             message = self.control.recv(4096)
         except OSError:
