@@ -76,8 +76,8 @@ def itself(truth: bool) -> bool:
 
 def is_plain(value: object, kind: type) -> bool:
     """Whether a value, or each of a tuple of them, is of a plain type and no symbol."""
-    several = isinstance(value, tuple)
-    return all(type(v) is kind for v in value) if several else type(value) is kind
+    values = value if isinstance(value, tuple) else (value,)
+    return all(type(one) is kind for one in values)
 
 
 # What is asked of sizes, and what that comes to where all values are of one plain type.
