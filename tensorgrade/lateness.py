@@ -96,9 +96,9 @@ def read_time(text: str) -> datetime:
             moment = datetime.fromisoformat(f"{day} {time}{zone}")
         else:
             moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=zone_named(zone))
-    except ValueError as error:
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # at the edge of the calendar a zone leads out
         raise ValueError(f"{text!r} is no time: {error}") from None
-    return moment.astimezone(UTC)
 
 
 def zone_named(name: str) -> tzinfo:

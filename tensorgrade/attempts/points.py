@@ -60,7 +60,9 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
     if not part.is_rewritten:
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, kept=worth)
     changed = part.attempt.changed.get(part.name, "all")
-    counted = f"{changed} parts of its syntax tree, where {MOST_CHANGED} are plenty"
+    counted = (
+        f"{changed} parts of the code (names, numbers, calls), where {MOST_CHANGED} are plenty"
+    )
     said = f"it is right, and more was changed than the mistake asks for: {counted}"
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
     return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0)

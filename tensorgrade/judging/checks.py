@@ -456,7 +456,7 @@ class Checks:
         texts: tuple[str, str] | None = None,
     ) -> NoReturn:
         """Raise Wrong, with the expected values only where the case is public."""
-        if outside := read_outside(self.attempt.loaded, self.name).removeprefix("; "):
+        if outside := read_outside(self.attempt.loaded, self.name, case).removeprefix("; "):
             remarks = (outside, *remarks)
         hidden = self.attempt.references.hidden
         called, problem = spoken(case, hidden), without_insides(problem, self._insides)

@@ -71,11 +71,12 @@ def origin_of_nan(nan: torch.Tensor) -> str:
         rows = nan.any(dim=-1)
         which = "the first row" if only_first(rows) else "whole rows"
         return (
-            f"NaN fills {which}: 0 divided by 0, infinity by infinity, or a softmax over nothing "
-            "but -inf"
+            f"NaN fills {which}: 0 divided by 0, infinity by infinity, infinity minus infinity, or "
+            "a softmax over nothing but -inf"
         )
     return (
-        "NaN stands at single places: 0 times infinity, infinity minus infinity, or 0 divided by 0"
+        "NaN stands at single places: 0 times infinity, infinity minus infinity or divided by "
+        "infinity, or 0 divided by 0"
     )
 
 

@@ -67,7 +67,7 @@ def why_it_raised(
         + raised(error, attempt.place)
         + lost_name(error, attempt, case)
         + (
-            read_outside(attempt.loaded, error.definition, error.source)
+            read_outside(attempt.loaded, error.definition, case, error.source)
             or sizes_there(error, attempt.references.hidden)
         )
     )
@@ -86,7 +86,7 @@ def is_of_another(error: CaughtError, exercise: str) -> bool:
 
 def raised(error: CaughtError, place: Place) -> str:
     """One sentence about an error, with the learner's own line and what often lies behind it."""
-    text = f": {without_advice(error.text)}" if error.text not in ("", UNSAID) else ""
+    text = f": {without_advice(error.text).rstrip('.')}" if error.text not in ("", UNSAID) else ""
     return f"{error.type}{text}{at_line(error, place)}{often(error)}"
 
 
@@ -98,6 +98,8 @@ ENOUGH = re.compile(
     re.DOTALL,
 )
 PLAIN_NUMBER = "that is a plain number, which Python computes with by itself (`**`, `math`)"
+POWER = "`^` is no power: that is `**`"
+WHOLE = "`/` gives a number with a fraction, and a size is a whole one: `//`"
 # What lies behind a sentence of torch, by words of it.
 BEHIND = {
     "modified by an inplace operation": "a step in place (`/=`, `exp_()` and the like) writes over "
@@ -107,7 +109,8 @@ BEHIND = {
     "torch.no_grad():`",
     "before Module.__init__() call": "call `super().__init__()` first",
     "size and stride": "`reshape` copies where `view` cannot",
-    "'torch.return_types.": "along a dimension it gives two tensors, the values and their places",
+    "'torch.return_types.": "along a dimension `max`, `min` and the like give two tensors, the "
+    "values and their places: take `.values`",
     "Boolean value of Tensor with more than one": "`if`, `and`, `max(…)` and the like ask a whole "
     "tensor for one yes or no; torch's own functions take its numbers one by one",
     "must be Tensor, not int": PLAIN_NUMBER,
@@ -118,6 +121,15 @@ BEHIND = {
     "`inputs` argument to `grad()` cannot be empty": "torch finds no parameter that could learn",
     "is not a Module subclass": "a class stands where a layer is asked for: are brackets missing "
     "behind its name?",
+    "bitwise_xor": POWER,
+    "for ^:": POWER,
+    "'torch.Size' and": "a shape is several numbers: take one of them, `x.shape[-1]`",
+    "tuple of ints,but got float": WHOLE,
+    "'float' object cannot be interpreted as an integer": WHOLE,
+    "'type' object does not support the context manager": "are brackets missing behind its name?",
+    "same number of dimensions as input": "`gather` takes places with as many dimensions as the "
+    "values have (`unsqueeze(-1)`)",
+    "maximum recursion depth": "it calls itself without an end",
     "'Tensor' and 'Linear'": "an nn.Linear is called like a function; its matrix is its `weight`",
 }
 # What a value is that somebody calls like a function, by its type.
@@ -127,8 +139,8 @@ CALLED = {
     "list": "a list cannot be called: its parts are, one after another",
     "tuple": "a tuple is indexed with square brackets",
     "Size": "a shape is indexed with square brackets",
-    "int": "it is a plain number",
-    "float": "it is a plain number",
+    "int": "what is called there is a plain number",
+    "float": "what is called there is a plain number",
 }
 
 
@@ -140,7 +152,7 @@ def without_advice(text: str) -> str:
 def often(error: CaughtError) -> str:
     """The usual cause of an error that says little by itself."""
     behind = next((cause for words, cause in BEHIND.items() if words in error.text), "")
-    if behind or (behind := no_function(error) or no_module(error)):
+    if behind or (behind := no_function(error) or no_module(error) or no_brackets(error)):
         return f"; {behind}"
     if error.type == "NotImplementedError" and "forward" in error.text:
         return "; is `forward` misspelt, or indented into another method?"
@@ -175,6 +187,17 @@ def no_function(error: CaughtError) -> str:
     return CALLED.get(called[1], "") if called and error.line else ""
 
 
+def no_brackets(error: CaughtError) -> str:
+    """What a function or method is, that stands where its result should; nothing for the rest."""
+    if "math." in error.source and re.search("one element|to Scalar", error.text):
+        return "`math` takes single numbers; torch's functions of these names take tensors"
+    if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
+        return ""
+    if own := re.search(r"(?<![.\w])(input|sum|max|min|abs|len|pow)\b(?!\s*\()", error.source):
+        return f"`{own[1]}` is a function of Python's own"
+    return "are brackets `()` missing behind the name of a function or method?"
+
+
 def no_module(error: CaughtError) -> str:
     """That a class is no module, where it lacks what every module has; nothing where it is one."""
     lacks = re.fullmatch(r"'(\w+)' object (?:has no attribute '(\w+)'|is not callable)", error.text)
@@ -205,15 +228,15 @@ def spoken_as_size(size: tuple[int, ...] | int) -> str:
     return str(size) if isinstance(size, int) else spoken_shape(size)
 
 
-def read_outside(loaded: Loaded, definition: str, line: str = "") -> str:
+def read_outside(loaded: Loaded, definition: str, case: Case, line: str = "") -> str:
     """That a definition reads a value made outside of it. line: only where this names it."""
     words = set(re.findall(r"(?<![.\w])\w+", line))
     names = [n for n in loaded.outside.get(definition, ()) if not line or n in words]
     if not names:
         return ""
     made = "which are" if len(names) > 1 else "which is"
-    quoted = listed_names(names[:3])
-    return f"; it reads {quoted}, {made} made outside of `{definition}`: is `self.` missing?"
+    meant = "is `self.` missing?" if is_of_class(case) else "is an argument meant?"
+    return f"; it reads {listed_names(names[:3])}, {made} made outside of `{definition}`: {meant}"
 
 
 def listed_names(names: Sequence[str]) -> str:
@@ -261,12 +284,15 @@ def listed(names: tuple[str, ...]) -> str:
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
     """What became of a name that is not there, or which one is meant; nothing for other errors."""
     if error.type == "AttributeError":
-        return lost_attribute(error, [case for case, _ in attempt.references.of(case.exercise)])
+        asked = [case for case, _ in attempt.references.of(case.exercise)]
+        return lost_attribute(error, asked, attempt.loaded.names)
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
         return ""
     if failure := attempt.loaded.failure_of(lost[1]) or import_like(lost[1], attempt.loaded):
         return f"; {what_failed(failure, attempt.place)}"
+    if re.search(rf"register_\w+\(\s*{lost[1]}\b", error.source):
+        return f'; the name is a text there: `"{lost[1]}"`'
     if "on self" in error.signs:
         return f"; there is `self.{lost[1]}`: is `self.` missing?"
     if "argument of init" in error.signs:
@@ -277,10 +303,14 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
         return f"; is `{close[0]}` meant?"
     if lost[1] in MODULES and f"{lost[1]}." in error.source:
         return f"; is `{MODULES[lost[1]]}` missing at the top of the file?"
-    own = any(step["verb"] == "construct" for step in case.steps)
     return "; it is no argument and nothing before that line makes it" + (
-        ", or is `self.` missing?" if own else ""
+        ", or is `self.` missing?" if is_of_class(case) else ""
     )
+
+
+def is_of_class(case: Case) -> bool:
+    """Whether a case makes an object of what the exercise asks for."""
+    return any(step["verb"] == "construct" for step in case.steps)
 
 
 MODULES = {name: f"import {name}" for name in ("math", "random", "copy", "itertools", "torch")}
@@ -288,19 +318,40 @@ MODULES |= {"nn": "from torch import nn", "np": "import numpy as np"}
 MODULES |= {"F": "import torch.nn.functional as F"}
 
 
-def lost_attribute(error: CaughtError, cases: list[Case]) -> str:
-    """Which part that an object is asked to have is meant; nothing where none is like it."""
+def lost_attribute(error: CaughtError, cases: list[Case], there: Sequence[str] = ()) -> str:
+    """Which part that an object is asked to have is meant; nothing where none is like it.
+
+    there: what the file defines.
+    """
+    if close := of_torch(error.text):
+        return f"; is `{close}` meant?"
     lost = re.search(r"'(\w+)' object has no attribute '(\w+)'", error.text)
     if not lost:
         return ""
     owner, name = lost.groups()
     weights = [name for c in cases for step in c.steps for name in step.get("weights", {})]
     parts = sorted({weight.split(".")[0] for weight in weights} - {name})
-    if close := get_close_matches(name, parts, 1, 0.75):
-        return f"; is `{close[0]}` meant?"
+    if meant := get_close_matches(name, parts, 1, 0.75):
+        return f"; is `{meant[0]}` meant?"
+    if name in there:
+        return f"; `{name}` is defined beside the class, and called without `self.`"
     own = owner == error.definition and not name.startswith("_")
     said = own and not error.signs and not no_module(error)
     return f"; nothing before that line makes `self.{name}`" if said else ""
+
+
+def of_torch(text: str) -> str:
+    """The name in torch, in one of its modules or of a tensor that is nearly the one not there.
+
+    >>> of_torch("module 'torch' has no attribute 'matmull'")
+    'matmul'
+    """
+    lost = re.match(r"(?:module )?'(torch|torch\.nn|torch\.nn\.functional|Tensor)' .*'(\w+)'", text)
+    if not lost or "no attribute" not in text:
+        return ""
+    places = {"torch": torch, "torch.nn": nn, "Tensor": torch.Tensor}
+    place = places.get(lost[1], nn.functional)
+    return next(iter(get_close_matches(lost[2], dir(place), 1, 0.8)), "")
 
 
 def import_like(name: str, loaded: Loaded) -> CaughtError | None:
@@ -333,7 +384,7 @@ def lost_weights(observed: Observation) -> str:
     misshapen = observed.fact("load", "misshapen", default={})
     if missing:
         return (
-            f"the module has no parameter `{missing[0]}`, so it could not be given its values"
+            f"the module has no parameter `{missing[0]}`, so this could not be given its values"
             f"{instead(missing[0], unexpected)}"
         )
     if misshapen:

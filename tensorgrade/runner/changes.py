@@ -17,16 +17,42 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
     """By name: how many parts of the tree differ from the code that was given; 0 where none does.
 
     bugs: by name, the text with the definition that was given. A name that the text does not
-    define is left out.
+    define is left out. Who calls another definition that takes the same has mended nothing: all of
+    it counts then.
 
     >>> changes("def f(x):\\n    return x / 2  # halves", {"f": "def f(x): return x / 3"})
     {'f': 1}
+    >>> more = "def g(x): return x / 2\\ndef f(x):\\n    return g(x)\\n    return x / 3"
+    >>> changes(more, {"f": "def f(x): return x / 3"})
+    {'f': 12}
     """
     there, found = definitions(text), {}
     for name in bugs.keys() & there.keys():
-        before, after = parts_of(definitions(bugs[name])[name]), parts_of(there[name])
-        found[name] = len(after) if len(after) > MOST_PARTS else differing(before, after)
+        given = definitions(bugs[name])[name]
+        before, after = parts_of(given), parts_of(there[name])
+        whole = len(after) > MOST_PARTS or hands_on(there[name], given, there)
+        found[name] = len(after) if whole else differing(before, after)
     return found
+
+
+def hands_on(definition: ast.stmt, given: ast.stmt, there: Mapping[str, ast.stmt]) -> bool:
+    """Whether a definition speaks of another one that takes the same, and the given one did not."""
+    new = names_in(definition) - names_in(given)
+    return any(parameters(there[name]) == parameters(given) for name in new & there.keys())
+
+
+def names_in(definition: ast.stmt) -> set[str]:
+    """The names that a definition speaks of."""
+    return {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+
+
+def parameters(definition: ast.stmt) -> list[str]:
+    """The names of what a function takes, or a class to make an object."""
+    inner = (node for node in ast.walk(definition) if isinstance(node, ast.FunctionDef))
+    first = next(
+        (n for n in inner if n.name in ("__init__", getattr(definition, "name", ""))), None
+    )
+    return [one.arg for one in first.args.args] if first else []
 
 
 def definitions(text: str) -> dict[str, ast.stmt]:

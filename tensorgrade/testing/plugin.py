@@ -112,12 +112,25 @@ def pytest_collect_file(
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Collection fails where a test does not say what it judges, or shares do not add up."""
     items[:] = [item for item in items if not (judges(item) and is_for_others(item))]
+    items[:] = of_one_exercise(items, config.getoption("keyword"))
     whole = not any("::" in argument for argument in config.args)
     judging = [item for item in items if judges(item)]
     share_out(judging, config.stash[COURSES], whole)
     for item in judging if config.pluginmanager.has_plugin("warnings") else ():
         # What learner code warns of would stand between a learner and the summary.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
+
+
+def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
+    """Those that judge the exercise of that very name, where there is one; else all of them.
+
+    pytest takes a keyword for a part of a name: `softmax` stands in `softmax_naive` too.
+    """
+    marked = ((item, item.get_closest_marker("exercise")) for item in items if judges(item))
+    own: list[pytest.Item] = [
+        item for item, marker in marked if marker and marker.args[:1] == (keyword,)
+    ]
+    return own or items
 
 
 def is_for_others(item: pytest.Item) -> bool:

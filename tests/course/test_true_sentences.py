@@ -122,6 +122,13 @@ EDITED = [
     ),
     (
         "CausalAttention",
+        'register_buffer("mask"',
+        "register_buffer(mask",
+        'the name is a text there: `"mask"`',
+        "is `self.` missing",
+    ),
+    (
+        "CausalAttention",
         "self.dropout(w)",
         "dropout(w)",
         "there is `self.dropout`: is `self.` missing?",
@@ -346,7 +353,53 @@ FUNCTIONS = [
         "softmax",
         "def softmax(x, dim=-1):\n    e = torch.exp(x - x.max(dim, True))\n"
         "    return e / e.sum(dim, True)\n",
-        "along a dimension it gives two tensors, the values and their places",
+        "give two tensors, the values and their places: take `.values`",
+    ),
+    (
+        CH1,
+        "attention_scores",
+        "def attention_scores(query, inputs):\n    return torch.matmull(inputs, query)\n",
+        "is `matmul` meant?",
+    ),
+    (
+        CH1,
+        "attention_scores",
+        "def attention_scores(query, inputs):\n    return input @ query\n",
+        "`input` is a function of Python's own",
+    ),
+    (
+        CH1,
+        "attention_scores",
+        "sentence = torch.rand(6, 3)\ndef attention_scores(query, inputs):\n"
+        "    return sentence @ query\n",
+        "made outside of `attention_scores`: is an argument meant?",
+    ),
+    (
+        CH1,
+        "softmax",
+        "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    return e / e.sum\n",
+        "are brackets `()` missing behind the name of a function or method?",
+    ),
+    (
+        CH1,
+        "softmax",
+        "import math\ndef softmax(x, dim=-1):\n    e = math.exp(x - x.amax(dim, True))\n"
+        "    return e / e.sum(dim, True)\n",
+        "`math` takes single numbers; torch's functions of these names take tensors",
+    ),
+    (
+        CH2,
+        "attention_weights",
+        "def attention_weights(queries, keys):\n"
+        "    return torch.softmax(queries @ keys.mT / keys.shape ** 0.5, dim=-1)\n",
+        "a shape is several numbers: take one of them, `x.shape[-1]`",
+    ),
+    (
+        CH2,
+        "attention_weights",
+        "def attention_weights(queries, keys):\n"
+        "    return torch.softmax(queries @ keys.mT / keys.shape[-1] ^ 0.5, dim=-1)\n",
+        "`^` is no power: that is `**`",
     ),
     (
         CH1,
