@@ -22,7 +22,11 @@ CHANGED = {OTHER_GRADERS: "The graders", OTHER_DATES: "Dates", BY_HAND: "Overrid
 
 
 class ClassProgress:
-    """Used as `with ClassProgress() as progress:`; told of every hand-in as it is graded."""
+    """Used as `with ClassProgress() as progress:`; told of every hand-in as it is graded.
+
+    The bar comes when the workers are there: it is drawn by a thread, and a process with threads
+    cannot fork them.
+    """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic):
         self.console, self.clock = console or Console(highlight=False), clock
@@ -39,7 +43,6 @@ class ClassProgress:
         self.count = self.total = self.trouble = 0
 
     def __enter__(self) -> "ClassProgress":
-        self.bar.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -58,6 +61,7 @@ class ClassProgress:
         for rung, count in rungs.items():
             self.say(f"{plural(count, 'worker')}, isolation {rung}")
         self.started = self.last_line = self.clock()
+        self.bar.start()
 
     def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
         """One more is done."""

@@ -12,6 +12,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Collection
+from multiprocessing.util import register_after_fork
 from pathlib import Path
 
 from ..attempts.verdict import Verdict
@@ -212,7 +213,10 @@ def make_folder(out: Path) -> None:
 
 
 class Lock:
-    """Keeps a second run out of a folder, for as long as this process lives."""
+    """Keeps a second run out of a folder, for as long as this process lives.
+
+    Its forks have no part in it: a worker that dies after it keeps nobody out.
+    """
 
     def __init__(self, path: Path):
         try:
@@ -227,6 +231,7 @@ class Lock:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise CourseError(f"another run is writing into {path.parent} just now") from None
+        register_after_fork(self, lambda lock: lock.file.close())
 
 
 def is_in_use(out: Path) -> bool:

@@ -57,8 +57,8 @@ class Workers(Protocol):
 
 
 def pool(workers: int, setup: Setup) -> Executor:
-    """Worker processes, each with a grader of its own."""
-    return side_by_side(workers, grader.start, setup)
+    """Worker processes, each with a grader of its own; they have imported torch already."""
+    return side_by_side(workers, grader.start, setup, warm=True)
 
 
 class LocalWorkers:

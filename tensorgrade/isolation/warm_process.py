@@ -277,7 +277,7 @@ class WarmProcess:
 
     def take_leave(self) -> None:
         """Note the ends of those that nobody waits for, as far as they are reported."""
-        while self.leaving and select.select([self.control], [], [], 0)[0]:
+        while self.leaving and not self.lost and select.select([self.control], [], [], 0)[0]:
             self.take_report()
 
     def alive(self) -> bool:

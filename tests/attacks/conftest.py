@@ -179,7 +179,7 @@ def undisturbed(classroom, tmp_path_factory):
     """The honest learners, graded alone."""
     room = classroom("undisturbed")
     hand_in_honest(room)
-    return room.grade(tmp_path_factory.mktemp("out"))
+    return room.grade(tmp_path_factory.mktemp("out"), "--jobs", "1")
 
 
 @dataclass

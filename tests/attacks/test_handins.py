@@ -34,7 +34,7 @@ def handins(classroom, tmp_path_factory):
     (folder / f"{CODES}<script>.py").write_text("x = 1")
     (room.submitted / "odd_name" / f"{CODES}chapter").mkdir()
     room.hand_in(f"{CODES}student", "x = 1")
-    return room.grade(tmp_path_factory.mktemp("out"))
+    return room.grade(tmp_path_factory.mktemp("out"), "--jobs", "1")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_killed_grader_leaves_nothing_and_goes_on(classroom, tmp_path):
     for student in ("ba_slow", "bb_slow", "yy_slow", "yz_slow"):
         room.hand_in(student, SLOW)
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    room.grade(whole)
+    room.grade(whole, "--jobs", "1")
     ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
     known = own_children()
     grader = start_grading(room, cut)

@@ -41,9 +41,9 @@ def submitted(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def local(submitted, tmp_path_factory) -> bytes:
-    """The rows of a run on processes of this machine."""
+    """The rows of a run on a process of this machine."""
     out = tmp_path_factory.mktemp("local")
-    end_of(begin(submitted, out, "--jobs", "2"))
+    end_of(begin(submitted, out, "--jobs", "1"))
     rows = read_lines(out / "results.jsonl")
     assert {row["status"] for row in rows} >= {"passed", "partial", "not_attempted"}
     return (out / "results.jsonl").read_bytes()
@@ -110,10 +110,10 @@ class Cluster:
                 process.wait()
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    """A scheduler with two workers."""
-    made = Cluster(tmp_path)
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """A scheduler with two workers, for one run after another: one leaves nothing to the next."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
     made.start_worker()
     made.start_worker()
     yield made
@@ -126,7 +126,7 @@ def test_rows_are_the_same_bytes_and_nothing_is_left_with_the_workers(
     said = end_of(begin(submitted, tmp_path / "out", "--scheduler", cluster.address))
     assert "isolation none" in said
     assert (tmp_path / "out" / "results.jsonl").read_bytes() == local
-    assert not list((tmp_path / "scratch").rglob("*tensorgrade*"))
+    assert not list((cluster.folder / "scratch").rglob("*tensorgrade*"))
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(submitted, local, cluster, tmp_path):

@@ -249,6 +249,28 @@ def test_a_second_run_in_the_same_folder_is_refused(tmp_path):
     Ledger(tmp_path, DIGESTS).lock.file.close()
 
 
+def stay(begun, end) -> None:
+    """In a fork: say that it has begun, and wait."""
+    begun.set()
+    end.wait(60)
+
+
+def test_a_fork_of_a_run_neither_keeps_others_out_nor_lets_them_in(tmp_path):
+    forks = multiprocessing.get_context("fork")
+    begun, end = forks.Event(), forks.Event()
+    first = Ledger(tmp_path, DIGESTS)
+    worker = forks.Process(target=stay, args=(begun, end))
+    worker.start()
+    assert begun.wait(60)
+    with pytest.raises(CourseError, match="another run"):
+        Ledger(tmp_path, DIGESTS)
+    first.lock.file.close()
+    Ledger(tmp_path, DIGESTS).lock.file.close()
+    assert worker.is_alive()
+    end.set()
+    worker.join()
+
+
 MANY = [Handin(f"s{n:05}", "ch1", "ch1.py", b"%d" % n) for n in range(3000)]
 
 

@@ -4,6 +4,7 @@ And a page that is written while a run goes on.
 """
 
 import io
+import threading
 
 from rich.console import Console
 
@@ -65,6 +66,16 @@ def test_the_time_that_workers_take_to_start_does_not_count():
         shown.checked_in({"full": 1})
         advance(shown, clock, 20.0)
     assert "0.1/s, 0:20 left" in out.getvalue()
+
+
+def test_the_bar_and_its_thread_come_when_the_workers_have_been_forked():
+    shown = ClassProgress(Console(file=io.StringIO(), force_terminal=True))
+    before = threading.active_count()
+    with shown:
+        shown.begin(2, 2, ["a note"])
+        assert threading.active_count() == before
+        shown.checked_in({"full": 1})
+        assert threading.active_count() == before + 1 and shown.bar.live.is_started
 
 
 def test_moved_points_are_listed_and_not_endless():

@@ -58,7 +58,7 @@ def rows(tmp_path_factory):
     for student, content in NO_NOTEBOOKS.items():
         hand_in(student, ipynb=content)
         hand_in(f"{student}_beside_a_script", ipynb=content, py=SOLUTION.encode())
-    options = ("--out", folder / "out", "--isolation", "none")
+    options = ("--out", folder / "out", "--isolation", "none", "--jobs", "1")
     done = run("tensorgrade.cli", "grade", folder / "in", *options)
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, list[dict]] = {}

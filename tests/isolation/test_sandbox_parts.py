@@ -98,6 +98,21 @@ def test_a_child_ends_and_its_end_is_known(rung):
         assert warm.isolation == rung.name
 
 
+@pytest.mark.slow
+def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
+    """Of a child whose end nobody waits for, nobody tells once the warm process is gone."""
+    with WarmProcess(Limits()) as warm:
+        child = warm.fork()
+        warm.process.kill()
+        warm.process.wait()
+        child.close()
+        assert warm.leaving == {child.number}
+        sound = InChild(Submission("a", Source("def f(): pass", "a.py")), warm, warm.limits)
+        assert sound.load().names == ("f",)
+        sound.close()
+        assert warm.starts == 2 and warm.leaving.isdisjoint({child.number})
+
+
 def test_the_rehearsal_goes_through(monkeypatch):
     """Every step of it, as often as it says: an error in it would be nobody's to see."""
     replies = []

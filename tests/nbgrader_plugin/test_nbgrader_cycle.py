@@ -539,23 +539,6 @@ def test_without_isolation_grading_refuses(tmp_path, monkeypatch):
     assert "this machine gives too little" in said and not scratch.scores(CH1).get("ada")
 
 
-# Validation, which runs a notebook in a kernel and reads the graded cells.
-
-
-@pytest.mark.parametrize("chapter", [chapter.name for chapter in COURSE.chapters])
-def test_validation_passes_on_the_solution_and_fails_on_the_release(tmp_path, chapter):
-    """Chapter 4 finds chapter 3 in the folder beside it."""
-    scratch = Scratch(tmp_path)
-    shutil.copytree(ROOT / "release", scratch.root / "release")
-    for name in COURSE.chapter(chapter).beside:
-        shutil.copy(ROOT / "solutions" / name, scratch.root / "source" / chapter)
-    said = scratch.run("validate", f"source/{chapter}/{chapter}.ipynb")
-    assert "Success! Your notebook passes all the tests." in said
-    said = scratch.run("validate", f"release/{chapter}/{chapter}.ipynb")
-    exercises = COURSE.chapter(chapter).exercises
-    assert f"VALIDATION FAILED ON {len(exercises)} CELL(S)" in said
-
-
 # A gradebook on a server.
 
 SERVERS = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda p: int(p.parts[-3]))
