@@ -12,6 +12,7 @@ exercise.
 import argparse
 import sys
 from collections import defaultdict
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -62,17 +63,15 @@ def way_of(grader: grading.Grader, handin: Handin) -> dict[str, set[str]]:
     return way.functions
 
 
-def first_mistake(project: Project, exercise: str) -> str:
-    """The name of the first known mistake in an exercise."""
-    return next(mistake.name for mistake in project.mistakes if exercise in mistake.edits)
+def with_mistake(project: Project, exercise: str) -> Choice:
+    """The first known mistake in an exercise; none where its bug is what is to be found."""
+    made = (mistake.name for mistake in project.mistakes if exercise in mistake.edits)
+    return Choice(exercise, tuple(islice(made, 1)))
 
 
 def handins(project: Project, chapter) -> dict[str, Handin]:
     """A right hand-in of a chapter, and one with a mistake in every exercise."""
-    wrong = [
-        Choice(exercise.name, (first_mistake(project, exercise.name),))
-        for exercise in chapter.exercises
-    ]
+    wrong = [with_mistake(project, exercise.name) for exercise in chapter.exercises]
     texts = {
         "right": project.solution(chapter.name).read_text(encoding="utf-8"),
         "wrong": assemble(project, chapter.name, wrong),

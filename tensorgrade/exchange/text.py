@@ -10,6 +10,8 @@ def printable(text: str, most: int = LONGEST_TEXT) -> str:
     >>> printable("red \\x1b[31malert")
     'red ?[31malert'
     """
+    if len(text) <= most and text.isprintable():
+        return text
     cut = text if len(text) <= most else text[:most] + "…"
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in cut)
 

@@ -139,6 +139,8 @@ def plain(tree: Tree) -> object:
     >>> plain({"dict": [["sizes", {"tuple": [2, 3]}]]})
     {'sizes': [2, 3]}
     """
+    if not isinstance(tree, (list, dict)):
+        return tree
     if kind(tree) in ("list", "tuple", "set"):
         return [plain(part) for part in parts(tree)]
     if kind(tree) in ("dict", "record"):

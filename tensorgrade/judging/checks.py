@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from ..exchange.cases import Case, spoken, spoken_shape
-from ..exchange.observation import REFUSALS, Observation, Outcome
+from ..exchange.observation import REFUSALS, Observation, Outcome, strings
 from ..exchange.references import Seen
 from ..exchange.values import kind, plain
 from ..exchange.values import shown as value_shown
@@ -27,7 +27,7 @@ from .diagnosis import NOT_THE_VALUES, Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
 from .sayable import spoken_size
-from .unanswered import lost_weights, read_outside, strings, why_it_ended, why_it_raised
+from .unanswered import lost_weights, read_outside, why_it_ended, why_it_raised
 from .value_agreement import (
     ValueJudge,
     hands_back,

@@ -7,7 +7,8 @@ that nobody has, but from which a right one is made again, is only another way t
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 
 import torch
 
@@ -22,6 +23,7 @@ CLOSE = 2e-5
 MOST_REACHED = 4
 MOST_STARTS = 8  # places tried at which a piece may begin
 MOST_COPIES = 8
+MOST_CASES = 200  # of learners, whose right values are kept: more than a course asks for
 TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
 COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
@@ -49,6 +51,21 @@ class Parting:
     unused: int = 0
 
 
+class Rows:
+    """Values of as many numbers each, one below the other, and where in right ways they stand."""
+
+    def __init__(self, known: list[tuple[tuple[Way, int], torch.Tensor]]):
+        self.places = [place for place, _ in known]
+        self.values = torch.stack([value.flatten() for _, value in known])
+        self.room = torch.stack([room_of(value) for _, value in known]).unsqueeze(1)
+
+    def close_to(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+        """Where one stands that is equal but for rounding, with infinities in the same places."""
+        value = value.flatten()
+        same = (self.values == value) | ((self.values - value).abs() <= self.room)
+        return [place for place, one in zip(self.places, same.all(1).tolist(), strict=True) if one]
+
+
 class RightValues:
     """The values of all right ways on one case, to look others up among."""
 
@@ -69,17 +86,30 @@ class RightValues:
     def equal(self, value: torch.Tensor) -> list[tuple[Way, int]]:
         """Where just this value stands; dimensions of one entry do not count."""
         value = normal(value).squeeze()
-        return [
-            (way, at)
-            for way, at, other, _ in self.by_size.get(value.numel(), [])
-            if other.squeeze().shape == value.shape and close(value, other.squeeze())
-        ]
+        rows = self.by_shape.get(value.shape)
+        return rows.close_to(value) if rows else []
 
     def with_its_numbers(self, value: torch.Tensor) -> list[tuple[Way, int]]:
         """Where the same numbers stand, in whatever order and shape."""
         numbers = normal(value).flatten().sort().values
-        known = self.by_size.get(value.numel(), [])
-        return [(way, at) for way, at, _, other in known if close(numbers, other)]
+        rows = self.in_order.get(value.numel())
+        return rows.close_to(numbers) if rows else []
+
+    @cached_property
+    def by_shape(self) -> dict[torch.Size, Rows]:
+        """All values by their shape without dimensions of one entry."""
+        found: dict[torch.Size, list] = {}
+        for way, at, value, _ in chain.from_iterable(self.by_size.values()):
+            found.setdefault(value.squeeze().shape, []).append(((way, at), value))
+        return {shape: Rows(known) for shape, known in found.items()}
+
+    @cached_property
+    def in_order(self) -> dict[int, Rows]:
+        """The numbers of all values from the least on, by how many they are."""
+        return {
+            size: Rows([((way, at), numbers) for way, at, _, numbers in known])
+            for size, known in self.by_size.items()
+        }
 
     @cached_property
     def factors(self) -> list[float]:
@@ -231,12 +261,24 @@ def tells(value: torch.Tensor) -> bool:
     return value.numel() > 1 and bool((value != value.flatten()[0]).any())
 
 
+def room_of(value: torch.Tensor) -> torch.Tensor:
+    """By how much another one may differ from a value and still be close to it."""
+    finite = value[value.isfinite()]
+    return CLOSE * (finite.abs().max() if finite.numel() else torch.ones((), dtype=value.dtype))
+
+
 def close(value: torch.Tensor, other: torch.Tensor) -> bool:
     """Equal but for rounding; infinities in the same places."""
-    equal = value == other
-    finite = other[other.isfinite()]
-    size = float(finite.abs().max()) if finite.numel() else 1.0
-    return bool((equal | ((value - other).abs() <= CLOSE * size)).all())
+    return bool(((value == other) | ((value - other).abs() <= room_of(other))).all())
+
+
+@lru_cache(maxsize=MOST_CASES)
+def right_values(ways: tuple[Way, ...]) -> RightValues:
+    """The values of these ways, looked through once: they are every learner's to be held against.
+
+    Nothing of a learner's is kept with them.
+    """
+    return RightValues(ways)
 
 
 def factor_of(value: torch.Tensor | None, other: torch.Tensor | None) -> float | None:
@@ -266,7 +308,7 @@ class Comparison:
 
     def __init__(self, seen: Seen, way: Way, ways: tuple[Way, ...]):
         self.case, self.expected, self.observed = seen
-        self.way, self.right = way, RightValues(ways)
+        self.way, self.right = way, right_values(ways)
         self.matches = [self.found(stage) for stage in way.stages]
         self.passes: list[bool] = []
         for at in range(len(way.stages)):  # in order: some pass for what they are made of

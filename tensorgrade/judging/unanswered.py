@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ..exchange.cases import Case, spoken, spoken_shape
-from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
+from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, strings
 from ..exchange.text import short
 from .diagnosis import Diagnosis, Kind
 from .judged import JudgedAttempt
@@ -400,8 +400,3 @@ def instead(name: str, unexpected: list[str]) -> str:
     if close:
         return f"; it has `{close[0]}`"
     return f"; it has {', '.join(f'`{n}`' for n in unexpected[:6])}" if unexpected else ""
-
-
-def strings(values: list) -> list[str]:
-    """The texts in a list: what a learner's process claims may hold anything."""
-    return [value for value in values if isinstance(value, str)]

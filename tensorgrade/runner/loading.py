@@ -103,6 +103,8 @@ def misspelt_in(source: str, asked: Collection[str]) -> dict[str, str]:
     {'width': 'widht'}
     """
     defined = set(re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", source, re.M))
+    if defined.issuperset(asked):
+        return {}
     bound = " ".join({*defined, *re.findall(r"^(?:\S.*\bimport\b.*|\w+)", source, re.M)})
     lost = [name for name in asked if not re.search(rf"\b{name}\b", bound)]
     close = {n: [own for own in sorted(defined - {*asked}) if spelt_like(n, own)] for n in lost}

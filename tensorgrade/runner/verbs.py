@@ -61,6 +61,8 @@ class CaseRunner:
     ):
         self.module, self.given, self.device = module, given, device
         self.misspelt, self.beside = misspelt, beside
+        # Beside what they are of: while that lives, nothing else has its id().
+        self.parameters: dict[int, tuple[Callable, Parameters]] = {}
 
     def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
@@ -288,7 +290,7 @@ class CaseRunner:
 
         Raises TypeError where no parameter can be meant by a name that is asked for.
         """
-        parameters = {} if isinstance(function, nn.Module) else parameters_of(function)
+        parameters = {} if isinstance(function, nn.Module) else self.parameters_of(function)
         named = arguments_meant(parameters, list(arguments))
         lost = [asked for asked, name in named.items() if name not in parameters]
         if takes(parameters, inspect.Parameter.VAR_KEYWORD):
@@ -302,6 +304,12 @@ class CaseRunner:
         values = {named[asked]: value for asked, value in arguments.items()}
         first = [n for n, p in parameters.items() if p.kind == p.POSITIONAL_ONLY and n in values]
         return function(*(values.pop(name) for name in first), **values)
+
+    def parameters_of(self, function: Callable) -> "Parameters":
+        """What a function, or a class, takes: looked up once, since Python takes long to tell."""
+        if id(function) not in self.parameters:
+            self.parameters[id(function)] = function, parameters_of(function)
+        return self.parameters[id(function)][1]
 
     def understood(self, renamed: dict[str, str], what: str = "understood") -> None:
         """Note names that stand for names that are asked for."""

@@ -245,8 +245,9 @@ def result_of(item: pytest.Function, attempt: object, call: pytest.CallInfo[None
 
 def passes_as_given(item: pytest.Function, part: ExerciseAttempt) -> bool:
     """Whether the code that learners are given to mend passes a test; tried once."""
-    known, given = item.stash.setdefault(GIVEN, {}), part.attempt.given
+    known = item.stash.setdefault(GIVEN, {})
     if part.bug not in known:
+        given = part.attempt.given
         given.run([part.name])
         asked = signature(item.obj).parameters
         try:

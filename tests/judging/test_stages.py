@@ -14,7 +14,15 @@ from tensorgrade.exchange.references import (
     save_references,
 )
 from tensorgrade.exchange.stages import Way, read_way, with_stages
-from tensorgrade.judging.stages import Parting, instead, parting, parting_sentence
+from tensorgrade.judging.stages import (
+    Parting,
+    Rows,
+    close,
+    instead,
+    parting,
+    parting_sentence,
+    right_values,
+)
 
 RIGHT = """
 import torch
@@ -329,3 +337,22 @@ def test_hidden_scores_are_no_overflow():
     scores = torch.tensor([[1.0, -torch.inf], [2.0, 3.0]])
     assert instead(None, scores, weights) == ""
     assert "an exponential overflowed" in instead(None, -scores, weights)
+
+
+def test_rows_are_compared_as_one_value_with_another():
+    chance, inf = torch.Generator().manual_seed(1), torch.inf
+    value = torch.randn(7, generator=chance).double()
+    hidden, far = value.clone(), value.clone()
+    hidden[3], far[0] = -inf, value[0] + 1e-3
+    others = [value, value * (1 + 1e-6), hidden, far, value + 1e-7, torch.full((7,), inf).double()]
+    rows = Rows([((Way(), at), other) for at, other in enumerate(others)])
+    for one in others:
+        found = [at for _, at in rows.close_to(one)]
+        assert found == [at for at, other in enumerate(others) if close(one, other)]
+    assert [at for _, at in rows.close_to(value)] == [0, 1, 4]
+
+
+def test_right_values_are_looked_through_once_for_all_learners(recorded):
+    _, _, ways = recorded
+    assert right_values(ways) is right_values(ways)
+    assert right_values(ways[:1]) is not right_values(ways)

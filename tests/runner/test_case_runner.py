@@ -91,3 +91,15 @@ def outer(): mean
     module, _ = load_module("m", text, "m.py")
     told = {name: called_by(module, name) for name in ("mean", "unused", "M")}
     assert told == {"mean": [], "unused": ["mean"], "M": ["inner", "mean", "outer"]}
+
+
+def test_what_a_function_takes_is_looked_up_for_each_of_them():
+    text = "def f(width): return width\ndef g(wdth, size=2): return wdth * size\n"
+    runner = CaseRunner(load_module("f", text, "f.py")[0], {}, "cpu")
+    told = []
+    for name in "fgfg":
+        asked = {"verb": "call", "name": name, "as": "result", "arguments": {"width": 3}}
+        header, _ = runner.run_case([asked], {})
+        told.append((header["values"]["result"]["json"], header["facts"].get("names")))
+    renamed = {"arguments": {"width": "wdth"}}
+    assert told == 2 * [(3, None), (6, renamed)]

@@ -117,3 +117,9 @@ def test_what_lies_in_a_part_of_another_name_is_looked_at_too():
     renamed = meant_parts(asked, there)
     assert {as_asked(name, renamed) for name in there} == set(asked)
     assert renamed["blocks.1.feed.layers.2"] == "blocks.1.ff.two"
+
+
+def test_names_that_are_all_there_stand_for_themselves():
+    asked = {"first.weight": (2, 3), "last.weight": (3, 2), "scale": (1,)}
+    assert meant_parts(asked, {"scale": (2,), "last.weight": (2, 3), "first.weight": (3, 2)}) == {}
+    assert meant_parts(asked, {"scale": (1,), "last.w": (3, 2), "first.weight": (2, 3)})

@@ -1,0 +1,30 @@
+"""What an exercise earns, and what is looked at to find that out."""
+
+import pytest
+
+from tensorgrade.attempts.points import at_its_price
+from tensorgrade.attempts.verdict import CheckResult
+
+
+class Asked(Exception):
+    """Somebody asks which mistakes were made, which takes longer than all checks."""
+
+
+class Part:
+    """An exercise of an attempt as far as its price asks for it."""
+
+    excused_by = ""
+
+    @property
+    def mistakes(self):
+        raise Asked
+
+
+def test_no_mistake_is_looked_for_where_all_checks_pass():
+    checks = [CheckResult("mean", 2.0, True), CheckResult("mean", 1.0, True)]
+    assert at_its_price(Part(), checks) is checks
+
+
+def test_one_is_looked_for_where_a_check_fails():
+    with pytest.raises(Asked):
+        at_its_price(Part(), [CheckResult("mean", 2.0, True), CheckResult("mean", 1.0, False)])

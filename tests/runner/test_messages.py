@@ -1,0 +1,37 @@
+"""What is packed is safetensors' own form, whatever a tensor looks like in memory."""
+
+import pytest
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save
+
+from tensorgrade.runner.messages import LENGTH, pack, serialized, unpack
+
+DTYPES = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_bytes_are_those_of_the_library(dtype):
+    made = (5 * torch.rand(2, 3)).to(getattr(torch, dtype))
+    tensors = {"b": made, "a": made[0, 0].clone(), "none": made[:0].clone()}
+    assert serialized(tensors) == save(tensors)
+
+
+def test_numbers_come_in_their_order_wherever_they_lie():
+    x = torch.arange(6.0).reshape(2, 3)
+    turned = torch.complex(x, x).conj()
+    views = {"T": x.T, "gaps": x[:, ::2], "wide": x[:1].expand(4, 3), "same": x, "again": x}
+    views |= {"conj": turned, "neg": turned.imag, "grad": x.clone().requires_grad_()}
+    _, back = unpack(pack({}, views))
+    assert list(back) == sorted(views)
+    assert all(back[name].tolist() == views[name].tolist() for name in views)
+
+
+def test_what_it_cannot_hold_is_refused():
+    with pytest.raises(SafetensorError):
+        serialized({"x": torch.ones(2, dtype=torch.complex128)})
+
+
+def test_a_message_without_tensors():
+    text = b'{"do": "parts"}'
+    assert pack({"do": "parts"}) == LENGTH.pack(len(text)) + text + save({})
