@@ -26,6 +26,33 @@ def reached(module: ast.Module, roots: Iterable[str]) -> list[ast.stmt]:
     return [statement for statement in module.body if statement in found]
 
 
+def without_unreached(text: str, roots: Iterable[str]) -> str:
+    """A text without the functions and classes that these names never reach, nor what runs when it
+    is loaded, and without comments between statements. All else stays in its line.
+
+    >>> without_unreached("a = g\\ndef f(): pass\\n# no\\ndef g():\\n    return 1", ["a"])
+    'a = g\\n\\n\\ndef g():\\n    return 1\\n'
+    """
+    module = ast.parse(text)
+    loaded = [s for s in module.body if not isinstance(s, DEFINITIONS)]
+    kept = reached(module, set(roots).union(*map(used_by, loaded))) + loaded
+    inside = {line: one for one in module.body for line in lines_of(one)}
+    lines = enumerate(text.splitlines(), start=1)
+    return "".join((line if is_kept(line, inside.get(n), kept) else "") + "\n" for n, line in lines)
+
+
+def is_kept(line: str, statement: ast.stmt | None, kept: list[ast.stmt]) -> bool:
+    """Whether a line is one of a statement that is kept; or is indented, and marks its end."""
+    return statement in kept if statement else line.startswith(" ")
+
+
+def lines_of(statement: ast.stmt) -> range:
+    """The numbers of the lines that a statement stands in, its decorators among them."""
+    decorators = getattr(statement, "decorator_list", ())
+    first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+    return range(first, (statement.end_lineno or first) + 1)
+
+
 def bound_by(statement: ast.stmt) -> set[str]:
     """The names that a top-level statement gives a meaning to."""
     if isinstance(statement, DEFINITIONS):
