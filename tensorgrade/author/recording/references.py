@@ -109,6 +109,11 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     """The solution run on an exercise's cases. Raises CourseError where it fails on one."""
     cases = recorded_cases(project, chapter, exercise, hidden)
     source = project.solution(chapter).read_text(encoding="utf-8")
+    if broken := InProcess(project.submission(chapter, source)).load().problems:
+        error = broken[0].error
+        raise CourseError(
+            f"{project.solution(chapter)}:{error.line}: {error.type}: {error.text}, as it is loaded"
+        )
     seen = observe(project, chapter, source, cases)
     for case, observation in zip(cases, seen, strict=True):
         if observation.status == Outcome.TIMEOUT:
@@ -198,6 +203,8 @@ def unfit(case: Case, seen: Observation) -> str:
         return ""
     if case.signature == "error":
         return "the solution should refuse it, and does not"
+    for name, own in seen.facts.get("names", {}).get("arguments", {}).items():
+        return f"there is no parameter `{name}` in the solution; is it {own}?"
     for name, value in seen.values.items():
         if value["json"] is None and value["type"] != "NoneType":
             return f"`{name}` is a {value['type']}, which cannot be judged"
@@ -406,20 +413,35 @@ class Recording:
         for version in versions:
             if not self.is_adopted(version):
                 source = self.source_of(version)
+                written = len(version.mistakes) < 2  # two at once come about
+                if written:
+                    self.refuse_no_python(version)
                 seen = observe_handed_in(self.handed_in(source), cases)
-                if len(version.mistakes) < 2:  # nobody has written two at once
+                if written:
                     self.refuse_endless(version, cases, seen)
                 yield version, seen
+
+    def refuse_no_python(self, version: Version) -> None:
+        """Raises CourseError where a version cannot be read: nobody makes it, and names nothing."""
+        try:
+            self.definition(version)
+        except SyntaxError as error:
+            raise CourseError(
+                f"{self.exercise}: {self.called(version)} is no Python: {error.msg}"
+            ) from None
 
     def refuse_endless(self, version: Version, cases: list[Case], seen: list[Observation]) -> None:
         """Raises CourseError where a version came to no end on a case."""
         for case, one in zip(cases, seen, strict=True):
             if one.status == Outcome.TIMEOUT:
-                name = " in ".join(filter(None, [*version.mistakes, version.form]))
                 raise CourseError(
-                    f"{self.exercise}: {name} is still at work on the case {case.name} after "
-                    f"{SECONDS_OF_A_VERSION} seconds; a mistake has to come to an end"
+                    f"{self.exercise}: {self.called(version)} is still at work on {case.name} "
+                    f"after {SECONDS_OF_A_VERSION} seconds; a mistake has to come to an end"
                 )
+
+    def called(self, version: Version) -> str:
+        """A version in words."""
+        return " in ".join(filter(None, [*version.mistakes, version.form]))
 
     def handed_in(self, text: str) -> Submission:
         """A version as it is handed in, beside what the solution stands beside."""
