@@ -5,6 +5,7 @@ In one module, or from one of the engine's modules to the next.
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
@@ -53,6 +54,7 @@ def lines_of(statement: ast.stmt) -> range:
     return range(first, (statement.end_lineno or first) + 1)
 
 
+@lru_cache(maxsize=10_000)  # each is asked for again with every name that is found
 def bound_by(statement: ast.stmt) -> set[str]:
     """The names that a top-level statement gives a meaning to."""
     if isinstance(statement, DEFINITIONS):
@@ -63,6 +65,7 @@ def bound_by(statement: ast.stmt) -> set[str]:
     return names | aliases | {n.name for n in inner if isinstance(n, DEFINITIONS)}
 
 
+@lru_cache(maxsize=10_000)
 def used_by(statement: ast.stmt) -> set[str]:
     """All names that stand anywhere in a statement."""
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
