@@ -78,7 +78,8 @@ def main() -> None:
 
 def changes(course: Path, seed: bool) -> list[tuple[str, Callable[[], None]]]:
     """What is measured, in words, and how, in this order."""
-    engine_digest()  # as `tensorgrade author` has it before the first save
+    engine_digest()  # as `tensorgrade author` has both before the first save
+    terminal.read_lessons(course)
     return [
         ("nothing, `tensorgrade build`", lambda: build(course)),
         ("a message, saved under `author`", lambda: save(course, *MESSAGE)),

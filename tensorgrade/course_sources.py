@@ -11,7 +11,7 @@ from traceback import extract_tb
 from types import FunctionType
 
 from .course import Chapter, Course, CourseError, Exercise, Settings, each
-from .grader_files import bug_in, grader_path, import_from, points_in, syntax_of
+from .grader_files import bug_in, grader_path, import_from, points_in, syntax_of, text_in
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 WEIGHTS = re.compile(r"\w[\w-]*\.safetensors")
@@ -44,6 +44,8 @@ def load_config(path: Path) -> Course:
 
 def resolve(settings: Settings, root: Path) -> Course:
     """The settings with everything that the files below the root say."""
+    if twice := [name for name in settings.chapters if settings.chapters.count(name) > 1]:
+        raise CourseError(f"course_config.py lists the chapter {twice[0]} twice")
     chapters = tuple(each(lambda name: read_chapter(root, name, settings), settings.chapters))
     names = {exercise.name for chapter in chapters for exercise in chapter.exercises}
     names |= set(settings.off) & {name for one in settings.chapters for name in written(root, one)}
@@ -95,7 +97,7 @@ def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
     lesson, graders = root / "solutions" / f"{name}.py", root / "graders"
     if not lesson.exists():
         raise CourseError(f"{lesson} is missing")
-    text = lesson.read_text(encoding="utf-8")
+    text = text_in(lesson)
     title, exercises = TITLE.search(text), EXERCISE.findall(text)
     if title is None:
         raise CourseError(f"{lesson} has no heading (`# # …`) to take the chapter's title from")

@@ -52,7 +52,7 @@ def bug_in(path: Path) -> tuple[str, float]:
 
     Read without importing it. Raises CourseError where it is not said in plain words and numbers.
     """
-    if path.exists() and BUG not in path.read_text(encoding="utf-8"):
+    if path.exists() and BUG not in text_in(path):
         return "", 0  # as most do: that is sooner seen than parsed
     for node in syntax_of(path).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == BUG:
@@ -74,7 +74,7 @@ def tests_text(path: Path) -> str:
     other = path.with_name(f"{of}.py") if of else path
     if not other.exists():
         raise CourseError(f"{path}: there is no {other.name} whose tests could judge it")
-    text = other.read_text(encoding="utf-8")
+    text = text_in(other)
     if not of:
         return text
     tests = re.sub(rf"^def test_(?:{of}_)?", f"def test_{path.stem}_", text, flags=re.MULTILINE)
@@ -109,9 +109,18 @@ def marked_tests(path: Path) -> list[Marked]:
 def syntax_of(path: Path) -> ast.Module:
     """A file's syntax tree. Raises CourseError where it is missing or is no Python."""
     try:
-        return parsed(path.read_text(encoding="utf-8"), path)
+        return parsed(text_in(path), path)
     except FileNotFoundError:
         raise CourseError(f"{path} is missing") from None
+
+
+def text_in(path: Path) -> str:
+    """The text of a file of the course. Raises CourseError where its bytes are no UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise CourseError(f"{path}:{line}: this is no UTF-8; save the file as such") from None
 
 
 def parsed(text: str, path: Path) -> ast.Module:

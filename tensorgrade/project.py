@@ -107,6 +107,8 @@ class Project:
         for one in getattr(self.grader(chapter, exercise), "MISTAKES", []):
             if not {"", exercise} >= one.edits.keys():
                 raise CourseError(f"{path}: {one.name} happens elsewhere too: see graders/mistakes")
+            if not one.edits or not isinstance(one.message, str):
+                raise CourseError(f"{path}: {one.name} needs a name, a message and an edit or more")
             (edits,) = one.edits.values()
             mistakes.append(replace(one, edits={exercise: edits}))
         return mistakes

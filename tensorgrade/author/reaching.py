@@ -5,6 +5,7 @@ In one module, or from one of the engine's modules to the next.
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
@@ -26,6 +27,34 @@ def reached(module: ast.Module, roots: Iterable[str]) -> list[ast.stmt]:
     return [statement for statement in module.body if statement in found]
 
 
+def without_unreached(text: str, roots: Iterable[str]) -> str:
+    """A text without the functions and classes that these names never reach, nor what runs when it
+    is loaded, and without comments between statements. All else stays in its line.
+
+    >>> without_unreached("a = g\\ndef f(): pass\\n# no\\ndef g():\\n    return 1", ["a"])
+    'a = g\\n\\n\\ndef g():\\n    return 1\\n'
+    """
+    module = ast.parse(text)
+    loaded = [s for s in module.body if not isinstance(s, DEFINITIONS)]
+    kept = reached(module, set(roots).union(*map(used_by, loaded))) + loaded
+    inside = {line: one for one in module.body for line in lines_of(one)}
+    lines = enumerate(text.splitlines(), start=1)
+    return "".join((line if is_kept(line, inside.get(n), kept) else "") + "\n" for n, line in lines)
+
+
+def is_kept(line: str, statement: ast.stmt | None, kept: list[ast.stmt]) -> bool:
+    """Whether a line is one of a statement that is kept; or is indented, and marks its end."""
+    return statement in kept if statement else line.startswith(" ")
+
+
+def lines_of(statement: ast.stmt) -> range:
+    """The numbers of the lines that a statement stands in, its decorators among them."""
+    decorators = getattr(statement, "decorator_list", ())
+    first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+    return range(first, (statement.end_lineno or first) + 1)
+
+
+@lru_cache(maxsize=10_000)  # each is asked for again with every name that is found
 def bound_by(statement: ast.stmt) -> set[str]:
     """The names that a top-level statement gives a meaning to."""
     if isinstance(statement, DEFINITIONS):
@@ -36,6 +65,7 @@ def bound_by(statement: ast.stmt) -> set[str]:
     return names | aliases | {n.name for n in inner if isinstance(n, DEFINITIONS)}
 
 
+@lru_cache(maxsize=10_000)
 def used_by(statement: ast.stmt) -> set[str]:
     """All names that stand anywhere in a statement."""
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}

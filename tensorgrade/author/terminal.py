@@ -1,5 +1,6 @@
 """A build on a terminal: how far it is and how long it still takes; and one for every save."""
 
+import contextlib
 import multiprocessing
 import os
 import sys
@@ -17,8 +18,9 @@ from ..course import CourseError
 from ..project import Project
 from ..views.words import plural
 from .building.made_parts import Wish
+from .building.script import read_script
 from .proofs.complaints import rebuild
-from .recording.origin import engine_digest
+from .recording.origin import engine_digest, stripped
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
@@ -96,8 +98,19 @@ def author(root: Path) -> None:
     changed: list[Path] = []
     while True:
         seen = look(root)
+        read_lessons(root)
         build_apart(root, changed)
         changed = next_change(root, seen)
+
+
+def read_lessons(root: Path) -> None:
+    """Take all lessons apart here, and not in every fork. They are kept by their text, so what is
+    kept is never stale; what is wrong with one, a build says.
+    """
+    for path in (root / "solutions").glob("*.py"):
+        with contextlib.suppress(Exception):
+            read_script(path)
+            stripped(path)
 
 
 def look(root: Path) -> dict[Path, tuple[int, int]]:

@@ -26,6 +26,7 @@ def build(
 ) -> None:
     """Derive stubs, references, fingerprints and notebooks from the solutions."""
     from ..author.kept import proved_before
+    from ..course import CourseError
     from ..project import find_project
 
     project = find_project()
@@ -40,14 +41,17 @@ def build(
     from ..author.terminal import BuildProgress
 
     again = "What was made is kept; the same command makes the rest."
-    with BuildProgress() as progress, interruptible(again):
-        wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
-        if check:
-            built = check_all(project, wish, progress.tell)
-        else:
-            built = rebuild(
-                project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
-            )
+    try:
+        with BuildProgress() as progress, interruptible(again):
+            wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
+            if check:
+                built = check_all(project, wish, progress.tell)
+            else:
+                built = rebuild(
+                    project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
+                )
+    except CourseError as error:  # what nothing can be made of
+        complain(str(error).splitlines())
     complain(list(built.wrong))
     typer.echo(built.said)
 

@@ -134,10 +134,11 @@ class ValueJudge:
     def of_dicts(self, want: Tree, got: Tree) -> ValueGap | None:
         """Dicts and dataclasses: the same keys, in any order, and each value as it should be."""
         wanted, given = ({value_of(k): (k, v) for k, v in parts(tree)} for tree in (want, got))
+        around = want, in_order(got, list(wanted))
         for key in (key for key in wanted if key not in given):
-            return ValueGap("missing", wanted[key][0], None, (entry(*wanted[key]), got))
+            return ValueGap("missing", wanted[key][0], None, around)
         for key in (key for key in given if key not in wanted):
-            return ValueGap("extra", None, given[key][0], (want, entry(*given[key])))
+            return ValueGap("extra", None, given[key][0], around)
         return next(filter(None, self.of_entries(wanted, given)), None)
 
     def of_entries(self, wanted: dict, given: dict) -> Iterator[ValueGap | None]:
@@ -155,6 +156,15 @@ def same(want: Tree, got: Tree) -> bool:
 def entry(key: Tree, value: Tree) -> Tree:
     """One entry of a dict, as a dict."""
     return {"dict": [[key, value]]}
+
+
+def in_order(tree: Tree, keys: list) -> Tree:
+    """A dict with these keys first, in this order, so that it can be read beside another one."""
+    if kind(tree) != "dict":
+        return tree
+    places = {key: place for place, key in enumerate(keys)}
+    last = len(places)
+    return {"dict": sorted(parts(tree), key=lambda pair: places.get(value_of(pair[0]), last))}
 
 
 def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:

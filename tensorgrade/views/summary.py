@@ -188,7 +188,10 @@ def in_short(diagnosis: Diagnosis) -> str:
     error = diagnosis.error
     if error is None or not error.text or diagnosis.kind != Kind.ERROR:
         return diagnosis.problem
-    return f"line {error.line}: {error.text}" if error.line else f"{error.type}: {error.text}"
+    # A KeyError's own words are the key alone.
+    typed = not error.line or error.type == "KeyError"
+    said = f"{error.type}: {error.text}" if typed else error.text
+    return f"line {error.line}: {said}" if error.line else said
 
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:

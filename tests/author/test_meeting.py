@@ -5,7 +5,14 @@ import ast
 import pytest
 
 from tensorgrade.author.building import made_parts
-from tensorgrade.author.recording.meeting import differing, marked, numbered
+from tensorgrade.author.recording.meeting import (
+    differing,
+    marked,
+    numbered,
+    same,
+    without_checks,
+)
+from tensorgrade.author.recording.mistakes import Mistake
 from tensorgrade.author.recording.references import (
     SOLUTION,
     Known,
@@ -14,6 +21,7 @@ from tensorgrade.author.recording.references import (
     pairs_of,
     tell_apart,
 )
+from tensorgrade.recognition.imprints import Imprint
 
 from .small_course import build, make_course
 
@@ -119,6 +127,55 @@ def test_mistakes_that_are_not_reached_give_what_the_solution_gives(project):
     }
     some = [v for v in versions if foreseen[v]][:1]
     assert one.rows_beside(some, cases, unseen) != one.rows(some)
+
+
+def test_a_mistake_gives_what_it_gives_beside_a_check_that_holds(project):
+    """Where the check fails, and where calls are counted, the mistake is run by itself."""
+    one = Recording(project, "ch3_causal_attention", "CausalAttention", hidden=False)
+    assert one.checks == ["length_checked"]
+    checked = {single: one.with_checks(single)[0] for single in one.singles[::12]}
+    known = {form: Known(row, {}) for form, row in one.rows(checked.values()).items()}
+    cases, singles = list(one.case_digests), list(checked)
+    foreseen = {single: one.foreseen(single, cases, known) for single in singles}
+    found = {single: one.rows([single])[single] for single in singles}
+    assert all(found[single].items() >= row.items() for single, row in foreseen.items())
+    assert one.rows_beside(singles, cases, known) == found
+    assert any(len(row) > len(cases) / 2 for row in foreseen.values())
+    ended = {case: Imprint("ended in call: AssertionError: ") for case in cases[::2]}
+    failing = {form: Known(row | ended, {}) for form, (row, _) in known.items()}
+    for single, row in foreseen.items():
+        assert one.foreseen(single, cases, failing).keys() == row.keys() - ended.keys()
+    one.watched = set(cases)
+    assert not any(one.foreseen(single, cases, known) for single in singles)
+
+
+@pytest.mark.parametrize("check", ["assert x > 0", "assert x.shape[-1] <= 3 and not training"])
+def test_an_assert_that_calls_nothing_is_a_check(check):
+    added = TEXT.replace("    y = x", f"    {check}\n    y = x")
+    assert added != TEXT
+    assert same(ast.parse(TEXT).body[0], without_checks(ast.parse(added).body[0]))
+
+
+@pytest.mark.parametrize("other", ["assert x.pop() > 0", "assert (x := 1)", "x = 2", "raise x"])
+def test_what_may_change_something_is_none(other):
+    added = TEXT.replace("    y = x", f"    {other}\n    y = x")
+    assert not same(ast.parse(TEXT).body[0], without_checks(ast.parse(added).body[0]))
+
+
+def test_a_version_is_loaded_without_what_it_never_reaches(project):
+    """In its own lines; and what an edit alone speaks of stays."""
+    one = Recording(project, "ch1_simplified_attention", "attention_scores", hidden=False)
+    lean, whole = one.bare.source.text.splitlines(), one.source.splitlines()
+    assert len(lean) == len(whole)
+    assert all(mine in ("", line) for mine, line in zip(lean, whole, strict=True))
+    all_of_it = {exercise.name for exercise in project.course.chapter(one.chapter).exercises}
+    left_out = all_of_it - set(one.bare.exercises)
+    assert left_out and not any(f"def {name}(" in one.bare.source.text for name in left_out)
+    name = min(left_out)
+    edit = Mistake("calls", "…", {"attention_scores": (("inputs @ query", f"{name}(inputs)"),)})
+    other = Recording(project, "ch1_simplified_attention", "attention_scores", hidden=False)
+    other.mistakes = {"calls": edit}
+    assert f"def {name}(" in other.bare.source.text and name in other.bare.exercises
 
 
 def test_of_what_is_no_python_nothing_is_foreseen(project, monkeypatch):

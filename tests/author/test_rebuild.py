@@ -8,6 +8,7 @@ import pytest
 
 from tensorgrade import folders
 from tensorgrade.author.building import derive, made_parts
+from tensorgrade.author.building.reference_files import without_pairs
 from tensorgrade.author.kept import FOLDER, Kept, proved_before
 from tensorgrade.author.proofs.complaints import solved_stubs
 from tensorgrade.author.terminal import concerned, look
@@ -16,6 +17,8 @@ from tensorgrade.project import Project, find_project
 
 from ..commands import ROOT
 from .small_course import CHAPTER, GRADER, build, edit, make_course
+
+LESSON = f"solutions/{CHAPTER}.py"
 
 HIDDEN = "graders/references/ch1_first_steps"
 
@@ -213,6 +216,40 @@ def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
         build(course)
     assert "scaled: again looks like scaled_factor_added" in str(error.value)
     assert "word_counts: none looks like a right answer" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "file, old, new, said",
+    [
+        (GRADER, "x + factor", "x +* factor", "scaled: scaled_factor_added is no Python"),
+        (GRADER, '"x + factor"', '"[1 for x in iter(int, 1)]"', "is still at work on values/"),
+        (GRADER, "factor=3.0)", "factr=3.0)", "there is no parameter `factr` in the solution"),
+        (GRADER, '"x + factor"', '"factor * x"', "scaled: scaled_factor_added looks like a right"),
+        (LESSON, "import torch\n", "import torch, nowhere\n", ":14: ModuleNotFoundError: No mod"),
+        (LESSON, "return x * factor", "return object()", "is an object of type object, which"),
+    ],
+)
+def test_a_slip_that_shows_when_it_is_run_is_a_sentence_with_its_file(
+    tmp_path, monkeypatch, file, old, new, said
+):
+    course = make_course(tmp_path / "small")
+    edit(course, file, old, new)
+    if file == LESSON and "object()" in new:  # so that the edits of mistakes fit
+        edit(course, GRADER, '("x * factor", "x + factor")', '("object()", "x")')
+        edit(course, GRADER, '("x * factor", "x * 2.0")', '("object()", "2 * x")')
+    monkeypatch.setattr("tensorgrade.author.recording.references.SECONDS_OF_A_VERSION", 0.5)
+    with pytest.raises(CourseError) as error:
+        build(course, exercises=frozenset({"scaled"}))
+    places = str(course / GRADER), str(course / LESSON)
+    assert str(error.value).startswith(places) and said in str(error.value)
+
+
+def test_many_pairs_are_not_made_unasked(tmp_path, monkeypatch):
+    course = make_course(tmp_path / "small")
+    monkeypatch.setattr("tensorgrade.author.building.made_parts.FEW_RUNS_TOGETHER", 5)
+    assert "Pairs of mistakes are still to be made for 4 exercises" in build(course)[0].said
+    assert without_pairs(Project(course)) and build(course, pairs=True)[0].wrong == ()
+    assert without_pairs(Project(course)) == []
 
 
 def test_a_save_concerns_its_exercise_its_chapter_or_everything(course):

@@ -543,6 +543,8 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     error = CaughtError("SyntaxError", "'(' was never closed", 4, "return (inputs @ query")
     told = Diagnosis(Kind.ERROR, "`attention_scores` could not be loaded: SyntaxError …")
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
+    missed = CaughtError("KeyError", "'bird'", 4, "return ids[word]")  # a word alone says nothing
+    assert in_short(replace(told, error=missed)) == "line 4: KeyError: 'bird'"
     assert in_short(told) == told.problem
 
 

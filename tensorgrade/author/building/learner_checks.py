@@ -11,7 +11,7 @@ from pathlib import Path
 from ...course import Chapter, CourseError
 from ...grader_files import grader_path, marker_name, parsed, tests_text
 from ...project import Project
-from ..reaching import bound_by, reached
+from ..reaching import bound_by, lines_of, reached
 
 HEADER = '''\
 """Checks of chapter {number}: run `pytest exercises/` as often as you like.
@@ -106,6 +106,4 @@ def name_of(statement: ast.stmt) -> str:
 
 def text_of(statement: ast.stmt, lines: list[str]) -> str:
     """A statement as it is written, with its decorators."""
-    decorators = getattr(statement, "decorator_list", ())
-    first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-    return "\n".join(lines[first - 1 : statement.end_lineno])
+    return "\n".join(lines[number - 1] for number in lines_of(statement))

@@ -34,7 +34,8 @@ from .same import same_entries, same_prints
 
 RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
 FEW_RUNS = 100  # sooner done here than given away
-FEW_RUNS_OF_PAIRS = 1000  # a second or two
+FEW_RUNS_OF_PAIRS = 1000  # a second or two, of one part
+FEW_RUNS_TOGETHER = 5000  # and of all parts that a build makes
 WORTH_WATCHING = 5  # times as many runs, of which a tenth to a quarter is saved
 
 
@@ -159,11 +160,11 @@ def make_parts(
         RECORDINGS.update(recordings)
         with side_by_side(warm=True) as pool:
             how = (project, pool, tell)
-            forms = [job for work in works for job in work.forms()]
-            singles = {work.part: work.singles() for work in works}
-            run(forms, works, how)
-            run_beside(singles, works, how)
+            run([job for work in works for job in work.forms()], works, how)
+            run_beside({work.part: work.in_forms() for work in works}, works, how)
+            run_beside({work.part: work.singles() for work in works}, works, how)
             each(lambda work: work.name_singles(stored.get(work.part)), works)
+            leave_pairs([work for work in works if work.makes_pairs and not wish.pairs])
             run_beside({work.part: work.pairs() for work in works}, works, how)
         return {work.part: work.made() for work in works}
     finally:  # also where it is interrupted
@@ -187,10 +188,13 @@ class Work:
         """What is to be run for other forms of the solution, without a mistake."""
         return self.jobs([one for one in self.recording.in_forms if not one.mistakes])
 
+    def in_forms(self) -> list[Job]:
+        """What is to be run for mistakes alone, in other forms of the solution."""
+        return self.jobs([one for one in self.recording.in_forms if one.mistakes])
+
     def singles(self) -> list[Job]:
-        """What is to be run for mistakes alone, in the solution and in other forms of it."""
-        in_forms = [one for one in self.recording.in_forms if one.mistakes]
-        return self.jobs(self.recording.singles) + self.jobs(in_forms)
+        """What is to be run for mistakes alone, in the solution itself."""
+        return self.jobs(self.recording.singles)
 
     def name_singles(self, stored: Made | None) -> None:
         """Tell the mistakes apart; take the stored pairs of them, if they would be the same."""
@@ -215,7 +219,12 @@ class Work:
 
     def has_few_pairs(self) -> bool:
         """Whether pairs are so few that nobody need ask for them."""
-        return len(self.all_pairs()) * len(self.recording.cases) <= FEW_RUNS_OF_PAIRS
+        return self.runs_of_pairs <= FEW_RUNS_OF_PAIRS
+
+    @property
+    def runs_of_pairs(self) -> int:
+        """How many runs all pairs would take."""
+        return len(self.all_pairs()) * len(self.recording.cases)
 
     def pairs(self) -> list[Job]:
         """What is to be run for pairs, where they are asked for."""
@@ -238,6 +247,9 @@ class Work:
         """A job with what is known of the bases of its versions, if they were watched."""
         bases = {base for version in job.versions for base in self.recording.bases(version)}
         known = {base: Known(self.row(base), self.ran[base]) for base in bases & self.ran.keys()}
+        for checked in (one for v in job.versions for one in self.recording.with_checks(v)):
+            if self.rows.get(checked, {}).keys() == self.recording.case_digests.keys():
+                known[checked] = Known(self.rows[checked], {})
         return Beside(job.part, job.cases, job.versions, known) if known else job
 
     def row(self, version: Version) -> dict[str, Imprint]:
@@ -302,6 +314,13 @@ class Work:
             self.origin_of_pairs,
             stored=False,
         )
+
+
+def leave_pairs(works: list[Work]) -> None:
+    """Make no pairs that nobody has asked for, where those of all parts together are many."""
+    if sum(work.runs_of_pairs for work in works) > FEW_RUNS_TOGETHER:
+        for work in works:
+            work.origin_of_pairs, work.makes_pairs = "", False
 
 
 def run_beside(

@@ -16,7 +16,7 @@ import torch
 from ...attempts.in_process import InProcess
 from ...attempts.points import SMALL
 from ...attempts.verdict import Status, verdict
-from ...course import Chapter, Exercise
+from ...course import Chapter, CourseError, Exercise
 from ...project import Project
 from ...testing.warm_session import WarmSession
 from ...views.words import plural
@@ -30,7 +30,7 @@ from ..recording.casebook import recorded_cases
 from ..recording.mistakes import place_of
 from ..recording.origin import case_digest, digest, engine_digest
 from .made_attempts import MadeAttempts
-from .slips import slips
+from .slips import place_of_mistake, slips
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
     torch.set_num_threads(1)  # cases are small, and are drawn from here on
     if wrong := slips(project, wish):
         return Built(wrong=tuple(wrong))
-    files = derive(project, wish, tell)
+    files = derived(project, wish, tell)
     for file in files:
         if not file.fresh():
             file.write()
@@ -70,9 +70,28 @@ def check(project: Project, wish: Wish, tell: Tell) -> Built:
     """
     if wrong := slips(project, wish):
         return Built(wrong=tuple(wrong))
-    files = derive(project, replace(wish, anew=True), tell)
+    files = derived(project, replace(wish, anew=True), tell)
     wrong = complaints(project, files, wish) + proofs_of_a_release(project, wish.exercises)
     return Built(last_line(project, wish, len(files)), tuple(wrong))
+
+
+def derived(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
+    """The derived files. Raises CourseError, each line with the file that it is about."""
+    try:
+        return derive(project, wish, tell)
+    except CourseError as error:
+        lines = [with_place(project, line) for line in str(error).splitlines()]
+        raise CourseError("\n".join(lines)) from None
+
+
+def with_place(project: Project, line: str) -> str:
+    """A sentence on an exercise, or on a mistake in one, behind the file in which that stands."""
+    exercise, *words = re.findall(r"\w+", line) or [""]
+    lessons = {one.name: c.name for c in project.course.chapters for one in c.exercises}
+    if exercise not in lessons or not line.startswith((f"{exercise}:", f"{exercise},")):
+        return line
+    place = place_of_mistake(project, words[0]) if words else ""
+    return (place or f"{project.solution(lessons[exercise])}: ") + line
 
 
 def exercises_of(project: Project, names: list[str]) -> frozenset[str]:

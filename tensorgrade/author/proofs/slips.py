@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import MethodType, ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,11 @@ def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
     found = guessable_seed(project.course) + misplaced(project, mistakes + forms)
     found += long_sentences(project, mistakes)
     for chapter in filter(wish.is_about, chapters):
+        try:
+            syntax_of(project.solution(chapter.name))
+        except CourseError as error:  # of what is no Python, there is nothing else to say
+            found.append(str(error))
+            continue
         script = read_script(project.solution(chapter.name))
         found += chapter_slips(project, chapter, script) + needed_but_off(project, chapter, script)
         for exercise in chapter.exercises:
@@ -57,15 +63,18 @@ def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
     return list(dict.fromkeys(found))
 
 
-def slip_of(error: BaseException, root: Path) -> str:
-    """An error that a file of the course ends in, as a sentence with its place in that file."""
+def slip_of(error: BaseException, root: Path, file: str = "") -> str:
+    """An error that a file of the course ends in, as a sentence with its place in that file.
+
+    file: the place of what the engine stumbles over, having been handed it by the file.
+    """
     if isinstance(error, CourseError):
         return str(error)
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if Path(f.filename).is_relative_to(root)]
-    place = f"{inside[-1].filename}:{inside[-1].lineno}: " if inside else ""
+    place = f"{inside[-1].filename}:{inside[-1].lineno}: " if inside else file
     return f"{place}{type(error).__name__}: {error}"
 
 
@@ -125,6 +134,8 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
     path = project.solution(chapter.name)
     text = path.read_text(encoding="utf-8")
     found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
+    strange = [name for name in script.hints if name not in script.exercises]
+    found += [f"{path}: there are hints for {name}, which is no exercise" for name in strange]
     for exercise in chapter.exercises:
         where = f"{path}: {exercise.name}"
         if len(exercise.hints) < FEWEST_HINTS:
@@ -134,7 +145,9 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
         known = any(exercise.name in mistake.edits for mistake in project.mistakes)
         if not known and not project.bug(chapter.name, exercise.name):
             found.append(f"{where} has no mistake that proves its grader")
-        if not has_docstring(script, exercise.name):
+        if not defines(script, exercise.name):
+            found.append(f"{where}: its cell defines nothing of that name")
+        elif not has_docstring(script, exercise.name):
             found.append(f"{where} has no docstring")
         if exercise.name in script.exercises and not has_region(script, exercise.name):
             found.append(f"{where} has no ### BEGIN SOLUTION … ### END SOLUTION")
@@ -154,10 +167,16 @@ def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[s
     ]
 
 
+def defines(script: Script, name: str) -> bool:
+    """Whether an exercise's cell is there, and defines it."""
+    cell = script.exercises.get(name)
+    return cell is not None and any(
+        getattr(one, "name", "") == name for one in ast.parse(cell.source).body
+    )
+
+
 def has_docstring(script: Script, name: str) -> bool:
     """Whether an exercise's definition says what it is for."""
-    if name not in script.exercises:
-        return False
     definitions = ast.parse(script.exercises[name].source).body
     return any(getattr(d, "name", "") == name and ast.get_docstring(d) for d in definitions)
 
@@ -175,18 +194,21 @@ class ExerciseFile:
         self.path = grader_path(project.graders, chapter, exercise.name)
 
     def slips(self) -> list[str]:
-        """What is wrong with it. Where it cannot be read to its end, that alone."""
+        """What is wrong with it; where it cannot be read to its end, so far, and why not."""
+        found: list[str] = []
+        looks: list[Callable[[], Iterator[str]]] = [
+            self.wrong_cases,
+            self.wrong_tests,
+            self.missing_groups,
+            self.wrong_mistakes,
+            self.names_taken,
+        ]
         try:
-            looks: list[Callable[[], Iterator[str]]] = [
-                self.wrong_cases,
-                self.wrong_tests,
-                self.missing_groups,
-                self.wrong_mistakes,
-                self.names_taken,
-            ]
-            return [said for look in looks for said in look()]
+            for look in looks:
+                found.extend(look())
         except Exception as error:
-            return slip_of(error, self.project.root).splitlines()
+            found += slip_of(error, self.project.root, f"{self.path}: ").splitlines()
+        return found
 
     @property
     def module(self) -> ModuleType:
@@ -226,9 +248,17 @@ class ExerciseFile:
             if inspect.isclass(owner) and owner.__module__ == self.module.__name__:
                 for test in filter(is_marked, vars(owner).values()):
                     yield f"{self.place(test)}: {test.__name__} stands in a class; it may not"
+        for name, test in vars(self.module).items():
+            own = inspect.isfunction(test) and test.__module__ == self.module.__name__
+            if own and name.startswith("test") and not is_marked(test):
+                yield f"{self.place(test)}: {name} has no marker that says which exercise it judges"
         for name, test in self.tests.items():
             if not name.startswith("test"):
                 yield f"{self.place(test)}: {name} is marked, but pytest runs only test_…"
+            if not inspect.getdoc(test):
+                yield f"{self.place(test)}: {name} has no docstring, the line that learners read"
+            if list(inspect.signature(test).parameters) != ["attempt"]:
+                yield f"{self.place(test)}: {name} takes `attempt`, and nothing else"
             if any(mark.name == "parametrize" for mark in marks_of(test)):
                 yield (
                     f"{self.place(test)}: the points of {name} would count once for each of its "
@@ -267,7 +297,7 @@ class ExerciseFile:
         """The groups of cases that a test asks for."""
         asked = Asked(self.exercise.name, self.own)
         with suppress(Wrong):  # there is nothing to judge, and that may be wrong
-            test(SimpleNamespace(**{self.exercise.name: asked}))
+            test(OneExercise(**{self.exercise.name: asked}))
         return asked.groups
 
     def wrong_mistakes(self) -> Iterator[str]:
@@ -313,6 +343,14 @@ class ExerciseFile:
             yield str(error)
 
 
+class OneExercise(SimpleNamespace):
+    """Stands for an attempt: a test speaks of the exercise that it judges, and of no other."""
+
+    def __getattr__(self, name: str) -> Any:
+        (own,) = vars(self)
+        raise AttributeError(f"{name} is not the exercise {own}, which the test judges")
+
+
 class Asked(Checks):
     """Stands for an exercise's attempt, and notes the groups of cases that its tests ask for.
 
@@ -325,6 +363,11 @@ class Asked(Checks):
         self.seen: list[Seen] = []
         for check, function in own.checks.items():
             setattr(self, check, MethodType(function, self))
+
+    def __getattr__(self, name: str) -> Any:
+        close = get_close_matches(name, dir(self), 1)
+        meant = f"; is it {close[0]}?" if close else ""
+        raise AttributeError(f"there is no check {name}{meant}")
 
     def group(self, group: str) -> list:
         """No cases: there is nothing to judge."""

@@ -2,11 +2,12 @@
 
 import ast
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -16,18 +17,21 @@ import torch
 from ...attempts.in_process import InProcess
 from ...course import CourseError
 from ...exchange.cases import Case
-from ...exchange.observation import CaughtError, Observation
+from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References, case_to_json
 from ...exchange.stages import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
-from ...judging.course_checks import load_checks
+from ...judging.course_checks import FILE, load_checks
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, as_stored
 from ...recognition.imprints import Imprint
-from ...recognition.signatures import UNSEEN, imprint
+from ...recognition.signatures import UNSEEN, Signature, imprint
+from ...runner.serve import seconds
+from ...sources.submission import Source, Submission
+from ..reaching import without_unreached
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
-from .meeting import Ran, begun, differing, marked, numbered
+from .meeting import Ran, begun, differing, marked, numbered, same, without_checks
 from .mistakes import EditError, make, place_of
 from .origin import (
     case_digest,
@@ -67,16 +71,24 @@ class Version(NamedTuple):
 SOLUTION = Version(())
 Rows = dict[Version, dict[str, Imprint]]  # what each version gives, by the case's name
 
+ENDS = {"refused", *Outcome}  # words of imprints where no answer came, beside those of errors
+SECONDS_OF_A_VERSION = 20  # on all cases; most take a tenth of a second
 MOST_CASES = 4  # of an exercise, whose stages are kept
 LARGEST = 1024  # numbers of a value that is kept
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
     """What a source gives on the cases, in this process: only for code that we wrote."""
-    backend = InProcess(project.submission(chapter, source))
+    return observe_handed_in(project.submission(chapter, source), cases)
+
+
+def observe_handed_in(submission: Submission, cases: list[Case]) -> list[Observation]:
+    """The same of a source with all that stands beside it."""
+    backend = InProcess(submission)
     with warnings.catch_warnings(action="ignore"):  # some mistakes are what torch warns of
         backend.load()
-        return backend.run(cases)
+        with seconds(SECONDS_OF_A_VERSION):
+            return backend.run(cases)
 
 
 def build_exercise(
@@ -97,8 +109,17 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     """The solution run on an exercise's cases. Raises CourseError where it fails on one."""
     cases = recorded_cases(project, chapter, exercise, hidden)
     source = project.solution(chapter).read_text(encoding="utf-8")
+    if broken := InProcess(project.submission(chapter, source)).load().problems:
+        error = broken[0].error
+        raise CourseError(
+            f"{project.solution(chapter)}:{error.line}: {error.type}: {error.text}, as it is loaded"
+        )
     seen = observe(project, chapter, source, cases)
     for case, observation in zip(cases, seen, strict=True):
+        if observation.status == Outcome.TIMEOUT:
+            raise CourseError(
+                f"the solution is still at work on {case.id} after {SECONDS_OF_A_VERSION} seconds"
+            )
         if observation.error and case.signature != "error":
             raise CourseError(failure(case, observation.error))
         if problem := unfit(case, observation):
@@ -182,6 +203,8 @@ def unfit(case: Case, seen: Observation) -> str:
         return ""
     if case.signature == "error":
         return "the solution should refuse it, and does not"
+    for name, own in seen.facts.get("names", {}).get("arguments", {}).items():
+        return f"there is no parameter `{name}` in the solution; is it {own}?"
     for name, value in seen.values.items():
         if value["json"] is None and value["type"] != "NoneType":
             return f"`{name}` is a {value['type']}, which cannot be judged"
@@ -232,7 +255,8 @@ class Recording:
     @cached_property
     def own(self) -> dict:
         """The course's own signatures."""
-        return load_checks(self.project.graders).signatures
+        path = self.project.graders / FILE
+        return signatures_in(path, path.read_text(encoding="utf-8") if path.exists() else "")
 
     @cached_property
     def right(self) -> dict[str, Imprint]:
@@ -282,7 +306,7 @@ class Recording:
     def ran_in(self, text: str) -> Ran:
         """The same of a marked text."""
         ran: Ran = {}
-        backend = InProcess(self.project.submission(self.chapter, text))
+        backend = InProcess(self.handed_in(text))
         with warnings.catch_warnings(action="ignore"):
             for case in self.cases:
                 if case.signature not in UNSEEN:
@@ -316,11 +340,41 @@ class Recording:
             found[version] = foreseen | (self.rows([version], left)[version] if left else {})
         return found
 
+    def with_checks(self, version: Version) -> list[Version]:
+        """A mistake alone in those forms of the solution that may have but checks besides."""
+        if version.form or len(version.mistakes) != 1 or self.is_adopted(version):
+            return []
+        return [Version(version.mistakes, form) for form in self.checks]
+
+    @cached_property
+    def checks(self) -> list[str]:
+        """The forms that are the solution but for checks."""
+        return [form for form in self.forms if self.adds_checks(SOLUTION, Version((), form))]
+
+    def adds_checks(self, version: Version, other: Version) -> bool:
+        """Whether a version is another one but for some checks that it has besides."""
+        try:
+            return same(self.definition(version), without_checks(self.definition(other)))
+        except SyntaxError:  # one of them is no Python
+            return False
+
+    @cached_property
+    def watched(self) -> set[str]:
+        """The names of the cases in which calls are counted: those of a check count as well."""
+        return {case.name for case in self.cases if any(one.get("watch") for one in case.steps)}
+
     def foreseen(
         self, version: Version, cases: Iterable[str], known: dict[Version, Known]
     ) -> dict[str, Imprint]:
-        """What a version gives where an edit of it is never reached beside the others, by case."""
+        """What a version gives where an edit of it is never reached beside the others, or where
+        none of the checks fails that another one has besides, by case.
+        """
         found: dict[str, Imprint] = {}
+        for checked in filter(known.__contains__, self.with_checks(version)):
+            if self.adds_checks(version, checked):
+                row = known[checked].row
+                held = (case for case in cases if case not in self.watched and answers(row[case]))
+                found |= {case: row[case] for case in held}
         for base in filter(known.__contains__, self.bases(version)):
             parted = self.parted(base, version)
             if None not in parted:
@@ -359,7 +413,52 @@ class Recording:
         for version in versions:
             if not self.is_adopted(version):
                 source = self.source_of(version)
-                yield version, observe(self.project, self.chapter, source, cases)
+                written = len(version.mistakes) < 2  # two at once come about
+                if written:
+                    self.refuse_no_python(version)
+                seen = observe_handed_in(self.handed_in(source), cases)
+                if written:
+                    self.refuse_endless(version, cases, seen)
+                yield version, seen
+
+    def refuse_no_python(self, version: Version) -> None:
+        """Raises CourseError where a version cannot be read: nobody makes it, and names nothing."""
+        try:
+            self.definition(version)
+        except SyntaxError as error:
+            raise CourseError(
+                f"{self.exercise}: {self.called(version)} is no Python: {error.msg}"
+            ) from None
+
+    def refuse_endless(self, version: Version, cases: list[Case], seen: list[Observation]) -> None:
+        """Raises CourseError where a version came to no end on a case."""
+        for case, one in zip(cases, seen, strict=True):
+            if one.status == Outcome.TIMEOUT:
+                raise CourseError(
+                    f"{self.exercise}: {self.called(version)} is still at work on {case.name} "
+                    f"after {SECONDS_OF_A_VERSION} seconds; a mistake has to come to an end"
+                )
+
+    def called(self, version: Version) -> str:
+        """A version in words."""
+        return " in ".join(filter(None, [*version.mistakes, version.form]))
+
+    def handed_in(self, text: str) -> Submission:
+        """A version as it is handed in, beside what the solution stands beside."""
+        return replace(self.bare, source=Source(text, f"{self.chapter}.py"))
+
+    @cached_property
+    def bare(self) -> Submission:
+        """The solution, and of the chapter no definition that a version can do without: to load
+        them costs a tenth of all time. What stays stands in its own line.
+        """
+        edited = [*self.mistakes.values(), *self.forms.values()]
+        words = " ".join(new for one in edited for _, new in one.edits[self.exercise])
+        asked = {step["name"] for case in self.cases for step in case.steps if "name" in step}
+        text = without_unreached(self.source, {self.exercise, *asked, *re.findall(r"\w+", words)})
+        whole = self.project.submission(self.chapter, text)
+        # Of what is left out, nothing is to be taken for a misspelling.
+        return replace(whole, exercises={n: "" for n in whole.exercises if defines(text, n)})
 
     def is_adopted(self, version: Version) -> bool:
         """Whether a version is a text that a learner wrote."""
@@ -376,7 +475,8 @@ class Recording:
         """The solution with a version's edits. Raises EditError where one fits not."""
         forms = [self.forms[version.form]] if version.form else []
         mistakes = [self.mistakes[name] for name in version.mistakes]
-        return make(self.source, self.exercise, mistakes + forms)
+        assert isinstance(self.bare.source, Source)
+        return make(self.bare.source.text, self.exercise, mistakes + forms)
 
     @cached_property
     def case_digests(self) -> dict[str, str]:
@@ -418,6 +518,17 @@ class Recording:
     def origin_of_pairs(self) -> str:
         """Changes when pairs would give something else, whatever the engine makes of them."""
         return digest(self.code, self.asks)
+
+
+@lru_cache(maxsize=4)  # every part of a course asks for them
+def signatures_in(path: Path, text: str) -> dict[str, Signature]:
+    """The signatures of a course's `checks.py`, while this text stands there."""
+    return load_checks(path.parent).signatures
+
+
+def answers(one: Imprint) -> bool:
+    """Whether an imprint is that of an answer, and of no error."""
+    return not one.is_error and one.words not in ENDS
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
