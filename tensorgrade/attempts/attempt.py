@@ -22,8 +22,9 @@ from ..judging.agreement import disagreement
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
+from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
-from ..judging.sayable import HandedIn, Sayable
+from ..judging.sayable import Sayable
 from ..judging.stages import Parting, capital, parting, parting_sentence
 from ..recognition.fingerprints import (
     Fingerprints,
