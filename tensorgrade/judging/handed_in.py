@@ -4,7 +4,7 @@ Nobody parses it here: no more is done than to look for words, and how far a lin
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -87,7 +87,7 @@ class HandedIn:
         """The names, of `self` too, that a statement reads, each once."""
         return list(dict.fromkeys(READ.findall(TEXT.sub("", self.statement(line)))))
 
-    def making(self, word: str, lines: range) -> int:
+    def making(self, word: str, lines: Iterable[int]) -> int:
         """The one of some lines that gives a name its value; 0 where it is not just one."""
         found = [line for line in lines if self.makes(word, line)]
         return found[0] if len(found) == 1 else 0
@@ -123,12 +123,18 @@ class HandedIn:
             if made and made != line:
                 yield word, made
                 yield from self.defaults(made)
+                yield from self.gone_through(made, definition)
             elif not made and (given := self.default(word, body)):
                 yield word, given
 
+    def gone_through(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
+        """(name, line) of what a loop takes one by one, where `self` keeps that."""
+        words = self.read_in(line) if self.code(line).strip().startswith("for ") else []
+        made = [(word, self.making(word, definition)) for word in words if "self." in word]
+        yield from (one for one in made if one[1])
+
     def defaults(self, line: int) -> Iterator[tuple[str, int]]:
-        """(name, line) of the defaults that a line hands on to an attribute."""
-        body = self.body(line)
-        for word in self.read_in(line):
-            if given := self.default(word, body):
-                yield word, given
+        """(name, line) of the default that a line hands on to an attribute, and nothing else."""
+        words = self.read_in(line)
+        if len(words) == 1 and (given := self.default(words[0], self.body(line))):
+            yield words[0], given

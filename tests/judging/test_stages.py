@@ -214,7 +214,7 @@ def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
     text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
     assert (found.line, found.stage) == (8, "scaled scores"), found
-    assert "nothing is done with what this line makes" in parting_sentence(found, "line 8", "")
+    assert "nothing is done with what this line makes" in parting_sentence(found, "line {}".format)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(proj
     text = RIGHT.replace("softmax(scaled", "softmax(scores")
     found = parted(project, recorded, text)
     assert (found.line, found.unused) == (9, 8), found
-    said = parting_sentence(found, "line 9", "line 8", "line 8")
+    said = parting_sentence(found, "line {}".format)
     assert said.endswith("Nothing is done with what line 8 makes."), said
 
 
@@ -319,9 +319,13 @@ def test_hidden_references_have_no_ways(project):
 
 
 def test_a_sentence_says_no_more_than_is_known():
-    assert parting_sentence(Parting(9), "line 9", "line 0") == ""
-    said = parting_sentence(Parting(9, "", ("keys",), 4), "line 9", "line 4")
+    place = "line {}".format
+    assert parting_sentence(Parting(9, raised=True), place) == ""  # the error has told its line
+    assert parting_sentence(Parting(9), place).startswith("Line 9 is where your values leave")
+    said = parting_sentence(Parting(9, "", ("keys",), 4), place)
     assert said.endswith("keys. Line 9 is where they part.")
+    said = parting_sentence(Parting(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
+    assert said.endswith("They part between line 7 and line 9. Line 9 takes `n` from line 2."), said
 
 
 def test_hidden_scores_are_no_overflow():
