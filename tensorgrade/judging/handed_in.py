@@ -85,7 +85,8 @@ class HandedIn:
 
     def read_in(self, line: int) -> list[str]:
         """The names, of `self` too, that a statement reads, each once."""
-        return list(dict.fromkeys(READ.findall(TEXT.sub("", self.statement(line)))))
+        words = dict.fromkeys(READ.findall(TEXT.sub("", self.statement(line))))
+        return [word for word in words if word != "self"]
 
     def making(self, word: str, lines: Iterable[int]) -> int:
         """The one of some lines that gives a name its value; 0 where it is not just one."""
@@ -113,14 +114,15 @@ class HandedIn:
         return 0
 
     def sources(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """(name, line) of what a statement reads and another line of its definition makes.
+        """(name, line) of what a statement reads and another line of its definition has made.
 
         Names of the function, and of `self`; a default too, where there is one.
         """
         body = self.body(line)
         for word in self.read_in(line):
-            made = self.making(word, definition if word.startswith("self.") else body)
-            if made and made != line:
+            own = word.startswith("self.")
+            made = self.making(word, definition if own else body)
+            if 0 < made < line or (own and made > line):
                 yield word, made
                 yield from self.defaults(made)
                 yield from self.gone_through(made, definition)

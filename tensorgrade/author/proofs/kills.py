@@ -315,8 +315,8 @@ def told(trial: Trial) -> str:
     if row["mistakes"]:
         return "named"
     if row.get("sure") in ("repaired", "placed"):
-        first = min(first, statement_at(trial.mutant.source, first))
-        near = first - 1 <= (row.get("line") or 0) <= last + 1
+        line = row.get("line") or 0
+        near = first - 1 <= line <= last + 1 or line == statement_at(trial.mutant.source, first)
         if near or row["sure"] == "repaired":
             return row["sure"]
         if any(begin <= last and first <= end for begin, end in trial.besides):
@@ -328,7 +328,7 @@ def told(trial: Trial) -> str:
 def statement_at(source: str, line: int) -> int:
     """The first line of the innermost statement without others in it that a line stands in.
 
-    >>> statement_at("x = [\n  1,\n  2]", 3)
+    >>> statement_at("x = [\\n  1,\\n  2]", 3)
     1
     """
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
