@@ -311,3 +311,11 @@ def test_the_line_of_a_setting_is_told(project, grader, name):
     line = wrong.count("\n", 0, at + wrong[at:].index(new)) + 1
     assert said in verdict.message, verdict.message
     assert re.search(rf"\b[Ll]ine {line}\b", verdict.message), (line, verdict.message)
+
+
+def test_another_version_of_what_fails_is_told_of(grader):
+    older = RIGHT.replace("return attn_weights @ values", "return attn_weights[0]")
+    newer = RIGHT.replace(f"def {NAME}", f"def {NAME}_v2")
+    verdict = verdict_on(grader, older + newer)
+    assert f"There is `{NAME}_v2` too; only `{NAME}` is looked at." in verdict.message, verdict
+    assert "_v2" not in verdict_on(grader, RIGHT + newer.replace("keys", "k")).message
