@@ -50,7 +50,7 @@ FEW = 6  # cases that are run before the rest: most of what is wrong shows on th
 MOST_CHANGED = 10  # parts of the tree of code that was given, by a repair
 MOST_VERIFIED = 2  # of the edits that mend one case, those that are tried on all
 MOST_READ = 3  # of what a line reads, those whose lines are told
-MOST_OF_A_HEAD = 20  # lines of a function's signature
+MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 
 
 class Attempt:
@@ -424,7 +424,8 @@ class ExerciseAttempt(Checks):
             line for line in lines if self.attempt.handed_in.code(line).lstrip().startswith("def ")
         )
         made = (
-            self.attempt.handed_in.default(name, range(at, at + MOST_OF_A_HEAD)) for at in starts
+            self.attempt.handed_in.default(name, range(at, at + MOST_OF_A_SIGNATURE))
+            for at in starts
         )
         if not name or not (line := next(filter(None, made), 0)):
             return None
@@ -439,7 +440,7 @@ class ExerciseAttempt(Checks):
         return [(a, b) for a, b, names in self.attempt.definitions if self.name in names]
 
     def from_loop(self, found: Parting) -> Parting:
-        """The same from the head of the function on at most, and of a loop that ends too early."""
+        """The same, from the function on at most; and from the loop on that ends too early."""
         if not found.since:
             return found
         text = self.attempt.handed_in

@@ -105,7 +105,7 @@ class HandedIn:
         return bool(re.search(rf"""self\.register_buffer\(["']{name}["']""", text))
 
     def default(self, name: str, lines: range) -> int:
-        """The line of a default that the signature at the head of some lines gives a name; or 0."""
+        """The line of a default that the signature at the top of some lines gives a name; or 0."""
         for line in lines:
             if re.search(rf"(?<!\w){re.escape(name)}\s*(:[^=,]*)?=[^=]", self.code(line)):
                 return line

@@ -395,21 +395,12 @@ class Comparison:
         return empty and bool(stage.inputs) and all(map(self.is_filler, stage.inputs))
 
     def is_unknown(self, at: int) -> bool:
-        """Whether nobody knows if a value is right: it is a few whole numbers, or is not told, as
-        complex numbers are.
+        """Whether nobody knows if a value that was made here is right: it is too small to tell, or
+        is not told of, as complex numbers are.
         """
-        return self.is_unknown_choice(at) or self.is_untold(at)
-
-    def is_untold(self, at: int) -> bool:
-        """Whether a value that was made here is not known."""
         stage = self.way.stages[at]
-        return stage.value is None and bool(stage.line and stage.inputs)
-
-    def is_unknown_choice(self, at: int) -> bool:
-        """Whether a value is whole numbers that were made here and are too few to tell."""
-        stage = self.way.stages[at]
-        made = bool(stage.line and stage.inputs) and not self.passes[at] and not self.counts(at)
-        return made and stage.value is not None and not stage.value.is_floating_point()
+        small = not self.passes[at] and not self.counts(at)
+        return bool(stage.line and stage.inputs) and (stage.value is None or small)
 
     def counts(self, at: int) -> bool:
         """Whether a value can be blamed: what only fills a place for others cannot."""
@@ -485,12 +476,14 @@ class Comparison:
             told = replace(told, what=STOPS_EARLY, stage="")
             loose = [*loose, *early]
         elif not (told.stage or told.what or lost in ends or self.way.stages[lost].inside):
-            last = max(self.way.stages[at].line for at in self.region(ends))
+            after = [at for at in self.region(ends) if at >= lost and self.way.stages[at].line]
+            last = max(self.way.stages[at].line for at in after)
             told = replace(told, until=last if last > line else 0)
+            loose += [at for at in after if self.way.stages[at].line < line]  # a loop's next round
         if not loose:
             return told
         since = min(self.way.stages[at].line for at in loose)
-        reached, upto = self.reached(min(loose))
+        reached, upto = self.reached(min(*loose, lost))
         right = (reached, upto) if upto < since else ((), 0)
         return replace(told, since=since, reached=right[0], upto=right[1])
 
