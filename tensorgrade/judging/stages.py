@@ -33,9 +33,7 @@ IS_LAST = "is the last one that runs"
 STOPS_EARLY = (
     "comes too early: what goes into it is right so far, but right answers go on with it first"
 )
-LEFT_AS_MADE = (
-    "where the result is wrong, it still is as made there; something is not written to it"
-)
+LEFT_AS_MADE = "something is not written or added to it"
 COMES_BACK = "what comes back"
 TO_COME_BACK = "is to come back as it was passed in"
 
@@ -939,7 +937,7 @@ def where_they_part(parting: Parting, place: Callable[[int], str]) -> str:
         look = f" Look at the lines from {place(parting.since)} on." if parting.since else ""
         return f"{before}{capital(here)} {what}.{look}"
     if what == LEFT_AS_MADE:
-        return f"{before}{capital(here)}: {what}."
+        return f"{before}Where the result is wrong, it is still as {here} makes it: {what}."
     if what.startswith((COMES_BACK, "nothing is done", "`")):
         return f"{before}{capital(here)}: {what}."
     due = f"the {parting.stage} should come about here" if parting.stage else ""
