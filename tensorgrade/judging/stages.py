@@ -492,11 +492,14 @@ class Comparison:
         found: list[int] = []
         left = [lost]
         while left:
-            for at in self.way.stages[left.pop()].inputs:
+            maker = left.pop()
+            for at in self.way.stages[maker].inputs:
                 stage = self.way.stages[at]
+                start = self.is_unknown(maker) and not self.passes[at]
                 alone = len([one for one in stage.inputs if self.counts(one)]) == 1
                 changed = alone and not self.matches[at] and self.counts(at)
-                if stage.line and (changed or self.is_unknown(at)):
+                new = at not in found
+                if new and stage.line and (changed or start or self.is_unknown(at)):
                     found.append(at)
                     left.append(at)
         return found
@@ -535,7 +538,8 @@ class Comparison:
         found = min(wrong, key=len, default=[])
         left = list(found)
         while left:
-            made = [at for at in self.way.stages[left.pop()].inputs if self.is_turned(at)]
+            inputs = set(self.way.stages[left.pop()].inputs).difference(found)
+            made = [at for at in inputs if self.is_turned(at)]
             found += made
             left += made
         return found
