@@ -65,6 +65,7 @@ def main() -> None:
     project = find_project(Path(__file__).parent)
     with tempfile.TemporaryDirectory() as folder:
         kit = unpacked_kit(project, Path(folder))
+        one_round(project, kit)  # compiles what is imported
         taken = [one_round(project, kit) for _ in range(rounds)]
     saves = watch.measure(project)
     table = Table("command", "seconds", "against import torch", "goal")
@@ -100,8 +101,12 @@ def one_round(project: Project, kit: Path) -> dict[str, float]:
 
 
 def environment(kit: Path) -> dict[str, str]:
-    """The kit's own copy of the engine is the one that is imported."""
-    return os.environ | {"PYTHONPATH": str(kit), "PYTEST_ADDOPTS": ""}
+    """The kit's own copy of the engine is the one that is imported, compiled from its second time.
+
+    That is what learners have; torch is compiled when it is installed.
+    """
+    own = {"PYTHONPATH": str(kit), "PYTEST_ADDOPTS": "", "PYTHONDONTWRITEBYTECODE": ""}
+    return os.environ | own
 
 
 def processor_seconds(command: list[str], kit: Path) -> float:

@@ -220,9 +220,10 @@ def test_GroupedQueryAttention_gradients(attempt):
 
 @exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values have projections as narrow as their heads; the mask is a buffer."""
+    """Keys and values have projections as narrow as their heads; the mask is a buffer that moves."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
+    attempt.GroupedQueryAttention.moves_as_a_whole("moved")
 
 
 @exercise("GroupedQueryAttention", points=1)
@@ -315,8 +316,9 @@ def test_CachedAttention_mask_is_a_buffer(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no more; it moves as a whole."""
     attempt.CachedAttention.has_parameters("parameters")
+    attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 @for_learners("sliding_window_mask")
@@ -450,9 +452,10 @@ def test_LatentAttention_gradients(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_parameters(attempt):
-    """One projection down, two up, and no bias but the output's; the mask is a buffer."""
+    """One projection down, two up, no bias but the output's; the mask is a buffer that moves."""
     attempt.LatentAttention.has_parameters("parameters")
     attempt.LatentAttention.has_buffer("parameters", "mask")
+    attempt.LatentAttention.moves_as_a_whole("moved")
 
 
 @exercise("LatentAttention", points=0.5)

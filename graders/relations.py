@@ -1,6 +1,8 @@
 """Steps whose results must be the same for any right answer, whatever they are."""
 
-from tensorgrade.author import call, duplicate, normal, restore
+import torch
+
+from tensorgrade.author import call, computed, duplicate, normal, restore
 
 
 def one_after_another(**shapes: tuple[int, ...]):
@@ -27,7 +29,15 @@ def copied(twins: list, values, x):
         values,  # into the copy: what it computes must come from its own weights
         call(twin, x=x, result="copy"),
         fresh,
+        # What it keeps of its first weights, or of the size of a text, is of no use later.
+        call(fresh, x=computed(without_last, x), unkept=True),
         restore(twin),
         call(fresh, x=x),
         call(fresh, x=x, scattered=True, result="scattered"),
+        call(fresh, x=x, no_grad=True, result="without gradients"),
     )
+
+
+def without_last(x: torch.Tensor) -> torch.Tensor:
+    """x (…, n, d) without its last row."""
+    return x[..., :-1, :].clone()

@@ -56,7 +56,14 @@ def cases(pick):
             case(f"dtype/{dtype}", call(x=normal(2, 3, 4), dim=1), dtype=dtype, signature="dtype")
             for dtype in (torch.float32, torch.float64)
         ),
-        case("own/40x33", call(x=normal(40, 33), dim=-1, watch=True), signature="softmax used"),
+        *(
+            case(
+                f"own/{shape}",
+                call(x=normal(*shape), dim=dim, watch=True),
+                signature="softmax used",
+            )
+            for shape, dim in (((40, 33), -1), ((5,), 0), ((2, 3, 4, 5), 1))
+        ),
     ]
 
 

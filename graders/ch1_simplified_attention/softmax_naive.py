@@ -21,7 +21,10 @@ def cases(pick):
         case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),
         case("gradients/5", call(x=normal(5), gradient=normal(5))),
         case("same/scattered", *scattered(x=normal(6))),
-        case("own/long", call(x=normal(300), watch=True), signature="softmax used"),
+        *(
+            case(f"own/{n}", call(x=normal(n), watch=True), signature="softmax used")
+            for n in (300, 4)
+        ),
     ]
 
 

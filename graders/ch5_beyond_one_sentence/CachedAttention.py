@@ -12,6 +12,7 @@ from tensorgrade.author import (
     load,
     mistake,
     mode,
+    moved,
     normal,
     part,
     shown,
@@ -82,6 +83,13 @@ def cases(pick):
             )
             for bias in (False, True)
         ),
+        case(
+            "moved/in training",
+            construct(**made, dtype="float32"),
+            moved(x=normal(2, 4, 3)),
+            dtype=torch.float32,
+            signature="ignored",
+        ),
         case("operations/growth", *grown("few", 2), *grown("many", 30), signature="growth"),
     ]
 
@@ -114,11 +122,16 @@ def in_chunks(
 
 
 def afresh(b, d_in, width, heads):
-    """Two texts, none with a cache: the second owes nothing to the first."""
+    """Two texts, none with a cache: the second owes nothing to the first, nor to its weights."""
+    made, values, in_evaluation = built(d_in, width * heads, heads, 6)
+    _, others, _ = built(d_in, width * heads, heads, 6)
     return (
-        *built(d_in, width * heads, heads, 6),
+        made,
+        values,
+        in_evaluation,
         call(x=normal(b, 2, d_in), result="first"),
-        call(x=normal(b, 3, d_in)),
+        others,
+        call(x=normal(b, 3, d_in), no_grad=True),
     )
 
 
@@ -237,8 +250,9 @@ def test_CachedAttention_mask_is_a_buffer(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no more; it moves as a whole."""
     attempt.CachedAttention.has_parameters("parameters")
+    attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 FUTURE = "future = self.mask[num_tokens - n : num_tokens, :num_tokens]"

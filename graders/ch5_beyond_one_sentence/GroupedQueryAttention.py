@@ -20,6 +20,7 @@ from ..attention_modules import (
     changed_future,
     dropped_weights,
     large_scores,
+    on_another_device,
     short_then_long,
     zero_scores,
 )
@@ -84,6 +85,12 @@ def cases(pick):
             )
         ),
         case("same/copies", *copied(twins, load(layers(3, 8, 4, True)), normal(2, 5, 3))),
+        case(
+            "moved/in training",
+            *on_another_device(4, 3, 8, **heads),
+            dtype=torch.float32,
+            signature="ignored",
+        ),
         *(
             case(
                 f"parameters/{kv} of 4",
@@ -217,9 +224,10 @@ def test_GroupedQueryAttention_gradients(attempt):
 
 @exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values have projections as narrow as their heads; the mask is a buffer."""
+    """Keys and values are projected as narrowly as their heads; the mask is a buffer that moves."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
+    attempt.GroupedQueryAttention.moves_as_a_whole("moved")
 
 
 @exercise("GroupedQueryAttention", points=1)

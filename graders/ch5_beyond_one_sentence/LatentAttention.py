@@ -12,6 +12,7 @@ from tensorgrade.author import (
     load,
     mistake,
     mode,
+    moved,
     normal,
     shown,
     weights,
@@ -56,6 +57,13 @@ def cases(pick):
         ),
         case("same/copies", *copied(twins, load(layers(3, 4, 2)), normal(2, 5, 3))),
         case("parameters/2 heads", *structure(**made), signature="structure"),
+        case(
+            "moved/in training",
+            construct(**made, dtype="float32"),
+            moved(x=normal(2, 4, 3)),
+            dtype=torch.float32,
+            signature="ignored",
+        ),
     ]
 
 
@@ -146,9 +154,10 @@ def test_LatentAttention_gradients(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_parameters(attempt):
-    """One projection down, two up, and no bias but the output's; the mask is a buffer."""
+    """One projection down, two up, no bias but the output's; the mask is a buffer that moves."""
     attempt.LatentAttention.has_parameters("parameters")
     attempt.LatentAttention.has_buffer("parameters", "mask")
+    attempt.LatentAttention.moves_as_a_whole("moved")
 
 
 @exercise("LatentAttention", points=0.5)

@@ -16,7 +16,7 @@ def cases(pick):
     """
     draw = Sizes(pick, "rotate")
     n, half = draw(TOKENS, WIDTH)
-    start, step = draw.chance.randint(3001, 3999), draw.chance.randint(2, 4)
+    start, step = draw.chance.randint(4201, 4999), draw.chance.randint(2, 4)
     sizes = pick(public=[(4, 6), (2, 3, 4)], hidden=[(5, 2), (2, 3, 4, 8), (n, 4), (6, 2 * half)])
     bases = pick(public=[100.0], hidden=[500.0, 3.0])
     return [
@@ -24,6 +24,12 @@ def cases(pick):
         *(case(f"values/{size}", turned(*size), dtype=torch.float32) for size in sizes),
         case("places/from far on", turned(3, 4, 4, start=start), dtype=torch.float32),
         case("places/with gaps", turned(5, 8, start=7, step=step), dtype=torch.float32),
+        case(
+            "places/others after these",
+            turned(3, 4, result="first"),
+            turned(3, 4, start=9),
+            dtype=torch.float32,
+        ),
         case("places/backwards", turned(5, 4, start=9, step=-2), dtype=torch.float32),
         *(case(f"base/{b:g}", turned(4, 6, base=b), dtype=torch.float32) for b in bases),
         case("gradients/4x6", turned(4, 6, gradient=normal(4, 6)), dtype=torch.float32),

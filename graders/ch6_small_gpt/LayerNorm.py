@@ -53,7 +53,10 @@ def cases(pick):
         ),
         case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
         case("gradients/3x4", *normed(3, 4, factor=0.1, gradient=normal(3, 4))),
-        case("own/3x4", *normed(3, 4, factor=0.1, watch=True), signature="norm used"),
+        *(
+            case(f"own/{shape}", *normed(*shape, factor=0.1, watch=True), signature="norm used")
+            for shape in ((3, 4), (2, 3, 5), (6,))
+        ),
         case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),
     ]

@@ -24,7 +24,10 @@ def cases(pick):
         case("large/1e6", call(**asked(3, 4, factor=1e6))),
         case("large/-1e4", call(**asked(3, 4, offset=-1e4))),
         case("gradients/2x3x4", call(**asked(2, 3, 4), gradient=normal())),
-        case("own/3x4", call(**asked(3, 4), watch=True), signature="loss used"),
+        *(
+            case(f"own/{shape}", call(**asked(*shape), watch=True), signature="loss used")
+            for shape in ((3, 4), (2, 3, 4), (40, 9))
+        ),
         case("same/scattered", *scattered(**asked(2, 3, 4))),
     ]
 

@@ -12,7 +12,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.names import ASKS, Names
 from ..recognition.fingerprints import hands_back
 from .attempt import MOST_CHANGED, ExerciseAttempt
-from .verdict import ASKS_LITTLE, CheckResult, is_explained
+from .verdict import ASKS_LITTLE, CheckResult, State, is_explained, state_of
 
 LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
 SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
@@ -74,7 +74,9 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     """
     explained = [check for check in checks if is_explained(part, check)]
     earned, most = sums(explained)
-    if part.excused_by or not part.mistakes or not most or all(check.passed for check in checks):
+    if part.excused_by or not most or state_of(checks) != State.WRONG:
+        return checks  # before fingerprints are read, which takes a while
+    if not part.mistakes:
         return checks
     cost = price(part, 1 - earned / most)
     return [

@@ -137,12 +137,14 @@ class Recorder:
         *,
         gradient: Gradient = None,
         watch: bool = False,
-        seed: int = 0,
+        seed: int | None = 0,
         result: str = "result",
         scattered: bool = False,
         constants: Sequence[str] = (),
         printed: str = "",
         afterwards: Sequence[str] = (),
+        no_grad: bool = False,
+        unkept: bool = False,
         **arguments: object,
     ) -> None:
         """Call a function of the attempt.
@@ -151,9 +153,11 @@ class Recorder:
         watch: counts operations. scattered: tensors do not lie contiguously in memory.
         constants: arguments that need no gradient. printed: a name for what the call prints.
         afterwards: arguments whose values after the call are kept, as `afterwards.` and the name.
+        no_grad: inside `torch.no_grad()`. unkept: what comes back is of no interest. seed: None
+        goes on with the random numbers of before.
         """
         more = {"scattered": scattered, "constants": constants, "printed": printed}
-        more |= {"afterwards": afterwards}
+        more |= {"afterwards": afterwards, "no_grad": no_grad, "unkept": unkept}
         self.record_call({"name": name}, arguments, gradient, watch, seed, result, more)
 
     def record_call(
@@ -162,7 +166,7 @@ class Recorder:
         arguments: dict,
         gradient: Gradient,
         watch: bool,
-        seed: int,
+        seed: int | None,
         result: str,
         more: dict,
     ) -> None:
@@ -171,7 +175,7 @@ class Recorder:
         more: settings that stand in the step only where they say something.
         """
         settings: dict = {**target, "gradient": self.gradient_keys(gradient, result)}
-        settings |= {"watch": watch, "seed": self.seeds(seed)}
+        settings |= {"watch": watch, "seed": None if seed is None else self.seeds(seed)}
         settings |= {k: list(v) if isinstance(v, tuple) else v for k, v in more.items() if v}
         self.step("call", arguments, **settings, handle=result)
 
@@ -268,19 +272,21 @@ class RecordedObject:
         *,
         gradient: Gradient = None,
         watch: bool = False,
-        seed: int = 0,
+        seed: int | None = 0,
         result: str = "result",
         path: str = "",
         scattered: bool = False,
         constants: Sequence[str] = (),
         printed: str = "",
         afterwards: Sequence[str] = (),
+        no_grad: bool = False,
+        unkept: bool = False,
         **arguments: object,
     ) -> None:
         """Call the object, or the part of it at a dotted `path`."""
         target = {"on": self.handle, "path": path}
         more = {"scattered": scattered, "constants": constants, "printed": printed}
-        more |= {"afterwards": afterwards}
+        more |= {"afterwards": afterwards, "no_grad": no_grad, "unkept": unkept}
         self.recorder.record_call(target, arguments, gradient, watch, seed, result, more)
 
     def read(self, path: str, result: str = "") -> None:

@@ -217,11 +217,18 @@ def print_checks(console: Console, explanation: Explanation) -> None:
 def worth(check: CheckResult) -> str:
     """A check's points, and what of them is earned where that is a part.
 
+    Of code that was given to be mended, a check that the repair passes earns more than its points
+    (points.py); then what is earned stands alone.
+
     >>> worth(CheckResult("mean", 2.0, False)), worth(CheckResult("mean", 2.0, False, kept=1.0))
     ('2', '1 of 2')
+    >>> worth(CheckResult("mean", 2.0, True, kept=2.5))
+    '2.5'
     """
-    points = f"{round(check.points, 2):g}"
-    return points if check.kept is None else f"{round(check.earned, 2):g} of {points}"
+    points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"
+    if check.kept is None:
+        return points
+    return earned if check.kept > check.points else f"{earned} of {points}"
 
 
 def print_stages(console: Console, explanation: Explanation) -> None:

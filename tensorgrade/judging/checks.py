@@ -352,7 +352,8 @@ class Checks:
             p, halves = dropout.rate(case), 2 if twice else 1
             filled = (expected.tensors["plain"].abs() > 1e-12) & (plain.abs() > 1e-12)
             if 2 * filled.sum() < (expected.tensors["plain"].abs() > 1e-12).sum():
-                self.wrong("values", NOT_THERE, case=case, actual=plain)
+                said = ALREADY if lost_in(plain, expected) else NOT_THERE
+                self.wrong("values", said, case=case, actual=plain)
             behaviours = [(run, dropout.behaviour(plain, run)) for run in runs]
             problem = REPEATED.get(dropout.repeats(case, plain, *runs))
             if problem and all(0 < behaviour.zeros < 1 for _, behaviour in behaviours):
@@ -620,6 +621,8 @@ def not_the_same(name: str, case: Case) -> str:
         return (
             "a deep copy, and a module that the copy's state is loaded into, give different results"
         )
+    if call.get("no_grad"):
+        return f"{spoken_result(name, case)} is another one inside `torch.no_grad()`"
     what = "how its inputs lie in memory" if call.get("scattered") else "what changed"
     said = f"{spoken_result(name, case)} is not what it was before"
     return f"{said}; {what} should make no difference"

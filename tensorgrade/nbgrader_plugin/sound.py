@@ -2,16 +2,22 @@
 
 nbgrader and nbformat believe a file's metadata: one wrong type in it ends the grading of a class.
 Here every cell is put together afresh from its kind, its text, its name and nbgrader's marks;
-whatever else a file holds is left behind.
+whatever else a file holds is left behind. That is done in a process of its own, with bounds on
+time and memory.
 """
 
 import json
+import multiprocessing
 import re
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode, from_dict
 from nbgrader.nbgraderformat import SCHEMA_VERSION, MetadataValidator
+
+from ..course import Limits
+from ..runner.bounds import set_bounds, with_own_memory
 
 KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown"}
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -20,6 +26,9 @@ MOST_CELLS = 5000
 MOST_CHARACTERS = 1 << 20  # of text in all cells
 MOST_POINTS = 1e6
 LONGEST_REASON = 300
+MOST_BYTES = Limits().notebook_bytes
+SECONDS = 60.0
+BOUNDS = {"RLIMIT_AS": 2 << 30, "RLIMIT_CPU": int(SECONDS)}  # JSON takes more room as objects
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 
 
@@ -29,10 +38,38 @@ class Unsound(Exception):
 
 def read_notebook(path: Path, with_outputs: bool = False) -> NotebookNode:
     """The notebook in a file, or one that says why there is none."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return told_of(path, with_outputs)
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    reader = context.Process(target=tell, args=(path, with_outputs, sender), daemon=True)
+    reader.start()
+    sender.close()
+    try:
+        if receiver.poll(SECONDS):
+            return from_dict(json.loads(receiver.recv_bytes()))
+    except EOFError:
+        pass  # it met its bounds
+    finally:
+        reader.kill()
+        reader.join()
+    return unreadable(f"{path.name} takes more time or memory to read than a notebook may.")
+
+
+def tell(path: Path, with_outputs: bool, sender: Connection) -> None:
+    """In a process of its own: send the notebook in a file."""
+    set_bounds({"bounds": with_own_memory(BOUNDS)})
+    sender.send_bytes(json.dumps(told_of(path, with_outputs)).encode())
+
+
+def told_of(path: Path, with_outputs: bool) -> NotebookNode:
+    """The notebook in a file, or one that says why there is none, read here."""
     try:
         return sound(parsed(path), with_outputs)
     except Unsound as error:
         return unreadable(str(error))
+    except MemoryError:
+        return unreadable(f"{path.name} takes more memory to read than a notebook may.")
     except OSError as error:
         return unreadable(f"{path.name} cannot be read: {error.strerror}.")
 
@@ -50,6 +87,8 @@ def parsed(path: Path) -> object:
         raise Unsound(f"{path.name} is a link, or lies in one.")
     if not path.is_file():
         raise Unsound(f"{path.name} is no file.")
+    if path.stat().st_size > MOST_BYTES:
+        raise Unsound(f"{path.name} is larger than {MOST_BYTES >> 20} MiB.")
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError):

@@ -25,8 +25,17 @@ def set_bound(resource: Any, number: int, bound: int) -> None:
             raise
 
 
-def with_own_memory(bounds: dict, used_bytes: int) -> dict:
+def with_own_memory(bounds: dict) -> dict:
     """The same bounds, with the address space that the process takes already on top."""
     if "RLIMIT_AS" not in bounds:
         return bounds
-    return bounds | {"RLIMIT_AS": bounds["RLIMIT_AS"] + used_bytes}
+    return bounds | {"RLIMIT_AS": bounds["RLIMIT_AS"] + virtual_bytes()}
+
+
+def virtual_bytes() -> int:
+    """Address space that this process already takes; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -1,8 +1,8 @@
 """Torch's own settings: what a learner's file switches at its top must not follow into a case.
 
 And its compiler, which optimizers and the `meta` device import, for seconds, to say that nothing
-is to be compiled; and its algebra of sizes, which that device imports to see that a plain truth is
-one. Both stay away for as long as nothing more is asked of them.
+is to be compiled; its algebra of sizes, which that device imports to see that a plain truth is
+one; and the symbols of that algebra. All stay away for as long as nothing more is asked of them.
 """
 
 import importlib
@@ -47,6 +47,7 @@ def switch(values: list) -> None:
 
 
 COMPILER, ALGEBRA = "torch._dynamo", "torch.fx.experimental.symbolic_shapes"
+SYMBOLS = "sympy"
 
 
 class Absent(ModuleType):
@@ -73,14 +74,24 @@ def itself(truth: bool) -> bool:
     return truth
 
 
+def is_plain(value: object, kind: type) -> bool:
+    """Whether a value, or each of a tuple of them, is of a plain type and no symbol."""
+    values = value if isinstance(value, tuple) else (value,)
+    return all(type(one) is kind for one in values)
+
+
 # What is asked of sizes, and what that comes to where all values are of one plain type.
-ASKED_OF_SIZES: dict[str, tuple[type, Callable[..., bool]]] = {
+ASKED_OF_SIZES: dict[str, tuple[type, Callable]] = {
     "expect_true": (bool, itself),
     "guard_or_false": (bool, itself),
     "guard_or_true": (bool, itself),
+    "guard_size_oblivious": (bool, itself),
     "sym_and": (bool, lambda *truths: all(truths)),
     "sym_or": (bool, lambda *truths: any(truths)),
     "sym_eq": (int, operator.eq),
+    "is_nested_int": (int, lambda size: False),
+    "has_guarding_hint": (int, lambda size: True),
+    "guarding_hint_or_throw": (int, lambda size: size),
 }
 
 
@@ -96,13 +107,29 @@ class NoAlgebra(Absent):
         whole = super().__getattr__
 
         def answer(*values: Any) -> Any:
-            plain = all(type(value) is kind for value in values)
+            plain = all(is_plain(value, kind) for value in values)
             return plainly(*values) if plain else whole(name)(*values)
 
         return answer
 
 
-ABSENT: dict[str, type[Absent]] = {COMPILER: NoCompiler, ALGEBRA: NoAlgebra}
+class NoSymbols(Absent):
+    """The library of symbols that torch imports, for every promotion of types, to meet none."""
+
+    class Basic:
+        """What a symbol is: nothing, as long as the library itself is not there."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "Basic" and sys.modules.get(SYMBOLS) is not self:
+            return getattr(importlib.import_module(SYMBOLS), name)
+        return super().__getattribute__(name)
+
+
+ABSENT: dict[str, type[Absent]] = {
+    COMPILER: NoCompiler,
+    ALGEBRA: NoAlgebra,
+    SYMBOLS: NoSymbols,
+}
 
 
 def take_away(stand_in: ModuleType) -> None:

@@ -175,16 +175,18 @@ class CaseRunner:
 
     def do_call(self, step: dict) -> None:
         """Call a function or module; keep what it returns, gradients and changed inputs."""
-        seed_everything(step.get("seed", 0), self.device)
+        if (seed := step.get("seed", 0)) is not None:
+            seed_everything(seed, self.device)
         arguments, leaves = self.fresh_arguments(step)
         held = self.held_by(step)
         before = {name: Snapshot(value) for name, value in (arguments | held).items()}
         watcher = OperationCounter() if step.get("watch") else None
         facts = self.header["facts"].setdefault(step["as"], {})
         returned: object = None
-        recorded = self.recorder or nullcontext()
+        recorded, noted = self.recorder or nullcontext(), self.trace(step, facts)
+        learning = torch.no_grad() if step.get("no_grad") else nullcontext()
         try:
-            with watcher or nullcontext(), recorded, self.trace(step, facts), self.printed(step):
+            with watcher or nullcontext(), recorded, noted, self.printed(step), learning:
                 returned = self.call(self.target(step), arguments)
         finally:
             if self.recorder:
@@ -192,7 +194,8 @@ class CaseRunner:
                 self.results |= self.recorder.tensors()
         name = step["as"]
         self.returned[name] = returned
-        self.keep(name, returned)
+        if not step.get("unkept"):
+            self.keep(name, returned)
         for argument in step.get("afterwards", ()):
             self.keep(f"afterwards.{argument}", arguments[argument])
         facts["changed"] = [k for k in arguments if k not in held and before[k].changed()]

@@ -182,7 +182,7 @@ class Children:
         """Have children share all pages so far, and count their own memory from there."""
         gc.collect()
         gc.freeze()
-        self.config["bounds"] = with_own_memory(self.bounds, virtual_bytes())
+        self.config["bounds"] = with_own_memory(self.bounds)
 
     def serve_request(self) -> bool:
         """Do one request; False when the trusted side has closed the socket."""
@@ -272,15 +272,6 @@ def only_stream(stream_fd: int) -> None:
     os.dup2(100, 3)
     os.closerange(4, MOST_FILES)
     sys.stdin = os.fdopen(0, closefd=False)
-
-
-def virtual_bytes() -> int:
-    """Address space that this process already takes; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
 
 
 def thread_count() -> int:

@@ -2,6 +2,9 @@
 
 import json
 import math
+import multiprocessing
+import os
+import time
 
 import nbformat
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.preprocessors import DeduplicateIds
 
+from tensorgrade.nbgrader_plugin import sound as module
 from tensorgrade.nbgrader_plugin.sound import Unsound, read_notebook, reason_in, sound
 
 from ..commands import ROOT
@@ -167,6 +171,25 @@ def test_too_much_is_told_and_fifty_megabytes_of_outputs_are_not_too_much(tmp_pa
     (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [code(outputs=[output])]}))
     made = read_notebook(tmp_path / "a.ipynb")
     assert reason_in(made) is None and made.cells[0].outputs == []
+
+
+def test_a_file_that_takes_much_memory_to_read_costs_its_owner_alone(tmp_path, monkeypatch):
+    monkeypatch.setitem(module.BOUNDS, "RLIMIT_AS", 300 << 20)
+    path, many = tmp_path / "a.ipynb", ",".join(["[]"] * (5 << 20))
+    path.write_text(f'{{"cells": [], "metadata": [{many}]}}')
+    assert "memory" in (reason_in(read_notebook(path)) or "")
+    path.write_text(json.dumps({"cells": [code()]}))
+    assert reason_in(read_notebook(path)) is None
+    path.write_text("")
+    os.truncate(path, module.MOST_BYTES + 1)
+    assert "larger than 64 MiB" in (reason_in(read_notebook(path)) or "")
+
+
+def test_a_file_that_takes_long_to_read_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "SECONDS", 0.2)
+    monkeypatch.setattr(module, "told_of", lambda *_: time.sleep(60))
+    assert "more time" in (reason_in(read_notebook(tmp_path / "a.ipynb")) or "")
+    assert not multiprocessing.active_children()
 
 
 JUNK = st.recursive(
