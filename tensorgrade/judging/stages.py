@@ -505,19 +505,26 @@ class Comparison:
         return found
 
     def stops_early(self, lost: int) -> list[int]:
-        """What a loop has made so far, where right answers never put that together as is done here.
+        """What a loop has made so far, where right answers put together what they make of it later.
 
-        Nothing where they do, or where something else goes in that no right answer has.
+        Nothing where they put it together as it is.
         """
         told = [at for at in self.way.stages[lost].inputs if self.counts(at)]
         made = [at for at in told if self.is_made_in_loop(at)]
         if not made or not all(self.matches[at] for at in told):
             return []
+        goes_on = False
         for way in self.right.ways:
-            places = [{i for one, i in self.matches[at] if one is way} for at in told]
-            if any(all(p.intersection(stage.inputs) for p in places) for stage in way.stages):
+            now = [{i for one, i in self.matches[at] if one is way} for at in told]
+            later = [
+                set[int]().union(*(same_size_from(way, i) for i in p)) if at in made else p
+                for at, p in zip(told, now, strict=True)
+            ]
+            used = [set(stage.inputs) for stage in way.stages]
+            if any(all(p & inputs for p in now) for inputs in used):
                 return []
-        return made
+            goes_on = goes_on or any(all(p & inputs for p in later) for inputs in used)
+        return made if goes_on else []
 
     def not_turned(self, lost: int) -> list[int]:
         """What goes into a lost value in a form that right answers still change before they use it
@@ -866,6 +873,17 @@ def turned_from(way: Way, at: int) -> set[int]:
         if stage.inputs[0] in found and close(normal(other).flatten().sort().values, numbers):
             found.add(i)
     return found
+
+
+def same_size_from(way: Way, at: int) -> set[int]:
+    """The places of all of a value's shape that a way makes of it, over whatever steps."""
+    made, value = {at}, way.stages[at].value
+    for i in range(at + 1, len(way.stages)):
+        if not made.isdisjoint(way.stages[i].inputs):
+            made.add(i)
+    shape = None if value is None else value.shape
+    values = ((i, way.stages[i].value) for i in made - {at})
+    return {i for i, other in values if other is not None and other.shape == shape}
 
 
 def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:

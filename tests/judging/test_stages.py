@@ -372,9 +372,11 @@ def test_what_a_loop_leaves_too_early_is_told_as_that(project):
     found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
     assert found.line == line_of(text, "return context / total") and found.what == STOPS_EARLY
     assert line_of(text, edit[1]) < found.since < found.line
-    edit = ("return context / total", "return context / total**2")  # it is through with all of them
-    found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
-    assert found.line == line_of(text, edit[1]) and not found.since, found
+    for wrong in ("total**2", "largest"):  # the loop is through with all of them
+        edit = ("return context / total", f"return context / {wrong}")
+        found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
+        assert found.line == line_of(text, edit[1]) and not found.since, found
+        assert found.what != STOPS_EARLY
 
 
 def test_an_unusual_way_is_blamed_from_its_beginning_to_its_end(project):
