@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from types import MethodType
 
 import torch
@@ -17,14 +18,16 @@ from ..course import Chapter, Course, CourseError, Tolerance
 from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
-from ..exchange.stages import read_way
+from ..exchange.stages import Way, read_way
 from ..judging.agreement import disagreement
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
+from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
-from ..judging.sayable import HandedIn, Sayable
-from ..judging.stages import Parting, capital, parting, parting_sentence
+from ..judging.sayable import Sayable
+from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
+from ..judging.where_right import only_where_passed, right_and_wrong
 from ..recognition.fingerprints import (
     Fingerprints,
     digest_of,
@@ -46,6 +49,8 @@ MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
 FEW = 6  # cases that are run before the rest: most of what is wrong shows on them
 MOST_CHANGED = 10  # parts of the tree of code that was given, by a repair
 MOST_VERIFIED = 2  # of the edits that mend one case, those that are tried on all
+MOST_READ = 3  # of what a line reads, those whose lines are told
+MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 
 
 class Attempt:
@@ -398,7 +403,7 @@ class ExerciseAttempt(Checks):
         observed = self.attempt.in_public([case for case, _ in entries])
         for (case, expected), seen in zip(entries, observed, strict=True):
             if strangers := self.without_weights(case, seen):
-                if made := self.making_one_of(case, strangers):
+                if made := self.wrong_default or self.making_one_of(case, strangers):
                     return made
                 continue  # it was asked with other weights: its values say nothing
             if self.raises_on_a_line and not seen.error:
@@ -406,11 +411,74 @@ class ExerciseAttempt(Checks):
             way = read_way(seen).told_in(self.is_own_line)
             found = parting(Seen(case, expected, seen), way, public.ways[case.id])
             if found and self.is_own_line(found.line):
-                place = self.attempt.place
-                lines = map(place, (found.line, found.upto, found.unused))
-                said = parting_sentence(found, *lines)
-                return replace(found, said=said)
-        return None
+                found = self.with_what_it_reads(self.from_loop(found), case, way)
+                return replace(found, said=parting_sentence(found, self.attempt.place))
+        return self.wrong_default
+
+    @property
+    def wrong_default(self) -> Parting | None:
+        """The line of a default, where all is right that does not leave it to that."""
+        name = only_where_passed(*right_and_wrong(self.seen, self.attempt.tolerances))
+        lines = (line for first, last in self.own_lines for line in range(first, last + 1))
+        starts = (
+            line for line in lines if self.attempt.handed_in.code(line).lstrip().startswith("def ")
+        )
+        made = (
+            self.attempt.handed_in.default(name, range(at, at + MOST_OF_A_SIGNATURE))
+            for at in starts
+        )
+        if not name or not (line := next(filter(None, made), 0)):
+            return None
+        said = (
+            f"{capital(self.attempt.place(line))} says what `{name}` is where it is not passed in."
+        )
+        return Parting(line, said=said)
+
+    @property
+    def own_lines(self) -> list[tuple[int, int]]:
+        """The first and the last line of each statement that defines the exercise."""
+        return [(a, b) for a, b, names in self.attempt.definitions if self.name in names]
+
+    def from_loop(self, found: Parting) -> Parting:
+        """The same, from the function on at most; and from the loop on that ends too early."""
+        if not found.since:
+            return found
+        text = self.attempt.handed_in
+        since = found.since if found.since > 1 else text.body(found.line).start or found.line
+        loop = text.above(since, "for", "while") if found.what == STOPS_EARLY else 0
+        return replace(found, since=loop or since)
+
+    def with_what_it_reads(self, found: Parting, case: Case, way: Way) -> Parting:
+        """The same with the lines that make what its line reads, as far as nobody knows it right.
+
+        That is no tensor of the way, nor a part that is what its weights make it.
+        """
+        text, raised = self.attempt.handed_in, found.raised or "comes back" in found.what
+        if raised or found.what.startswith(("`", "nothing is done")) or found.unused:
+            return found
+        known = {name for stage in way.stages for name in stage.names}
+        known |= {f"self.{name}" for name in self.made_by_weights(case)}
+        known |= {name for step in case.steps for name in step.get("arguments", {})}
+        spans = [span for span in self.attempt.definitions if span[0] <= found.line <= span[1]]
+        made = [
+            (name, made)
+            for first, last, _ in spans
+            for line in dict.fromkeys((found.line, found.since))
+            for name, made in text.sources(line, range(first, last + 1))
+            if name not in known and not self.is_idle(made, case)
+        ]
+        return replace(found, reads=tuple(dict.fromkeys(made))[:MOST_READ])
+
+    def made_by_weights(self, case: Case) -> set[str]:
+        """The parts of the module that are nothing but weights of a case, or one layer of them."""
+        asked = [name for step in case.steps for name in step.get("weights", {})]
+        deep = {name.partition(".")[0] for name in asked if name.count(".") > 1}
+        return {name.partition(".")[0] for name in asked} - deep
+
+    def is_idle(self, line: int, case: Case) -> bool:
+        """Whether a line makes a dropout, which does nothing in evaluation."""
+        training = any(step.get("training") for step in case.steps if step["verb"] == "mode")
+        return "Dropout(" in self.attempt.handed_in.code(line) and not training
 
     @cached_property
     def raises_on_a_line(self) -> bool:
@@ -445,7 +513,8 @@ class ExerciseAttempt(Checks):
         (name, shape), (part, _, inner) = parameter, parameter[0].partition(".")
         line = self.line_making(part)
         if line is None or shape is None:
-            return Parting(line) if line else None
+            said = f"{capital(self.attempt.place(line))} makes `{part}`." if line else ""
+            return Parting(line, said=said) if line else None
         keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
         sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[name]].shape)
         # What is deeper inside belongs to a class that may be none of the learner's.
@@ -455,18 +524,10 @@ class ExerciseAttempt(Checks):
         return Parting(line, said=said)
 
     def line_making(self, attribute: str) -> int | None:
-        """The one line of the definition that gives `self` an attribute; None where not just one.
-
-        No more is done than to look for the words: they are not parsed here.
-        """
-        found = []
-        for first, last, names in self.attempt.definitions:
-            for line in range(first, last + 1) if self.name in names else ():
-                target, sign, rest = self.attempt.handed_in.lines[line - 1].partition("=")
-                set_there = sign and "(" not in target and not rest.startswith("=")
-                words = target.replace(",", " ").replace(":", " ").split()
-                found += [line] if set_there and f"self.{attribute}" in words else []
-        return found[0] if len(found) == 1 else None
+        """The line of the definition that gives `self` an attribute; None where not just one."""
+        lines = [range(first, last + 1) for first, last in self.own_lines]
+        word = f"self.{attribute}"
+        return self.attempt.handed_in.making(word, list(chain(*lines))) or None
 
     def is_own_line(self, line: int) -> bool:
         """Whether it is a line that can be blamed: of the text, and of no other exercise.

@@ -1,5 +1,6 @@
 """From single checks to one verdict for each exercise: the rows of `results.jsonl`."""
 
+import re
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
@@ -298,7 +299,18 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if part.mistakes or status == Status.NOT_ATTEMPTED:
         return joined(seen, lacking(part, checks))
     found = first.finding.parting()
-    return joined(seen, found.said if found else "")
+    said = found.said if found else ""
+    return joined(seen, " ".join(filter(None, (said, other_version(part, status)))))
+
+
+def other_version(part: ExerciseAttempt, status: Status) -> str:
+    """That another definition goes by the name of an exercise and a number, where that fails."""
+    names = (name for _, _, names in part.attempt.definitions for name in names)
+    is_version = re.compile(rf"{re.escape(part.name)}_?v?\d+").fullmatch
+    others = [name for name in names if is_version(name) and name not in part.attempt.exercises]
+    if status not in (Status.FAILED, Status.ERROR) or not others:
+        return ""
+    return f"There is `{others[-1]}` too; only `{part.name}` is looked at."
 
 
 def lacking(part: ExerciseAttempt, checks: list[CheckResult]) -> str:

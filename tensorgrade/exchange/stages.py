@@ -40,7 +40,8 @@ class Way:
 
     last: the line of its last return, 0 where that is not known. raised: the lines that an error
     came through, the innermost first. failed: the places of what went into the operation that
-    raised it, if one did. unused: those of values that nothing was done with.
+    raised it, if one did. unused: those of values that nothing was done with. cut: whether more
+    came than are told of.
     """
 
     stages: tuple[Stage, ...] = ()
@@ -49,6 +50,7 @@ class Way:
     raised: tuple[int, ...] = ()
     failed: tuple[int, ...] = ()
     unused: tuple[int, ...] = ()
+    cut: bool = False
 
     def told_in(self, is_own: Callable[[int], bool]) -> "Way":
         """The same, where what other lines make counts as made by the own line that calls them."""
@@ -96,7 +98,8 @@ def read_way(observed: Observation) -> Way:
     through = tuple(raised[:MOST_LINES]) if all(map(is_line, raised)) else ()
     end = last if is_line(last) else 0
     back, failed, unused = map(places, ("returned", "failed", "unused"))
-    return Way(stages, back, end, through, failed, unused)
+    cut = observed.facts.get("stages", {}).get("cut") is True
+    return Way(stages, back, end, through, failed, unused, cut)
 
 
 def is_step(at: int, step: object) -> bool:

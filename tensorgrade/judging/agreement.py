@@ -1,5 +1,6 @@
 """Whether a tensor agrees with the reference, and if not, in what way and where."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -138,7 +139,7 @@ def dimension_name(dim: int, rank: int) -> str:
     return names[rank][dim] if rank in names else f"dimension {dim}, index"
 
 
-def listed(numbers: list[int]) -> str:
+def listed(parts: Sequence[object]) -> str:
     """`0`, `0 and 2`, `0, 1 and 2` (counting from 0)."""
-    words = [str(number) for number in numbers]
+    words = [str(part) for part in parts]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

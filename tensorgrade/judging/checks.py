@@ -687,7 +687,7 @@ def shown(observed: Observation, name: str) -> str:
     told = value.get("json")
     if value.get("type") == "NoneType":
         called = "changed" in observed.facts.get(name.split(".")[0], {})
-        return "None: is there a `return`?" if called else "None"
+        return "None: does it end in a `return` with a value?" if called else "None"
     if kind(told) == "dict":
         return f"a dict with the keys {', '.join(names_of(plain(told)))[:200]}"
     if str(value.get("type")).endswith(" tensor"):  # one that cannot be stored as plain numbers

@@ -22,6 +22,7 @@ from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Observation
 from ..exchange.values import plain, size_of, spelled
 from ..runner.second_device import TwoDevices
+from .handed_in import HandedIn
 
 LONGEST_NAME, MOST_SIZES, MOST_NAMES = 40, 6, 3
 LARGEST_WRITTEN = 9999  # of the numbers that stand in the handed-in text
@@ -240,29 +241,6 @@ def pattern(sentence: str) -> re.Pattern:
 def known_sentences() -> list[tuple[list[str], re.Pattern]]:
     """All sentences that may be told, in their parts and as what finds them."""
     return [(HOLE.split(one), pattern(one)) for one in SENTENCES.strip().splitlines()]
-
-
-class HandedIn:
-    """The text that was handed in, as far as messages draw on it."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """All names, words and whole numbers in it."""
-        return frozenset(re.findall(r"\w+", self.text))
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """Its lines, as Python counts them."""
-        return re.split("\r\n|\r|\n", self.text)
-
-    def in_place(self, error: CaughtError) -> CaughtError:
-        """An error with its line as it was handed in; with none where there is no such line."""
-        if error.line is None or error.line > len(self.lines):
-            return replace(error, line=None, source="")
-        return replace(error, source=self.lines[error.line - 1].strip())
 
 
 class Sayable:

@@ -15,7 +15,7 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.references import Seen
 from ..exchange.stages import Stage, Way
-from .agreement import where_they_differ
+from .agreement import listed, where_they_differ
 from .remarks import constant, remarks, same
 
 HIDDEN = -1e6  # what stands in a hidden place is lower than this
@@ -30,6 +30,14 @@ COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat",
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
 THAT = "what should be there"
 OTHER_START = "it starts with another number than right answers do"
+OTHER_SHAPE = "right answers have nothing of the shape that it makes"
+IS_LAST = "is the last one that runs"
+STOPS_EARLY = (
+    "comes too early: what goes into it is right so far, but right answers go on with it first"
+)
+LEFT_AS_MADE = "something is not written or added to it"
+COMES_BACK = "what comes back"
+TO_COME_BACK = "is to come back as it was passed in"
 
 
 @dataclass(frozen=True)
@@ -38,8 +46,10 @@ class Parting:
 
     stage: the name of what should come about there, if known. reached: right stages before it, in
     order. upto: the line of the last of them. what: what the value is instead, as a clause.
-    said: all that for a learner, empty where the line alone is known. unused: a line that makes a
-    right value with which nothing is done; or 0.
+    said: all that for a learner. unused: a line that makes a right value with which nothing is
+    done; or 0. since, until: the first and the last line where the mistake may stand, if it need
+    not be the line itself; else 0. reads: (name, line) of what the line reads and another makes.
+    raised: whether it is the line of an error, which is told of already.
     """
 
     line: int
@@ -49,6 +59,15 @@ class Parting:
     what: str = ""
     said: str = ""
     unused: int = 0
+    since: int = 0
+    until: int = 0
+    reads: tuple[tuple[str, int], ...] = ()
+    raised: bool = False
+
+    @property
+    def stretch(self) -> tuple[int, int]:
+        """The first and the last line where the mistake may stand."""
+        return self.since or self.line, self.until or self.line
 
 
 class Rows:
@@ -213,14 +232,29 @@ class RightValues:
                 yield value.double()
 
     def has_part(self, value: torch.Tensor) -> bool:
-        """Whether it is a piece of a right value, or a column of one: loops make such."""
-        piece = normal(value).flatten()
+        """Whether it is a piece of a right value, or a column of one: loops make such.
+
+        Several times the same number stand everywhere, and are nobody's piece.
+        """
+        if value.numel() > 1 and not tells(value):
+            return False
+        part = normal(value)
+        piece = part.flatten()
         larger = (known for size, known in self.by_size.items() if size > len(piece))
         return any(
-            holds(other.flatten(), piece) or (value.ndim == 1 and holds(columns(other), piece))
+            holds(other.flatten(), piece)
+            or (value.ndim == 1 and holds(columns(other), piece))
+            or any(close(part, one) for one in slices(other, part.shape))
             for known in larger
             for _, _, other, _ in known
         )
+
+
+def slices(value: torch.Tensor, shape: torch.Size) -> Iterator[torch.Tensor]:
+    """The slices of a value along one dimension that have a shape, that dimension left out."""
+    for dim in range(value.ndim):
+        if value.shape[:dim] + value.shape[dim + 1 :] == shape:
+            yield from value.unbind(dim)
 
 
 def columns(value: torch.Tensor) -> torch.Tensor:
@@ -392,29 +426,21 @@ class Comparison:
         known = stage.line > 0 and value is not None and value.numel() > 0
         return known and value is not None and self.right.is_other_constant(value)
 
-    def is_unsure(self, lost: int) -> bool:
-        """Whether it may as well be something before a lost value that is wrong.
-
-        What should have been done before is missing where it is made of nothing but constants; of
-        single whole numbers that go into it nobody knows whether they are right, nor of what is
-        not told, such as complex numbers.
+    def is_made_of_constants(self, lost: int) -> bool:
+        """Whether a lost value comes from nothing but constants: what should have been done before
+        is missing.
         """
         stage, value = self.way.stages[lost], self.way.stages[lost].value
         empty = value is None or not tells(value) or not bool(value.isfinite().any())
-        if empty and stage.inputs and all(map(self.is_filler, stage.inputs)):
-            return True
-        return any(self.is_unknown_choice(at) or self.is_untold(at) for at in stage.inputs)
+        return empty and bool(stage.inputs) and all(map(self.is_filler, stage.inputs))
 
-    def is_untold(self, at: int) -> bool:
-        """Whether a value that was made here is not known."""
+    def is_unknown(self, at: int) -> bool:
+        """Whether nobody knows if a value that was made here is right: it is too small to tell, or
+        is not told of, as complex numbers are.
+        """
         stage = self.way.stages[at]
-        return stage.value is None and bool(stage.line and stage.inputs)
-
-    def is_unknown_choice(self, at: int) -> bool:
-        """Whether a value is whole numbers that were made here and are too few to tell."""
-        stage = self.way.stages[at]
-        made = bool(stage.line and stage.inputs) and not self.passes[at] and not self.counts(at)
-        return made and stage.value is not None and not stage.value.is_floating_point()
+        small = not self.passes[at] and not self.counts(at)
+        return bool(stage.line and stage.inputs) and (stage.value is None or small)
 
     def counts(self, at: int) -> bool:
         """Whether a value can be blamed: what only fills a place for others cannot."""
@@ -442,13 +468,15 @@ class Comparison:
         if error := self.observed.error:
             line = next(iter(self.way.raised), error.line)
             return self.before_error(line) if error.verb == "call" else None
+        if self.way.cut:  # what came back is not among what is told
+            return None
         roots = self.wrong_results()
         if not roots:
-            return Parting(self.way.last) if self.nothing_back() else None
+            return Parting(self.way.last, what=IS_LAST) if self.nothing_back() else None
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
         left = self.left_unused()
-        if left is not None and not self.way.stages[left].names:
+        if left is not None and not self.has_own_name(left):
             return self.told_unused(left)
         unused = 0 if left is None else self.way.stages[left].line
         found = self.parting_before(roots)
@@ -464,8 +492,153 @@ class Comparison:
         if (start := self.wrong_start(lost)) is not None:
             return Parting(self.way.stages[start].line, "", *self.reached(start), OTHER_START)
         if (start := self.misfit_start(lost)) is not None:
-            return Parting(self.way.stages[start].line)
-        return None if self.is_unsure(lost) else self.told(lost)
+            return Parting(self.way.stages[start].line, what=OTHER_SHAPE)
+        if self.is_filler(lost) and not self.way.stages[lost].inputs:
+            return self.left_as_made(lost, roots)
+        if self.is_made_of_constants(lost):
+            return None
+        if given := self.is_to_come_back():
+            line = self.way.stages[lost].line
+            return Parting(line, what=f"`{given}` {TO_COME_BACK}", since=1)
+        return self.in_stretch(lost, roots, self.told(lost))
+
+    def in_stretch(self, lost: int, ends: list[int], told: Parting) -> Parting:
+        """The same with as many lines as the mistake may stand on, and what is right before them.
+
+        Before the lost value, where what goes into it is right in part alone or not yet complete;
+        after it, up to the wrong results, where right answers have nothing in its place: it may
+        be another way to get there.
+        """
+        line = told.line
+        loose = [at for at in self.loose_before(lost) if self.way.stages[at].line < line]
+        loose += [at for at in self.not_turned(lost) if 0 < self.way.stages[at].line < line]
+        if early := self.stops_early(lost):
+            told = replace(told, what=STOPS_EARLY, stage="")
+            loose = [*loose, *early]
+        elif not (told.stage or told.what or lost in ends or self.way.stages[lost].inside):
+            after = [at for at in self.region(ends) if at >= lost and self.way.stages[at].line]
+            last = max(self.way.stages[at].line for at in after)
+            told = replace(told, until=last if last > line else 0)
+            loose += [at for at in after if self.way.stages[at].line < line]  # a loop's next round
+        if not loose:
+            return told
+        since = min(self.way.stages[at].line for at in loose)
+        reached, upto = self.reached(min(*loose, lost))
+        right = (reached, upto) if upto < since else ((), 0)
+        return replace(told, since=since, reached=right[0], upto=right[1])
+
+    def loose_before(self, lost: int) -> list[int]:
+        """What goes into a lost value and is not known to be right: changed in form, cut out or
+        scaled, in a way that may itself be wrong, or too little to tell.
+        """
+        found: list[int] = []
+        left = [lost]
+        while left:
+            maker = left.pop()
+            for at in self.way.stages[maker].inputs:
+                stage = self.way.stages[at]
+                start = self.is_unknown(maker) and not self.passes[at]
+                alone = len([one for one in stage.inputs if self.counts(one)]) == 1
+                changed = alone and not self.matches[at] and self.counts(at)
+                new = at not in found
+                if new and stage.line and (changed or start or self.is_unknown(at)):
+                    found.append(at)
+                    left.append(at)
+        return found
+
+    def stops_early(self, lost: int) -> list[int]:
+        """What a loop has made so far, where right answers put together what they make of it later.
+
+        Nothing where they put it together as it is.
+        """
+        told = [at for at in self.way.stages[lost].inputs if self.counts(at)]
+        made = [at for at in told if self.is_made_in_loop(at)]
+        if not made or not all(self.matches[at] for at in told):
+            return []
+        goes_on = False
+        for way in self.right.ways:
+            now = [{i for one, i in self.matches[at] if one is way} for at in told]
+            later = [
+                set[int]().union(*(same_size_from(way, i) for i in p)) if at in made else p
+                for at, p in zip(told, now, strict=True)
+            ]
+            used = [set(stage.inputs) for stage in way.stages]
+            if any(all(p & inputs for p in now) for inputs in used):
+                return []
+            goes_on = goes_on or any(all(p & inputs for p in later) for inputs in used)
+        return made if goes_on else []
+
+    def not_turned(self, lost: int) -> list[int]:
+        """What goes into a lost value in a form that right answers still change before they use it
+        so, and what it was taken from in other forms.
+        """
+        told = [at for at in self.way.stages[lost].inputs if self.counts(at)]
+        if len(told) < 2 or not all(self.matches[at] for at in told):
+            return []
+        asked = [[(way, turned_from(way, i), i) for way, i in self.matches[at]] for at in told]
+        wrong: list[list[int]] = []
+        for way in self.right.ways:
+            forms = [[(forms, i) for one, forms, i in each if one is way] for each in asked]
+            for stage in way.stages:
+                used = {*stage.inputs}
+                if all(any(not used.isdisjoint(turned) for turned, _ in each) for each in forms):
+                    pairs = zip(told, forms, strict=True)
+                    wrong.append([at for at, each in pairs if used.isdisjoint(i for _, i in each)])
+        found = min(wrong, key=len, default=[])
+        left = list(found)
+        while left:
+            inputs = set(self.way.stages[left.pop()].inputs).difference(found)
+            made = [at for at in inputs if self.is_turned(at)]
+            found += made
+            left += made
+        return found
+
+    def is_turned(self, at: int) -> bool:
+        """Whether a value is another one in another form."""
+        return any(
+            one == at for i in self.way.stages[at].inputs for one in turned_from(self.way, i)
+        )
+
+    def is_made_in_loop(self, at: int) -> bool:
+        """Whether the same line has made an earlier value that went into it."""
+        stage = self.way.stages[at]
+        same_line = (self.way.stages[one] for one in self.ancestors(at))
+        return any(
+            (one.line, one.operation) == (stage.line, stage.operation)
+            and one.value is not None
+            and stage.value is not None
+            and one.value.shape == stage.value.shape
+            for one in same_line
+        )
+
+    def left_as_made(self, start: int, roots: list[int]) -> Parting:
+        """A constant that should have been written to, and was not, or not everywhere."""
+        line, filler = self.way.stages[start].line, self.way.stages[start].value
+        expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
+        pairs = list(zip(self.way.returned, expected, strict=False))
+        wrong = [(self.way.stages[at].value, t) for at, t in pairs if at in roots]
+        left = filler is not None and all(
+            value is not None
+            and value.shape == right.shape
+            and bool((value == filler.flatten()[0])[value != right].all())
+            for value, right in wrong
+        )
+        until = max(self.way.last, line)
+        return Parting(line, what=LEFT_AS_MADE if left and wrong else "", since=line, until=until)
+
+    def is_to_come_back(self) -> str:
+        """The argument that right answers give back as it is, where there is just one result."""
+        right = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
+        passed = [item for step in self.case.steps for item in step.get("arguments", {}).items()]
+        return next(
+            (
+                name
+                for name, value in passed
+                if isinstance(value, dict) and "tensor" in value and len(right) == 1
+                if same(self.case.tensors[value["tensor"]], right[0])
+            ),
+            "",
+        )
 
     def left_unused(self) -> int | None:
         """The first value of right answers that nothing is done with, where the attempt has it
@@ -480,6 +653,10 @@ class Comparison:
         }
         told = [at for at in self.way.unused if self.way.stages[at].line]
         return next((at for at in told if self.is_gone(self.matches[at], had)), None)
+
+    def has_own_name(self, at: int) -> bool:
+        """Whether the attempt has a name for a value; what is called has others for what is its."""
+        return bool(self.way.stages[at].names) and not self.way.stages[at].inside
 
     def is_gone(self, matches: list[tuple[Way, int]], had: set[tuple[int, int]]) -> bool:
         """Whether of right values none was had, and in one way nothing that is made of it."""
@@ -499,7 +676,8 @@ class Comparison:
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         if len(self.way.returned) != len(expected):
             made = all(any(self.is_right_result(at, t) for at in self.told_of) for t in expected)
-            return Parting(self.way.last) if made and self.way.last else None
+            what = f"{COMES_BACK} has another number of parts than what is asked for"
+            return Parting(self.way.last, what=what) if made and self.way.last else None
         wrong = next((at for at in roots if not self.matches[at]), None)
         line = self.way.last if wrong is None else self.way.stages[wrong].line
         return Parting(line) if line else None
@@ -518,12 +696,13 @@ class Comparison:
             return None
         lost = [at for at, passes in enumerate(self.passes) if not passes and self.counts(at)]
         if misplaced := [at for at in lost if self.is_misplaced(at)]:
-            return self.told(misplaced[0])
+            return self.in_stretch(misplaced[0], misplaced, self.told(misplaced[0]))
         cause = self.first_lost([at for at in self.way.failed if at in lost])
         if cause is None or self.way.stages[cause].line == line or not self.is_misfit(cause):
-            return Parting(line)
-        start = self.misfit_start(cause)
-        return self.told(cause) if start is None else Parting(self.way.stages[start].line)
+            return Parting(line, raised=True)
+        if (start := self.misfit_start(cause)) is not None:
+            return Parting(self.way.stages[start].line, what=OTHER_SHAPE)
+        return self.in_stretch(cause, [cause], self.told(cause))
 
     def misfit_start(self, lost: int) -> int | None:
         """A constant on the way to a value of a wrong shape that has a wrong one itself."""
@@ -723,6 +902,32 @@ def made_of(way: Way, at: int) -> list[int]:
     return [i for i, stage in enumerate(way.stages) if at in stage.inputs]
 
 
+def turned_from(way: Way, at: int) -> set[int]:
+    """The places of a value and of what a way makes of it with the same numbers in other places."""
+    found, value = {at}, way.stages[at].value
+    if value is None:
+        return found
+    numbers = normal(value).flatten().sort().values
+    for i, stage in enumerate(way.stages):
+        other = stage.value
+        if other is None or other.numel() != value.numel() or len(stage.inputs) != 1:
+            continue
+        if stage.inputs[0] in found and close(normal(other).flatten().sort().values, numbers):
+            found.add(i)
+    return found
+
+
+def same_size_from(way: Way, at: int) -> set[int]:
+    """The places of all of a value's shape that a way makes of it, over whatever steps."""
+    made, value = {at}, way.stages[at].value
+    for i in range(at + 1, len(way.stages)):
+        if not made.isdisjoint(way.stages[i].inputs):
+            made.add(i)
+    shape = None if value is None else value.shape
+    values = ((i, way.stages[i].value) for i in made - {at})
+    return {i for i, other in values if other is not None and other.shape == shape}
+
+
 def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
     """Tells whether a match is in a way."""
     return lambda match: any(other is way for other, _ in match)
@@ -765,30 +970,59 @@ def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
     return Comparison(seen, way, ways).parting()
 
 
-def parting_sentence(parting: Parting, place: str, upto: str, unused: str = "") -> str:
-    """For a learner. place, upto, unused: what the lines are called where they stand.
+def parting_sentence(parting: Parting, place: Callable[[int], str]) -> str:
+    """For a learner. place: what a line is called where it stands.
 
-    >>> parting_sentence(Parting(9, "masked scores", ("keys", "scores"), 8), "line 9", "line 8")
+    >>> parting_sentence(Parting(9, "masked scores", ("keys", "scores"), 8), "line {}".format)
     'Up to line 8 your values are those of a right answer: keys, scores. Line 9 is where they \
 part: the masked scores should come about here.'
     """
-    left = f"Nothing is done with what {unused} makes." if parting.unused else ""
-    return " ".join(filter(None, (where_they_part(parting, place, upto), left)))
+    reads = [f"`{name}` from {place(line)}" for name, line in parting.reads]
+    told = where_they_part(parting, place)
+    if told and reads:
+        first, last = parting.stretch
+        told += f" {'It' if first == last else capital(place(parting.line))} takes {listed(reads)}."
+    left = f"Nothing is done with what {place(parting.unused)} makes." if parting.unused else ""
+    return " ".join(filter(None, (told, left)))
 
 
-def where_they_part(parting: Parting, place: str, upto: str) -> str:
-    """The same without what is left unused."""
+def where_they_part(parting: Parting, place: Callable[[int], str]) -> str:
+    """The same without what is left unused, and what it reads."""
+    here, what = place(parting.line), parting.what
     right = ", ".join(parting.reached)
-    until = f"Up to {upto}" if parting.upto < parting.line else f"On the way to {place}"
+    until = (
+        f"Up to {place(parting.upto)}" if parting.upto < parting.line else f"On the way to {here}"
+    )
     before = f"{until} your values are those of a right answer: {right}. " if right else ""
-    if parting.what.startswith(("what comes back", "nothing is done", "`")):
-        return f"{before}{capital(place)}: {parting.what}."
+    if what.endswith(TO_COME_BACK):
+        there = f"{here}, or what leads there from {place(parting.since)} on,"
+        return f"{before}{what}; {there} makes something else."
+    if what in (IS_LAST, STOPS_EARLY):
+        look = f" Look at the lines from {place(parting.since)} on." if parting.since else ""
+        return f"{before}{capital(here)} {what}.{look}"
+    if what == LEFT_AS_MADE:
+        return f"{before}Where the result is wrong, it is still as {here} makes it: {what}."
+    if what.startswith((COMES_BACK, "nothing is done", "`")):
+        return f"{before}{capital(here)}: {what}."
     due = f"the {parting.stage} should come about here" if parting.stage else ""
-    told = "; ".join(filter(None, (due, parting.what)))
-    if not told and not before:
+    told = "; ".join(filter(None, (due, what)))
+    if parting.raised and not told and not before:
         return ""
-    parts = "is where they part" if before else "is where your values leave those of a right answer"
-    return f"{before}{capital(place)} {parts}{': ' if told else ''}{told}."
+    return f"{before}{where(parting, place, bool(before))}{': ' if told else ''}{told}."
+
+
+def where(parting: Parting, place: Callable[[int], str], told_before: bool) -> str:
+    """That values part on a line, or between two."""
+    first, last = parting.stretch
+    if first < last:
+        leave = "They part" if told_before else "Your values leave those of a right answer"
+        return f"{leave} between {place(first)} and {place(last)}"
+    leave = (
+        "is where they part"
+        if told_before
+        else "is where your values leave those of a right answer"
+    )
+    return f"{capital(place(parting.line))} {leave}"
 
 
 def capital(text: str) -> str:

@@ -65,15 +65,29 @@ def where_right(right: list[Case], wrong: list[Case]) -> str:
     return ""
 
 
+def only_where_passed(right: list[Case], wrong: list[Case]) -> str:
+    """The argument that all right cases pass and no wrong one does; or nothing."""
+    if min(len(right), len(wrong)) < FEWEST:
+        return ""
+    first, *others = (passed_in(case) for case in right)
+    missed = set[str]().union(*map(passed_in, wrong))
+    return next(
+        (name for name in first if all(name in o for o in others) and name not in missed), ""
+    )
+
+
+def passed_in(case: Case) -> list[str]:
+    """The arguments that a case passes."""
+    passed = (step.get("arguments", {}).items() for step in case.steps)
+    return [name for items in passed for name, value in items if value is not None]
+
+
 def traits(case: Case) -> Iterator[str]:
     """What can be said of the sizes and options that a case asks for, the plainest first."""
     modes = [step["training"] for step in case.steps if step["verb"] == "mode"]
     if len(set(modes)) == 1:
         yield "it is called in training" if modes[0] else "it is called in evaluation"
-    for step in case.steps:
-        for name, value in step.get("arguments", {}).items():
-            if value is not None:
-                yield f"`{name}` is passed in"
+    yield from (f"`{name}` is passed in" for name in passed_in(case))
     sizes = dict(sizes_in(case))
     for name, value in sizes.items():
         if value in (0, 1) or isinstance(value, bool):

@@ -137,7 +137,7 @@ class StageRecorder(TorchFunctionMode):
         """What a call passed through and which of it came back, as JSON."""
         back = [self.place_of(tensor) for tensor in tensors_in([returned]) if not self.full]
         told = {"steps": self.steps, "returned": back, "last": self.names.last}
-        told |= {"raised": self.raised, "failed": self.failure[1]}
+        told |= {"raised": self.raised, "failed": self.failure[1], "cut": self.full}
         return told | {"unused": sorted(self.unused() - {*back})}
 
     def unused(self) -> set[int]:
@@ -162,6 +162,9 @@ class NameTrace(ShapeTrace):
     def __init__(self, filename: str, recorder: StageRecorder):
         super().__init__(filename)
         self.recorder, self.last = recorder, 0
+
+    def note_return(self, returned: object, line: int) -> None:
+        """Nothing: whoever asks a tensor for its shape does something with it."""
 
     def note(self, frame: FrameType, known: dict, line: int) -> None:
         self.last = line

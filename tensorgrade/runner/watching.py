@@ -142,11 +142,16 @@ class ShapeTrace:
             nonlocal line
             self.note(frame, known, line)
             line = frame.f_lineno
-            if event == "return" and isinstance(argument, torch.Tensor):
-                self.steps.append([line, "return", list(argument.shape)])
+            if event == "return":
+                self.note_return(argument, line)
             return follow
 
         return follow
+
+    def note_return(self, returned: object, line: int) -> None:
+        """Add the shape of a tensor that comes back."""
+        if isinstance(returned, torch.Tensor):
+            self.steps.append([line, "return", list(returned.shape)])
 
     def note(self, frame: FrameType, known: dict[str, object], line: int) -> None:
         """Add the local tensors that are new, or have another shape, since the last line."""

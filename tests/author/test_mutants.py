@@ -217,6 +217,23 @@ def test_what_is_told_is_judged_by_the_line_of_the_edit(row, kind):
     assert told(where_python_raised) == ("raised" if kind == "false" else kind)
 
 
+@pytest.mark.parametrize("besides, kind", [((18, 30), "wide"), ((22, 30), "false")])
+def test_a_stretch_counts_as_one_where_the_edit_is_in_it(besides, kind):
+    assert told(replace(trial(sure="placed", line=30), besides=(besides,))) == kind
+    assert told(replace(trial(sure="placed", line=21), besides=(besides,))) == "placed"
+
+
+def test_only_what_is_said_beside_it_tells_more_than_that_values_are_wrong():
+    assert told(trial(message=f"It has {GENERIC}: every row sums to 3, not to 1.")) == "observed"
+
+
+def test_a_line_that_begins_the_statement_of_the_edit_is_its_line():
+    source = "\n" * 9 + "x = [\n" + "\n" * 9 + "1,\n]\ny = 2"
+    mutant = replace(ALL[0], lines=(20, 20), source=source)
+    one = replace(trial(sure="placed", line=10), mutant=mutant)
+    assert told(one) == "placed" and told(replace(one, row=one.row | {"line": 12})) == "false"
+
+
 def test_the_line_of_an_error_is_known_for_one(project, bench):
     folder = project.root / "tests"
     form = next(right_forms(project, "ch1_simplified_attention", "attention_scores", folder))

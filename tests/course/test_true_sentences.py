@@ -196,7 +196,7 @@ EDITED = [
         "CausalAttention",
         "return w @ values",
         "w @ values",
-        "None: is there a `return`?",
+        "None: does it end in a `return` with a value?",
         "`plain`",
     ),
     (

@@ -72,7 +72,7 @@ REFUSAL
         ("inputs @ query, 1.0 * query", "tuple or list of 2 tensors"),
         ("[inputs @ query]", "tuple or list of 1 tensor;"),
         ("{'scores': inputs @ query}", "a dict with the keys scores; one tensor"),
-        ("None", "is there a `return`?"),
+        ("None", "None: does it end in a `return` with a value?"),
     ],
 )
 def test_another_kind_of_result_is_told(judge, returned, said):

@@ -7,7 +7,8 @@ from torch.nn import functional as F
 
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Observation
-from tensorgrade.judging.sayable import UNSAID, HandedIn, Sayable
+from tensorgrade.judging.handed_in import HandedIn
+from tensorgrade.judging.sayable import UNSAID, Sayable
 
 TEXT = "def mix(x, factor=3):\n    weights = x\n    return weights.attend(factor).softmaxx(x)\n"
 TEXT += "def later(a, b, c):\n    return torch.sofftmax(a)\n"

@@ -9,7 +9,8 @@ from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
-from tensorgrade.judging.sayable import HandedIn, Sayable, spoken_size
+from tensorgrade.judging.handed_in import HandedIn
+from tensorgrade.judging.sayable import Sayable, spoken_size
 
 TEXT = """def double(x, factor=2048):
     y = other_name + x

@@ -1,5 +1,7 @@
 """Where a wrong answer's values part from those of right ones, and what is said of it."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -15,6 +17,9 @@ from tensorgrade.exchange.references import (
 )
 from tensorgrade.exchange.stages import Way, read_way, with_stages
 from tensorgrade.judging.stages import (
+    LEFT_AS_MADE,
+    STOPS_EARLY,
+    TO_COME_BACK,
     Parting,
     Rows,
     close,
@@ -74,13 +79,15 @@ def recorded_on(project, chapter, exercise, word):
     return cases[0], expected, ways[cases[0].id]
 
 
-def parted(project, recorded, text, chapter=CHAPTER):
-    """Where a text parts from right answers."""
+def parted(project, recorded, text, chapter=CHAPTER, own=None):
+    """Where a text parts from right answers. own: the lines that can be blamed, else all."""
     case, expected, ways = recorded
     backend = InProcess(project.submission(chapter, text))
     backend.load()
     (observed,) = backend.run([with_stages(case)])
-    return parting(Seen(case, expected, observed), read_way(observed), ways)
+    way = read_way(observed)
+    way = way if own is None else way.told_in(lambda line: line in own)
+    return parting(Seen(case, expected, observed), way, ways)
 
 
 @pytest.mark.parametrize("old, new, line, stage, word", WRONG)
@@ -222,7 +229,7 @@ def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
     text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
     assert (found.line, found.stage) == (8, "scaled scores"), found
-    assert "nothing is done with what this line makes" in parting_sentence(found, "line 8", "")
+    assert "nothing is done with what this line makes" in parting_sentence(found, "line {}".format)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +249,7 @@ def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(proj
     text = RIGHT.replace("softmax(scaled", "softmax(scores")
     found = parted(project, recorded, text)
     assert (found.line, found.unused) == (9, 8), found
-    said = parting_sentence(found, "line 9", "line 8", "line 8")
+    said = parting_sentence(found, "line {}".format)
     assert said.endswith("Nothing is done with what line 8 makes."), said
 
 
@@ -327,9 +334,13 @@ def test_hidden_references_have_no_ways(project):
 
 
 def test_a_sentence_says_no_more_than_is_known():
-    assert parting_sentence(Parting(9), "line 9", "line 0") == ""
-    said = parting_sentence(Parting(9, "", ("keys",), 4), "line 9", "line 4")
+    place = "line {}".format
+    assert parting_sentence(Parting(9, raised=True), place) == ""  # the error has told its line
+    assert parting_sentence(Parting(9), place).startswith("Line 9 is where your values leave")
+    said = parting_sentence(Parting(9, "", ("keys",), 4), place)
     assert said.endswith("keys. Line 9 is where they part.")
+    said = parting_sentence(Parting(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
+    assert said.endswith("They part between line 7 and line 9. Line 9 takes `n` from line 2."), said
 
 
 def test_hidden_scores_are_no_overflow():
@@ -356,3 +367,99 @@ def test_right_values_are_looked_through_once_for_all_learners(recorded):
     _, _, ways = recorded
     assert right_values(ways) is right_values(ways)
     assert right_values(ways[:1]) is not right_values(ways)
+
+
+def line_of(text, words):
+    """The number of the one line of a text with these words."""
+    (line,) = (n for n, one in enumerate(text.splitlines(), 1) if words in one)
+    return line
+
+
+def parted_in(project, chapter, exercise, word, *edit, form=""):
+    """Where the solution, or another right answer, parts with an edit; and that text."""
+    path = project.root / "tests" / "right_answers" / chapter / f"{form}.py"
+    text = (path if form else project.solution(chapter)).read_text(encoding="utf-8")
+    at = text.index(f"{'class' if exercise[0].isupper() else 'def'} {exercise}(")
+    old, new = edit
+    assert old in text[at:]
+    wrong = text[:at] + text[at:].replace(old, new, 1)
+    return parted(project, recorded_on(project, chapter, exercise, word), wrong, chapter), wrong
+
+
+CH5, CH6 = "ch5_beyond_one_sentence", "ch6_small_gpt"
+
+
+def test_what_a_loop_leaves_too_early_is_told_as_that(project):
+    edit = ("range(0, len(keys), block_size)", "list(range(0, len(keys), block_size))[:-1]")
+    found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
+    assert found.line == line_of(text, "return context / total") and found.what == STOPS_EARLY
+    assert line_of(text, edit[1]) < found.since < found.line
+    for wrong in ("total**2", "largest"):  # the loop is through with all of them
+        edit = ("return context / total", f"return context / {wrong}")
+        found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
+        assert found.line == line_of(text, edit[1]) and not found.since, found
+        assert found.what != STOPS_EARLY
+
+
+def test_an_unusual_way_is_blamed_from_its_beginning_to_its_end(project):
+    edit = ("(block_sum - both).exp()", "(block_sum - both).expm1()")
+    exercise = "online_softmax_attention"
+    found, text = parted_in(project, CH5, exercise, "", *edit, form="library_calls")
+    first, last = found.stretch
+    assert first <= line_of(text, edit[1]) <= last and first > line_of(text, '"""Block by block')
+
+
+def test_parts_by_head_are_those_of_right_answers(project):
+    edit = ("scores / d**0.5", "scores / 0.5")
+    exercise = "GroupedQueryAttention"
+    found, text = parted_in(project, CH5, exercise, "values", *edit, form="loops_and_einsum")
+    assert found.line == line_of(text, edit[1]), found
+
+
+def test_a_form_that_is_not_right_yet_is_blamed_beside_who_uses_it(project):
+    made = "keys.reshape(b, m, self.num_heads, self.head_dim)"
+    edit = (f"{made}.transpose(1, 2)", made)
+    found, text = parted_in(project, CH5, "CrossAttention", "one head", *edit)
+    assert found.since == line_of(text, f"keys = {made}") < found.line
+
+
+def test_what_was_not_written_to_is_told(project):
+    made = "table[:, 0::2] = torch.sin(place * rate)"
+    exercise = "sinusoidal_positions"
+    found, text = parted_in(project, CH5, exercise, "", made, "pass", form="library_calls")
+    assert found.line == found.since and found.what == LEFT_AS_MADE
+    assert found.line < line_of(text, "table[:, 1::2]") <= found.until
+    half = made.replace("torch.sin", "0.5 * torch.sin")
+    found, text = parted_in(project, CH5, exercise, "", made, half, form="library_calls")
+    assert found.line == line_of(text, half), found
+
+
+def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
+    """What another class returns has a name there, and none here."""
+    edit = ("x = block(x)", "block(x)")
+    case = recorded_on(project, CH6, "SmallGPT", "one block")
+    text = project.solution(CH6).read_text(encoding="utf-8").replace(*edit)
+    line = line_of(text, "    block(x)")
+    found = parted(project, case, text, CH6, range(line - 20, line + 5))
+    assert found.line == line and "nothing is done" in found.what, found
+
+
+def test_a_result_that_is_given_back_as_it_came_is_told(project):
+    chapter, exercise = "ch3_causal_attention", "inverted_dropout"
+    for case in recorded_cases(project, chapter, exercise, False):
+        if case.signature == "values":
+            break
+    found, _ = parted_in(project, chapter, exercise, case.name, "not training", "training")
+    assert found.since == 1 and found.what.endswith(TO_COME_BACK)
+
+
+def test_of_a_way_that_is_cut_nothing_is_said(recorded):
+    case, expected, ways = recorded
+    way = Way(ways[0].stages[:3], (), 9, cut=True)
+    seen = Seen(case, expected, expected)
+    assert parting(seen, way, ways) is None and parting(seen, replace(way, cut=False), ways)
+
+
+def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recorded):
+    found = parted(project, recorded, RIGHT.replace("return weights @ values", "weights @ values"))
+    assert parting_sentence(found, "line {}".format) == "Line 10 is the last one that runs."

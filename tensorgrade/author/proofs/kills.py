@@ -4,6 +4,7 @@ A mutant that gives the same as the right answer it was made from, wherever both
 mistake. Whether it is one is decided by uses drawn by chance, and by no case of the course.
 """
 
+import ast
 import random
 import warnings
 from collections.abc import Callable, Collection
@@ -38,13 +39,16 @@ USES, AT_ONCE = 200, 20
 class Trial:
     """A mutant, whether the oracle found it the same as what it was made from, and its row.
 
-    raised: whether the line in its row, if there is one, is only where Python raised an error.
+    raised: whether the line in its row, if there is one, is only where Python raised an error, or
+    where time ran out. besides: first and last lines of what is told beside that line: a stretch in
+    which it lies, lines that make what it reads.
     """
 
     mutant: Mutant
     equivalent: bool
     row: dict
     raised: bool = False
+    besides: tuple[tuple[int, int], ...] = ()
 
     @property
     def killed(self) -> bool:
@@ -177,7 +181,7 @@ class Bench:
         part = getattr(attempt, self.exercise)
         row, raised = verdict("", asked, part, results).row(), is_an_errors(part, results)
         attempt.backend.close()
-        return Trial(mutant, equivalent, row, raised)
+        return Trial(mutant, equivalent, row, raised, told_besides(part))
 
     def attempt(self, source: str) -> Attempt:
         """A text as an attempt, beside what the solution carries."""
@@ -237,9 +241,20 @@ def is_pair(both: tuple[str, str]) -> bool:
 def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
     """Whether what is told is an error, and not where the values before it part from right ones."""
     first = first_failure(results)
+    if any(seen.observed.status == Outcome.TIMEOUT for seen in part.seen):
+        return True
     if part.parting and part.parting.said:
         return False
     return bool(first and first.finding and first.finding.diagnosis.error)
+
+
+def told_besides(part: ExerciseAttempt) -> tuple[tuple[int, int], ...]:
+    """First and last lines of all that is told of a place beside its line."""
+    found = part.parting
+    if not found or not found.said:
+        return ()
+    lines = [line for _, line in found.reads] + [found.unused] * bool(found.unused)
+    return (found.stretch, *((line - 1, line + 1) for line in lines))
 
 
 def uses_by_chance(project: Project, chapter: str, exercise: str) -> list[Case]:
@@ -284,24 +299,42 @@ def traces(seen: Observation) -> dict:
 
 # What nobody can act on; it says that something is wrong, and not what.
 GENERIC = "the right shape but not the right values"
-TOLD = ("named", "repaired", "placed", "raised", "observed", "nothing", "false")
+TOLD = ("named", "repaired", "placed", "wide", "raised", "observed", "nothing", "false")
 
 
 def told(trial: Trial) -> str:
     """What is told of a mutant that lost points: one of TOLD.
 
-    placed: on a line that is at most one away from the edit. raised: on another one, where Python
-    ended in an error, as is said; what led there is elsewhere. false: on another one, where values
-    are said to part from right ones. Whether a name is true only a reader can say.
+    placed: on a line that is at most one away from the edit, or begins the statement that it is in.
+    wide: within a stretch that is told, or beside another line that is told as making what goes in.
+    raised: elsewhere, where Python ended in an error or time ran out, as is said; what led there is
+    elsewhere. false: on another line, where values are said to part from right ones. nothing: that
+    it is wrong, and no more. Whether a name is true only a reader can say.
     """
     row, (first, last) = trial.row, trial.mutant.lines
     if row["mistakes"]:
         return "named"
     if row.get("sure") in ("repaired", "placed"):
-        near = first - 1 <= (row.get("line") or 0) <= last + 1
-        elsewhere = "raised" if trial.raised else "false"
-        return row["sure"] if near or row["sure"] == "repaired" else elsewhere
-    return "nothing" if GENERIC in row["message"] else "observed"
+        line = row.get("line") or 0
+        near = first - 1 <= line <= last + 1 or line == statement_at(trial.mutant.source, first)
+        if near or row["sure"] == "repaired":
+            return row["sure"]
+        if any(begin <= last and first <= end for begin, end in trial.besides):
+            return "wide"
+        return "raised" if trial.raised else "false"
+    return "nothing" if row["message"].endswith(f"{GENERIC}.") else "observed"
+
+
+def statement_at(source: str, line: int) -> int:
+    """The first line of the innermost statement without others in it that a line stands in.
+
+    >>> statement_at("x = [\\n  1,\\n  2]", 3)
+    1
+    """
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
+    plain = [node for node in nodes if not hasattr(node, "body")]
+    spans = [(n.lineno, n.end_lineno or n.lineno) for n in plain]
+    return max((first for first, last in spans if first <= line <= last), default=line)
 
 
 COLUMNS = ("exercise", "in all", "tried", "equivalent", "killed", "share", *TOLD)

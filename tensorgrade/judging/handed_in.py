@@ -1,0 +1,142 @@
+"""The text that was handed in, as far as messages draw on it: its words, and where they stand.
+
+Nobody parses it here: no more is done than to look for words, and how far a line is indented.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+
+from ..exchange.observation import CaughtError
+
+# A name that is read, of `self` too; none that stands before a `=`.
+READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
+TEXT = re.compile(r"""(["']).*?\1""")
+OPEN, CLOSED = "([{", ")]}"
+MOST_LINES = 8  # of one statement
+
+
+class HandedIn:
+    """The lines of a text, counted from 1."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All names, words and whole numbers in it."""
+        return frozenset(re.findall(r"\w+", self.text))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines, as Python counts them."""
+        return re.split("\r\n|\r|\n", self.text)
+
+    def in_place(self, error: CaughtError) -> CaughtError:
+        """An error with its line as it was handed in; with none where there is no such line."""
+        if error.line is None or error.line > len(self.lines):
+            return replace(error, line=None, source="")
+        return replace(error, source=self.lines[error.line - 1].strip())
+
+    def code(self, line: int) -> str:
+        """A line without its comment."""
+        return self.lines[line - 1].partition("#")[0] if 0 < line <= len(self.lines) else ""
+
+    def indent(self, line: int) -> int:
+        """How far a line is indented."""
+        return len(self.lines[line - 1]) - len(self.lines[line - 1].lstrip())
+
+    def above(self, line: int, *words: str) -> int:
+        """The nearest line that a line stands within and that begins with one of these; 0 for none.
+
+        >>> HandedIn("def f():\\n    for x in y:\\n        pass").above(3, "for", "while")
+        2
+        """
+        depth = self.indent(line)
+        for at in range(line - 1, 0, -1):
+            first = re.match(r"\s*(\w+)", self.code(at))
+            if first and self.indent(at) < depth:
+                if first[1] in words:
+                    return at
+                if first[1] in ("def", "class"):
+                    return 0
+                depth = self.indent(at)
+        return 0
+
+    def body(self, line: int) -> range:
+        """The lines of the function that a line stands in, its first one with it."""
+        first = self.above(line, "def", "async") if line <= len(self.lines) else 0
+        if not first:
+            return range(0)
+        for last in range(line, len(self.lines) + 1):
+            if self.code(last).strip() and self.indent(last) <= self.indent(first):
+                return range(first, last)
+        return range(first, len(self.lines) + 1)
+
+    def statement(self, line: int) -> str:
+        """A line, and those below it as long as a bracket of it is open."""
+        text = self.code(line)
+        for at in range(line + 1, line + MOST_LINES):
+            if sum(map(text.count, OPEN)) <= sum(map(text.count, CLOSED)):
+                break
+            text += f" {self.code(at).strip()}"
+        return text
+
+    def read_in(self, line: int) -> list[str]:
+        """The names, of `self` too, that a statement reads, each once."""
+        words = dict.fromkeys(READ.findall(TEXT.sub("", self.statement(line))))
+        return [word for word in words if word != "self"]
+
+    def making(self, word: str, lines: Iterable[int]) -> int:
+        """The one of some lines that gives a name its value; 0 where it is not just one."""
+        found = [line for line in lines if self.makes(word, line)]
+        return found[0] if len(found) == 1 else 0
+
+    def makes(self, word: str, line: int) -> bool:
+        """Whether a line gives a name, or an attribute of `self`, a value."""
+        text = self.code(line)
+        target, sign, rest = text.partition("=")
+        if sign and "(" not in target and not rest.startswith("="):
+            return word in re.sub("[,:+*/@-]", " ", target).split()
+        if text.strip().startswith("for "):
+            return word in re.split(r"\W+", text.partition(" in ")[0])
+        name = re.escape(word.removeprefix("self."))
+        return bool(re.search(rf"""self\.register_buffer\(["']{name}["']""", text))
+
+    def default(self, name: str, lines: range) -> int:
+        """The line of a default that the signature at the top of some lines gives a name; or 0."""
+        for line in lines:
+            if re.search(rf"(?<!\w){re.escape(name)}\s*(:[^=,]*)?=[^=]", self.code(line)):
+                return line
+            if self.code(line).rstrip().endswith(":"):  # the end of the signature
+                return 0
+        return 0
+
+    def sources(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
+        """(name, line) of what a statement reads and another line of its definition has made.
+
+        Names of the function, and of `self`; a default too, where there is one.
+        """
+        body = self.body(line)
+        for word in self.read_in(line):
+            own = word.startswith("self.")
+            made = self.making(word, definition if own else body)
+            if 0 < made < line or (own and made > line):
+                yield word, made
+                yield from self.defaults(made)
+                yield from self.gone_through(made, definition)
+            elif not made and (given := self.default(word, body)):
+                yield word, given
+
+    def gone_through(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
+        """(name, line) of what a loop takes one by one, where `self` keeps that."""
+        words = self.read_in(line) if self.code(line).strip().startswith("for ") else []
+        made = [(word, self.making(word, definition)) for word in words if "self." in word]
+        yield from (one for one in made if one[1])
+
+    def defaults(self, line: int) -> Iterator[tuple[str, int]]:
+        """(name, line) of the default that a line hands on to an attribute, and nothing else."""
+        words = self.read_in(line)
+        if len(words) == 1 and (given := self.default(words[0], self.body(line))):
+            yield words[0], given

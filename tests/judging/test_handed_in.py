@@ -1,0 +1,63 @@
+"""What is told of a hand-in's lines, by looking for words."""
+
+import pytest
+
+from tensorgrade.judging.handed_in import HandedIn
+
+TEXT = HandedIn(
+    """class Attend(nn.Module):
+    def __init__(
+        self, width, eps: float = 1e-5, size=4
+    ) -> None:
+        super().__init__()
+        self.eps = eps
+        self.parts = nn.ModuleList(nn.Linear(width, size))
+        self.register_buffer("mask", torch.ones(size, size))
+
+    def forward(self, x, base=10.0):
+        group = x.shape[0] // 2  # self.eps is not read here
+        for part in self.parts:
+            if group:
+                x = part(x)
+        y = torch.softmax(
+            x * self.mask,
+            dim=group,
+        )
+        return y + self.eps ** base - late
+
+
+def other(group):
+    return group
+"""
+)
+WHOLE = range(1, 20)
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        (14, [("part", 12), ("self.parts", 7)]),
+        (
+            15,
+            [("x", 14), ("self.mask", 8), ("group", 11)],
+        ),  # the whole statement, and no name of an option
+        (19, [("y", 15), ("self.eps", 6), ("eps", 3), ("base", 10)]),
+        (11, []),
+        (23, []),  # what another function makes is no source
+    ],
+)
+def test_what_a_statement_reads_is_followed_to_where_it_is_made(line, told):
+    assert list(TEXT.sources(line, WHOLE)) == told
+
+
+def test_what_is_made_twice_or_nowhere_is_followed_to_no_line():
+    assert TEXT.making("x", TEXT.body(19)) == 14
+    assert HandedIn("def f(x):\n    n = 1\n    n = 2\n    return n").making("n", range(1, 5)) == 0
+    assert TEXT.making("late", WHOLE) == TEXT.default("late", WHOLE) == 0
+    assert TEXT.default("width", WHOLE) == 0  # it has none
+
+
+def test_lines_stand_within_their_function_and_their_loop():
+    assert TEXT.body(14) == range(10, 22) and TEXT.body(6) == range(2, 10)
+    assert TEXT.body(1) == range(0)
+    assert (TEXT.above(14, "for"), TEXT.above(19, "for"), TEXT.above(11, "class")) == (12, 0, 0)
