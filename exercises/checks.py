@@ -43,11 +43,12 @@ def avoids_softmax(exercise, group: str) -> None:
     for case, expected, observed in exercise.answered(group):
         result = exercise.result(case, "result", expected, observed)
         (x,) = case.tensors.values()
-        if any(torch.equal(result, torch.softmax(x.to(d), dim=-1).to(result)) for d in FLOATS):
+        same = (torch.equal(result, torch.softmax(x.to(d), dim=-1).to(result)) for d in FLOATS)
+        if x.numel() >= TELLING and any(same):
             exercise.wrong("fact", said, case=case, actual=result)
 
 
-# Written out, no softmax of 300 numbers came to the very bits of torch's own.
+TELLING = 300  # written out, no softmax of so many numbers came to the very bits of torch's own
 FLOATS = (torch.float64, torch.float32)
 
 

@@ -220,7 +220,7 @@ def test_GroupedQueryAttention_gradients(attempt):
 
 @exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values have projections as narrow as their heads; the mask is a buffer that moves."""
+    """Keys and values are projected as narrowly as their heads; the mask is a buffer that moves."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
     attempt.GroupedQueryAttention.moves_as_a_whole("moved")
