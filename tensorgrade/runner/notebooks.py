@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from .loading import bound_names, is_definition, statements, top_level_blocks
 from .source import UNPARSABLE, Source, Unreadable, with_plain_ends
@@ -55,7 +56,7 @@ def source_of(cell: dict) -> str:
 
 def name_of(cell: dict, number: int) -> str:
     """How a cell is called: by its exercise, or by its number among the code cells."""
-    marks = (cell.get("metadata") or {}).get("nbgrader")
+    marks: Any = (cell.get("metadata") or {}).get("nbgrader")
     named = (
         isinstance(marks, dict) and marks.get("solution") and isinstance(marks.get("grade_id"), str)
     )
