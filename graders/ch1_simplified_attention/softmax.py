@@ -171,6 +171,13 @@ MISTAKES = [
         (RETURN, "exponentials / exponentials.sum(dim=-1, keepdim=True)"),
     ),
     mistake(
+        "dim_ignored_in_sum",
+        "The sum runs over the last dimension, whatever `dim` is passed in; it is to run over `dim`, "
+        "as the maximum does.",
+        (RETURN, "exponentials / exponentials.sum(dim=-1, keepdim=True)"),
+        same_as="dim_ignored",
+    ),
+    mistake(
         "always_dim_zero",
         "The `dim` that is passed in is ignored: it always runs over the first one.",
         (SHIFT, "x - x.amax(dim=0, keepdim=True)"),

@@ -142,4 +142,13 @@ MISTAKES = [
         (MADE_V1.format("W_key"), MADE_V1.format("W_query")),
         ("self.W_key_ =", "self.W_key ="),
     ),
+    mistake(
+        "created_the_other_way_round",
+        "The three matrices are created in the order value, key, query, so a seed gives other "
+        "weights.",
+        (MADE_V1.format("W_query"), MADE_V1.format("W_value_")),
+        (MADE_V1.format("W_value"), MADE_V1.format("W_query")),
+        ("self.W_value_ =", "self.W_value ="),
+        same_as="created_in_another_order",
+    ),
 ]

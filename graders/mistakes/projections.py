@@ -30,6 +30,20 @@ def biased(exercise: str, bias: bool) -> tuple[tuple[str, str], ...]:
 
 MISTAKES = [
     mistake(
+        "matrices_of_keys_and_values_exchanged",
+        "W_key makes the values and W_value the keys: each has to make what it is named for.",
+        on(
+            "SelfAttention_v1",
+            ("keys = x @ self.W_key", "keys = x @ self.W_value"),
+            ("values = x @ self.W_value", "values = x @ self.W_key"),
+        ),
+        on(
+            "SelfAttention_v2 CausalAttention",
+            ("keys = self.W_key(x)", "keys = self.W_value(x)"),
+            ("values = self.W_value(x)", "values = self.W_key(x)"),
+        ),
+    ),
+    mistake(
         "bias_always",
         "The projections have biases although `qkv_bias` is False.",
         on(LINEAR, *each(MADE, "self.{} = nn.Linear(d_in, d_out)")),

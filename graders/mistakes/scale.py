@@ -48,6 +48,25 @@ MISTAKES = [
         on(ATTENTION, ("/ d_k**0.5", "/ attn_scores.shape[-1] ** 0.5")),
     ),
     mistake(
+        "scaled_by_number_of_queries",
+        "The scale is taken from the number of queries. What makes dot products large is the "
+        "length of the vectors, not of the sentence.",
+        on(
+            "attention_weights scaled_dot_product_attention",
+            ("/ d_k**0.5", "/ queries.shape[-2] ** 0.5"),
+        ),
+        same_as="scaled_by_tokens",
+    ),
+    mistake(
+        "scaled_by_dimension_0",
+        "The scale is taken from the first dimension, a number of keys or of texts; the width of "
+        "the keys is their last one.",
+        on(
+            "attention_weights scaled_dot_product_attention",
+            ("/ d_k**0.5", "/ keys.shape[0] ** 0.5"),
+        ),
+    ),
+    mistake(
         "scaled_by_dimension_1",
         "The scale is taken from dimension 1, which is the width of the keys only where there is "
         "no batch; counted from the end, the width is always last.",

@@ -568,7 +568,7 @@ def describe(
     if actual is None:
         return absent(name, case, observed)
     if kind == "shape":
-        size, asked = spoken_size(actual, expected), spoken_shape(expected.shape)
+        size, asked = spoken_size(actual, expected, case), spoken_shape(expected.shape)
         return f"{what} has {size} where {asked} is asked for"
     if kind == "nan":
         return f"{what} contains NaN"
@@ -674,13 +674,17 @@ def of_which_call(name: str, case: Case) -> str:
 COUNTED_OFF = ("first", "second", "third", "fourth", "fifth")
 
 
+MOST_COUNTED = 9  # parts of a result: code that has seen a hidden input could put it into a number
+
+
 def shown(observed: Observation, name: str) -> str:
     """What came back where something else was asked for."""
     if name.startswith("gradient."):
         return "missing: nothing that is differentiable leads from there to the result"
     parts = sum(other.startswith(f"{name}.") for other in observed.tensors)
     if parts:
-        return f"a tuple or list of {parts} tensor{'s' * (parts > 1)}"
+        count = parts if parts <= MOST_COUNTED else "many"
+        return f"a tuple or list of {count} tensor{'s' * (parts > 1)}"
     value = observed.values.get(name) or observed.values.get(name.split(".")[0])
     if value is None:
         return "missing"

@@ -5,7 +5,7 @@ them into the message. So what is said is made of sentences that Python and torc
 names that stand in the handed-in text, and of the case's own sizes. Of all else a … is left.
 
 What remains is a choice among the learner's own words, as there is one among his lines and among
-the mistakes that he can make: a few bits, and none of the numbers.
+the mistakes that he can make: a dozen bits, and none of the numbers.
 """
 
 import builtins
@@ -268,9 +268,7 @@ class Sayable:
         told += [size for value in passed if (size := size_of(value)) is not None]
         own = {size for tensor in tensors for size in (*tensor.shape, tensor.numel())}
         own |= {n for part in (*told, self.expected.facts) for n in numbers_in(part)}
-        pairs = product(own, {*own, 1})  # one off is what people are most often
-        made = {c for a, b in pairs for c in (a + b, a * b, a - b, a // max(1, b))}
-        return {*range(5), *own, *made}
+        return {*range(5), *own, *made_of(own)}
 
     def number(self, number: int) -> bool:
         """Whether a number may be said."""
@@ -446,19 +444,38 @@ def numbers_in(value: object) -> list[int]:
     return [n for part in value for n in numbers_in(part)] if isinstance(value, list) else []
 
 
-def spoken_size(tensor: torch.Tensor, expected: torch.Tensor) -> str:
-    """A result's shape in words; of one without entries, of many dimensions or huge, only that.
+def spoken_size(tensor: torch.Tensor, expected: torch.Tensor, case: Case) -> str:
+    """A result's shape in words; of one without entries, or of many dimensions, only that.
 
-    Such a shape holds any numbers that one likes; an ordinary one is bounded by its entries.
+    Code that has seen a hidden input could put it into a shape. So a size is told that the case
+    has, and one more that is made of these; of others there is a … in its place.
 
-    >>> right = torch.ones(2, 3)
-    >>> spoken_size(torch.ones(3, 2), right), spoken_size(torch.ones(0, 496421), right)
-    ('shape (3, 2)', 'no entries')
+    >>> right, case = torch.ones(2, 3), Case("f", "a/1", (), {"x": torch.ones(2, 3)})
+    >>> [spoken_size(torch.ones(*sizes), right, case) for sizes in ((3, 2), (0, 49), (3, 6))]
+    ['shape (3, 2)', 'no entries', 'shape (3, 6)']
+    >>> spoken_size(torch.ones(744, 2), right, case), spoken_size(torch.ones(6, 4), right, case)
+    ('shape (…, 2)', 'shape (…, …)')
     """
     if not tensor.numel():
         return "no entries"
-    if tensor.ndim > MOST_SIZES:
-        return f"{tensor.ndim} dimensions"
-    if any(size > LARGEST_WRITTEN and size not in expected.shape for size in tensor.shape):
-        return f"more than {LARGEST_WRITTEN} entries along one dimension"
-    return f"shape {spoken_shape(tensor.shape)}"
+    if tensor.ndim > min(MOST_SIZES, expected.ndim + 2):
+        return "more dimensions"
+    own = sizes_of(case) | {1, *expected.shape}
+    others = [size for size in tensor.shape if size not in own]
+    told = own | made_of(own) if len(others) < 2 else own
+    if told.issuperset(tensor.shape):
+        return f"shape {spoken_shape(tensor.shape)}"
+    sizes = [str(size) if size in told else "…" for size in tensor.shape]
+    return f"shape ({', '.join(sizes)}{',' * (len(sizes) == 1)})"
+
+
+def made_of(sizes: set[int]) -> set[int]:
+    """What two of some sizes make together."""
+    pairs = product(sizes, {*sizes, 1})  # one off is what people are most often
+    return {c for a, b in pairs for c in (a + b, a * b, a - b, a // max(1, b))}
+
+
+def sizes_of(case: Case) -> set[int]:
+    """All sizes in a case: of its tensors, and the whole numbers that are passed in."""
+    numbers = {n for step in case.steps for n in numbers_in(step.get("arguments", {}))}
+    return {size for tensor in case.tensors.values() for size in tensor.shape} | numbers

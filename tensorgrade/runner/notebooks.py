@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from .loading import bound_names, is_definition, statements, top_level_blocks
 from .source import UNPARSABLE, Source, Unreadable, with_plain_ends
@@ -38,7 +39,7 @@ def code_cells(text: str, filename: str) -> list[Cell]:
     if not text.strip():
         raise Unreadable(f"{filename} is empty.")
     try:
-        notebook = json.loads(text)
+        notebook = json.loads(text, parse_int=float)  # a whole number may have too many digits
         sheets = notebook.get("worksheets") or [notebook]  # the oldest notebooks have sheets
         cells = [cell for sheet in sheets for cell in sheet["cells"]]
         numbered = enumerate((c for c in cells if c.get("cell_type") == "code"), 1)
@@ -55,7 +56,7 @@ def source_of(cell: dict) -> str:
 
 def name_of(cell: dict, number: int) -> str:
     """How a cell is called: by its exercise, or by its number among the code cells."""
-    marks = cell.get("metadata", {}).get("nbgrader")
+    marks: Any = (cell.get("metadata") or {}).get("nbgrader")
     named = (
         isinstance(marks, dict) and marks.get("solution") and isinstance(marks.get("grade_id"), str)
     )
@@ -104,13 +105,32 @@ def definitions(source: str, broken: Broken) -> str:
     >>> definitions("import torch\\n%time f()\\nx = 1; print(x)\\n!ls", keep_broken)
     'import torch\\n\\nx = 1; 0\\n'
     """
-    source = without_magics(source)
+    source = without_magics(as_it_runs(source))
     try:
         return only_definitions(source)
     except UNPARSABLE:
         return "\n".join(
             definitions_of_block(block, broken) for _, block in top_level_blocks(source)
         )
+
+
+# As Python's own prompt, IPython's and its text for notebooks write a line, and how it goes on.
+PROMPTS = re.compile(r"(?:>>> ?|\.\.\. ?|In \[\d+\]: ?| +\.{3,}: ?)")
+
+
+def as_it_runs(source: str) -> str:
+    """A cell without what a notebook takes away before it runs one: prompts, and an indentation.
+
+    >>> as_it_runs(">>> def f(x):\\n...     return x"), as_it_runs("  x = 1\\n  y = 2")
+    ('def f(x):\\n    return x', 'x = 1\\ny = 2')
+    """
+    lines = source.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    if re.match(r">>> |In \[\d+\]: ", first):
+        lines = [PROMPTS.sub("", line, count=1) if PROMPTS.match(line) else line for line in lines]
+        return "\n".join(lines)
+    indent = first[: len(first) - len(first.lstrip())]
+    return "\n".join(line.removeprefix(indent) for line in lines) if indent else source
 
 
 def definitions_of_block(block: str, broken: Broken) -> str:

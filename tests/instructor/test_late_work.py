@@ -184,3 +184,9 @@ def test_settings_that_say_nothing_are_one_sentence(told, sentence):
     settings = Settings("a", "A", 1, (CH1,), {}, lateness=Lateness(**told))
     with pytest.raises(CourseError, match=sentence):
         resolve(settings, Path(ROOT))
+
+
+def test_a_time_at_the_edge_of_the_calendar_is_none():
+    for text in ("0001-01-01 00:00:00 +14:00", "9999-12-31 23:59:59 -14:00"):
+        with pytest.raises(ValueError, match="is no time"):
+            read_time(text)

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from tensorgrade.attempts.verdict import Status, Verdict
-from tensorgrade.exchange.cases import record
+from tensorgrade.exchange.cases import Case, record
 from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
@@ -168,10 +168,14 @@ def test_lines_are_counted_as_python_counts_them():
 
 
 def test_shapes_that_hold_anything_are_not_spelled_out():
-    right = torch.zeros(2, 3)
-    said = [spoken_size(torch.zeros(shape), right) for shape in ((0, 49642), (1,) * 9, (49642,))]
-    assert said == ["no entries", "9 dimensions", "more than 9999 entries along one dimension"]
-    assert spoken_size(torch.zeros(1, 49642), torch.zeros(2, 49642)) == "shape (1, 49642)"
+    right, case = torch.zeros(2, 3), Case("mix", "a/1", (), {"x": torch.zeros(2, 7)})
+    odd = ((0, 49642), (1,) * 9, (49642,), (744, 68), (6, 2, 21), (6, 2, 7))
+    said = [spoken_size(torch.zeros(shape), right, case) for shape in odd]
+    assert said[:4] == ["no entries", "more dimensions", "shape (…,)", "shape (…, …)"]
+    assert said[4:] == ["shape (…, 2, …)", "shape (6, 2, 7)"]
+    wide = torch.zeros(2, 49642)
+    assert spoken_size(torch.zeros(1, 49642), wide, case) == "shape (1, 49642)"
+    assert spoken_size(torch.zeros(()), right, case) == "shape a single number"
 
 
 def test_no_message_is_longer_than_it_may_be():

@@ -86,3 +86,14 @@ def test_a_notebook_with_the_code_that_was_given_is_not_begun(notebook, counts):
     exercises = {"f": GIVEN, "to_write": ""}
     found = source_that_counts(content.encode(), "a.ipynb", MENDED.encode(), exercises)
     assert found.filename == counts
+
+
+def test_who_hands_a_bug_on_has_changed_all_of_it():
+    given = "def half(x, by=2):\n    return x / (by + 1)"
+    right = "def whole(x, by=2):\n    return x / by\n"
+    handed_on = right + "def half(x, by=2):\n    return whole(x, by)\n    return x / (by + 1)"
+    helped = "def two(x):\n    return 2\ndef half(x, by=2):\n    return x / by"
+    assert changes(handed_on, {"half": given})["half"] > 10
+    assert changes(helped, {"half": given}) == {"half": 3}
+    classes = "class A:\n    def __init__(self, d): pass\nclass B:\n    def __init__(self, d):"
+    assert changes(f"{classes} A.__init__(self, d)", {"B": classes + " self.d = d"})["B"] >= 7

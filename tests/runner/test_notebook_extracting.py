@@ -70,6 +70,27 @@ def test_cell_magics_that_run_python_keep_their_definitions(magic):
     assert loaded(f"{magic}\ndef f():\n    return 1")[0] == {"f"}
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "  def f(x):\n      return x\n\n  y = 1",
+        ">>> def f(x):\n...     return x\n...\n>>> y = 1",
+        "In [12]: def f(x):\n    ...:     return x\n    ...:\nIn [13]: y = 1",
+    ],
+)
+def test_what_a_notebook_takes_away_before_it_runs_a_cell_is_no_mistake(cell):
+    names, problems, found = loaded(cell)
+    assert {"f", "y"} <= names and not problems
+    assert found.text.split("\n")[1] == "def f(x):"
+
+
+def test_odd_fields_cost_no_code():
+    cell = {"cell_type": "code", "source": ["def f(x):\n", "    return x"], "metadata": None}
+    text = json.dumps({"cells": [cell | {"execution_count": 0}]})
+    (found,) = code_cells(text.replace(": 0", f": {'9' * 6000}"), "a.ipynb")
+    assert found == Cell("def f(x):\n    return x", "1")
+
+
 def test_a_formula_that_begins_with_a_percent_sign_stays():
     found = extract([Cell("value = (7\n% 4)\ndef f():\n    return (7\n% 4)", "1")])
     assert "return (7\n% 4)" in found.text
