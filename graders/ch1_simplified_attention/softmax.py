@@ -172,8 +172,8 @@ MISTAKES = [
     ),
     mistake(
         "dim_ignored_in_sum",
-        "The sum runs over the last dimension, whatever `dim` is passed in; it is to run over `dim`, "
-        "as the maximum does.",
+        "The sum runs over the last dimension, whatever `dim` is passed in; it is to run over "
+        "`dim`, as the maximum does.",
         (RETURN, "exponentials / exponentials.sum(dim=-1, keepdim=True)"),
         same_as="dim_ignored",
     ),
