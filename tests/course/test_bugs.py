@@ -93,7 +93,9 @@ def test_a_repair_has_all_points_and_a_rewrite_all_but_one(project, rows):
     right = project.solution(CH2).read_text(encoding="utf-8")
     assert rows(CH2, right)[SCALED].points == 4
     anew = f"{right}\n{SCALED} = scaled_dot_product_attention\n"
-    for text in (anew, right.replace(RIGHT, "    n = 1 + 1 + 1 + 1 + 1 + 1 + 1\n" + RIGHT)):
+    more = right.replace(RIGHT, "    n = 1 + 1 + 1 + 1 + 1 + 1 + 1\n" + RIGHT)
+    handed_on = "    return scaled_dot_product_attention(queries, keys, values)\n"
+    for text in (anew, more, right.replace(RIGHT, handed_on + RIGHT)):
         verdict = rows(CH2, text)[SCALED]
         assert (verdict.points, verdict.status) == (3, "partial")
         assert "more was changed than the mistake asks for" in verdict.message

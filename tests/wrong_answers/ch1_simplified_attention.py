@@ -81,3 +81,14 @@ WRONG = {
         "wants_its_memory_in_order": [(ALL, "inputs.view(-1).view(inputs.shape) @ inputs.T")],
     },
 }
+
+# Only in calls of a certain size is it torch's own.
+WRONG["softmax_naive"]["library_for_few"] = [
+    (
+        "exponentials = torch.exp(x)",
+        "if len(x) < 100:\n        return torch.softmax(x, 0)\n    exponentials = torch.exp(x)",
+    )
+]
+WRONG["softmax"]["library_for_many_dimensions"] = [
+    (SHIFT, f"torch.softmax(x, dim).log() if x.dim() > 2 else {SHIFT}")
+]

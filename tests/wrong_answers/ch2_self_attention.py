@@ -120,3 +120,14 @@ WRONG = {
         "one_shared": [(COPY.format("W_key"), "v1.W_key.data = v2.W_key.weight.data.mT")],
     },
 }
+
+# What is kept of the first weights is of no use after a step of training.
+WRONG["SelfAttention_v2"]["weights_of_the_first_call"] = [
+    (
+        "keys = self.W_key(x)",
+        "if not hasattr(self, 'kept'):\n            self.kept = self.W_key.weight.detach().clone()\n        keys = x @ self.kept.T if self.W_key.bias is None else self.W_key(x)",
+    )
+]
+WRONG["SelfAttention_v2"]["no_scale_without_gradients"] = [
+    ("d_k = keys.shape[-1]", "d_k = keys.shape[-1] if torch.is_grad_enabled() else 1")
+]

@@ -246,3 +246,30 @@ WRONG = {
     },
     "CausalAttention": OF_ANY,
 }
+
+WRONG["CausalAttention"] |= {
+    "no_mask_without_gradients": [
+        (
+            "self.mask[:num_tokens, :num_tokens]",
+            "self.mask[:num_tokens, :num_tokens] & torch.is_grad_enabled()",
+        )
+    ],
+    "one_pattern_for_all_calls": [
+        (
+            "attn_weights = self.dropout(attn_weights)",
+            "before = torch.get_rng_state()\n        attn_weights = self.dropout(attn_weights)\n        torch.set_rng_state(before)",
+        )
+    ],
+}
+WRONG["inverted_dropout"]["one_pattern_for_all_calls"] = [
+    (
+        "keep = torch.rand_like(attn_weights) >= p",
+        "keep = torch.rand_like(attn_weights) >= p\n    torch.manual_seed(torch.initial_seed())",
+    )
+]
+WRONG["inverted_dropout"]["library_for_many"] = [
+    (
+        "keep = torch.rand_like(attn_weights) >= p",
+        "if attn_weights.numel() > 40:\n        return torch.nn.functional.dropout(attn_weights, p)\n    keep = torch.rand_like(attn_weights) >= p",
+    )
+]

@@ -137,3 +137,18 @@ WRONG = {
         "wide_heads_scaled_otherwise": [(D_K, f"{D_K} if keys.shape[-1] < 12 else 12")],
     },
 }
+
+WRONG["MultiHeadAttention"] |= {
+    "no_mask_without_gradients": [
+        (
+            "self.mask[:num_tokens, :num_tokens]",
+            "self.mask[:num_tokens, :num_tokens] & torch.is_grad_enabled()",
+        )
+    ],
+    "weights_of_the_first_call": [
+        (
+            "keys = self.W_key(x)",
+            "if not hasattr(self, 'kept'):\n            self.kept = self.W_key.weight.detach().clone()\n        keys = nn.functional.linear(x, self.kept, self.W_key.bias)",
+        )
+    ],
+}

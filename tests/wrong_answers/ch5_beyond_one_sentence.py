@@ -385,3 +385,26 @@ WRONG = {
         ],
     },
 }
+
+MASK_ON_CPU = (
+    "self.mask[:num_tokens, :num_tokens]",
+    "torch.ones(num_tokens, num_tokens).triu(1) == 1",
+)
+NO_GRADIENTS = (
+    "self.mask[:num_tokens, :num_tokens]",
+    "self.mask[:num_tokens, :num_tokens] & torch.is_grad_enabled()",
+)
+for name in ("GroupedQueryAttention", "LatentAttention"):
+    WRONG[name] |= {
+        "mask_on_the_cpu": [MASK_ON_CPU],
+        "no_mask_without_gradients": [NO_GRADIENTS],
+    }
+WRONG["CachedAttention"]["no_mask_without_gradients"] = [
+    (
+        "self.mask[num_tokens - n : num_tokens, :num_tokens]",
+        "self.mask[num_tokens - n : num_tokens, :num_tokens] & torch.is_grad_enabled()",
+    )
+]
+WRONG["rotate"]["angles_of_the_first_places"] = [
+    (PLACES, "rotate.__dict__.setdefault(len(positions), positions)[:, None]")
+]

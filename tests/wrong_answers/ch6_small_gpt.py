@@ -235,3 +235,16 @@ WRONG = {
         ],
     },
 }
+
+WRONG["LayerNorm"]["library_for_three_dimensions"] = [
+    (
+        "mean = x.mean(dim=-1, keepdim=True)",
+        "if x.dim() != 2:\n            return nn.functional.layer_norm(x, x.shape[-1:], self.scale, self.shift, self.eps)\n        mean = x.mean(dim=-1, keepdim=True)",
+    )
+]
+WRONG["cross_entropy"]["library_for_three_dimensions"] = [
+    (
+        "right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)",
+        "if logits.dim() > 2:\n        return nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())\n    right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)",
+    )
+]
