@@ -27,6 +27,7 @@ from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
 from ..judging.sayable import Sayable
 from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
+from ..judging.unanswered import UNWRITTEN
 from ..judging.where_right import only_where_passed, right_and_wrong
 from ..recognition.fingerprints import (
     Fingerprints,
@@ -236,6 +237,7 @@ class ExerciseAttempt(Checks):
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
         """All that is to be said about a failed check. asks: the check's own line."""
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
+        diagnosis = self.with_what_is_never_reached(diagnosis)
         messages = self.attempt.fingerprints.messages
         names = () if unfinished else self.mistakes_on(diagnosis.case)
         return Finding(
@@ -245,6 +247,16 @@ class ExerciseAttempt(Checks):
             lambda: self.trace(diagnosis.case),
             lambda: None if unfinished else self.parting,
         )
+
+    def with_what_is_never_reached(self, diagnosis: Diagnosis) -> Diagnosis:
+        """The same, with the line that still says "to do" above code that is there."""
+        line = diagnosis.error.line if diagnosis.error else None
+        if diagnosis.problem != UNWRITTEN or not self.attempt.handed_in.goes_on_below(line or 0):
+            return diagnosis
+        said = (
+            f"{self.attempt.place(line or 0)} still raises NotImplementedError, so the code below"
+        )
+        return replace(diagnosis, problem=f"{said} it is never reached")
 
     def trace(self, name: str) -> list[Step]:
         """A case run once more: the tensors on the way through the learner's own code."""

@@ -74,6 +74,16 @@ class HandedIn:
                 return range(first, last)
         return range(first, len(self.lines) + 1)
 
+    def goes_on_below(self, line: int) -> bool:
+        """Whether code as far in as a line follows it: of a `raise`, what is never reached.
+
+        >>> [HandedIn("def f():\\n    raise E\\n\\n    x = 1").goes_on_below(n) for n in (2, 4, 9)]
+        [True, False, False]
+        """
+        below = (at for at in range(line + 1, len(self.lines) + 1) if self.code(at).strip())
+        after = next(below, 0) if 0 < line <= len(self.lines) else 0
+        return after > 0 and self.indent(after) == self.indent(line)
+
     def statement(self, line: int) -> str:
         """A line, and those below it as long as a bracket of it is open."""
         text = self.code(line)

@@ -358,6 +358,13 @@ FUNCTIONS = [
     (
         CH1,
         "attention_scores",
+        "def attention_scores(query, inputs):\n    raise NotImplementedError\n"
+        "    return inputs @ query\n",
+        "ine 4 still raises NotImplementedError, so the code below it is never reached",
+    ),
+    (
+        CH1,
+        "attention_scores",
         "def attention_scores(query, inputs):\n    return torch.matmull(inputs, query)\n",
         "is `matmul` meant?",
     ),
