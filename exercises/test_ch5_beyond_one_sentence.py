@@ -316,9 +316,8 @@ def test_CachedAttention_mask_is_a_buffer(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more; it moves as a whole."""
+    """Three input projections and an output projection, and no more."""
     attempt.CachedAttention.has_parameters("parameters")
-    attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 @for_learners("sliding_window_mask")

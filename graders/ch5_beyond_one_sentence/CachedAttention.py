@@ -12,7 +12,6 @@ from tensorgrade.author import (
     load,
     mistake,
     mode,
-    moved,
     normal,
     part,
     shown,
@@ -82,13 +81,6 @@ def cases(pick):
                 f"parameters/bias {bias}", *structure(**made, qkv_bias=bias), signature="structure"
             )
             for bias in (False, True)
-        ),
-        case(
-            "moved/in training",
-            construct(**made, dtype="float32"),
-            moved(x=normal(2, 4, 3)),
-            dtype=torch.float32,
-            signature="ignored",
         ),
         case("operations/growth", *grown("few", 2), *grown("many", 30), signature="growth"),
     ]
@@ -250,9 +242,8 @@ def test_CachedAttention_mask_is_a_buffer(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more; it moves as a whole."""
+    """Three input projections and an output projection, and no more."""
     attempt.CachedAttention.has_parameters("parameters")
-    attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 FUTURE = "future = self.mask[num_tokens - n : num_tokens, :num_tokens]"

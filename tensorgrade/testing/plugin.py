@@ -124,7 +124,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
     """Those that judge the exercise of that very name, where there is one; else all of them.
 
-    pytest takes a keyword for a part of a name: `softmax` stands in `softmax_naive` too.
+    pytest takes a keyword for a part of a name: `mean` stands in `mean_of_rows` too.
     """
     marked = ((item, item.get_closest_marker("exercise")) for item in items if judges(item))
     own: list[pytest.Item] = [

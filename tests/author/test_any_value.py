@@ -59,7 +59,11 @@ RETURNED = {
     "one float": (
         "float(x.double().norm())",
         ["x.norm().item()", "x.norm()", "float((x * x).sum()) ** 0.5"],
-        {"float(x.sum())": "is asked for", "'3'": "the result is '3'", "None": "the result is None: does it end"},
+        {
+            "float(x.sum())": "is asked for",
+            "'3'": "the result is '3'",
+            "None": "the result is None: does it end",
+        },
     ),
     "text": (
         "'zwei\\x1b[31m Wörter\\n' * 100",
