@@ -31,7 +31,8 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
         given = definitions(bugs[name])[name]
         before, after = parts_of(given), parts_of(there[name])
         whole = len(after) > MOST_PARTS or hands_on(there[name], given, there)
-        found[name] = len(after) if whole else differing(before, after)
+        both = max(len(before), len(after))  # what was there is gone, however short the new is
+        found[name] = both if whole else differing(before, after)
     return found
 
 
