@@ -14,6 +14,7 @@ reference), on every mistake (its fingerprint) and on every learner's attempt.
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from typing import TypedDict, Unpack
 
@@ -47,7 +48,7 @@ class Case:
     rate: str = ""
     parts: str = ""
 
-    @property
+    @cached_property
     def group(self) -> str:
         """`values` for `values/3`."""
         return self.name.split("/")[0]

@@ -139,12 +139,15 @@ def plain(tree: Tree) -> object:
     >>> plain({"dict": [["sizes", {"tuple": [2, 3]}]]})
     {'sizes': [2, 3]}
     """
-    if not isinstance(tree, (list, dict)):
+    if isinstance(tree, list):
+        return [plain(part) for part in tree]
+    if not isinstance(tree, dict):
         return tree
-    if kind(tree) in ("list", "tuple", "set"):
-        return [plain(part) for part in parts(tree)]
-    if kind(tree) in ("dict", "record"):
-        return {str(value_of(key)): plain(part) for key, part in parts(tree)}
+    tag, inner = tagged(tree)
+    if tag in ("list", "tuple", "set"):
+        return [plain(part) for part in inner]
+    if tag in ("dict", "record"):
+        return {str(value_of(key)): plain(part) for key, part in inner}
     return value_of(tree)
 
 

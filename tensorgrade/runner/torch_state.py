@@ -29,7 +29,9 @@ SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any], Any], ...] = (
 def standard_torch() -> Iterator[None]:
     """Torch as it comes, and afterwards as it was: a notebook's settings are its owner's."""
     before = [read() for read, _, _ in SETTINGS]
-    switch([standard for _, _, standard in SETTINGS])
+    standard = [standard for _, _, standard in SETTINGS]
+    if before != standard:
+        switch(standard)
     absent = [sys.modules.setdefault(name, kind(name)) for name, kind in ABSENT.items()]
     try:
         yield

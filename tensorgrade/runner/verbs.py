@@ -538,14 +538,15 @@ def special_kind(tensor: torch.Tensor) -> str:
     >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
     ('sparse', '')
     """
-    kinds = {
-        "nested": tensor.is_nested,
-        "quantized": tensor.is_quantized,
-        "meta": tensor.is_meta,
-        "sparse": tensor.layout != torch.strided,
-        "complex": tensor.is_complex() and tensor.dtype != torch.complex64,
-    }
-    return next((kind for kind, applies in kinds.items() if applies), "")
+    if tensor.is_nested:
+        return "nested"
+    if tensor.is_quantized:
+        return "quantized"
+    if tensor.is_meta:
+        return "meta"
+    if tensor.layout is not torch.strided:
+        return "sparse"
+    return "complex" if tensor.is_complex() and tensor.dtype != torch.complex64 else ""
 
 
 class Snapshot:
@@ -599,26 +600,30 @@ def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tens
 
     def noted(place: str, tensor: torch.Tensor) -> Tree:
         if not special_kind(tensor):
-            tensors[place] = tensor.detach().clone() if copies else tensor.detach()
+            tensors[place] = tensor.detach().clone() if copies else tensor
         return {"tensor": place}
 
-    held, brief = value, {}
-    if hasattr(value, "__dict__") and not is_tensor(value):
-        held = attributes_of(value)
-    if isinstance(held, dict) and held is not value:  # most of what a module holds is soon told
-        brief = {k: noted(k, v) if is_tensor(v) else v for k, v in held.items() if is_brief(v)}
-        held = {k: v for k, v in held.items() if k not in brief}
+    if is_tensor(value):  # the most frequent of all, and there is nothing more to it
+        return str(noted("", value)), tensors
+    if not hasattr(value, "__dict__"):
+        return repr(Packer(noted).pack(value, "")), tensors
+    brief: dict[str, object] = {}
+    held: dict[str, object] = {}
+    for name, part in attributes_of(value).items():  # most of what a module holds is soon told
+        if is_tensor(part):
+            brief[name] = noted(name, part)
+        else:
+            (brief if is_brief(part) else held)[name] = part
     return repr((brief, Packer(noted).pack(held, ""))), tensors
 
 
 def is_brief(value: object) -> bool:
-    """Whether a value is a tensor, or Python's own text of it is short and says all."""
-    if type(value) in PLAIN:
-        return type(value) is not int or value.bit_length() <= MOST_BITS
-    return is_tensor(value)
+    """Whether Python's own text of a value is short and says all."""
+    return type(value) in PLAIN and (type(value) is not int or value.bit_length() <= MOST_BITS)
 
 
 REGISTERED = ("_parameters", "_buffers")  # under which a module keeps its tensors by name
+OF_EVERY_MODULE = frozenset(name for name in vars(nn.Module()) if name.startswith("_"))
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
@@ -628,10 +633,12 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     held: dict[str, Any] = {}
     for prefix, module in owner.named_modules():
         own = vars(module)
-        parts = {name: part for name, part in own.items() if not name.startswith("_")}
+        for name, part in own.items():
+            if name not in OF_EVERY_MODULE and not name.startswith("_"):
+                held[f"{prefix}.{name}"] = part
         for registered in REGISTERED:
-            parts |= own[registered]
-        held |= {f"{prefix}.{name}": part for name, part in parts.items()}
+            for name, part in own[registered].items():
+                held[f"{prefix}.{name}"] = part
     return held
 
 
