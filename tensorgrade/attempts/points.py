@@ -74,11 +74,10 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     Each check earns the same share, but for those that failed where fingerprints do not look:
     these are lost besides, and make no mistake dearer.
     """
-    explained = [check for check in checks if is_explained(part, check)]
-    earned, most = sums(explained)
-    if part.excused_by or not most or state_of(checks) != State.WRONG:
-        return checks  # before fingerprints are read, which takes a while
-    if not part.mistakes:
+    if part.excused_by or state_of(checks) != State.WRONG:
+        return checks
+    earned, most = sums([check for check in checks if is_explained(part, check)])
+    if not most or not part.mistakes:  # in this order: fingerprints take a while to be read
         return checks
     cost = price(part, 1 - earned / most)
     return [

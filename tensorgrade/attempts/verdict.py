@@ -178,10 +178,7 @@ def verdict(
     status = status_of(part, points, exercise.points)
     line, stage, sure = where(part, status, checks)
     mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
-    loaded = part.attempt.loaded
-    ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
-    judged = ran and not part.excused_by and is_wrong(checks)
-    group = part.same_answers if status in UNNAMED and not mistakes and judged else ""
+    group = "" if mistakes or status not in UNNAMED else group_of(part, checks)
     return Verdict(
         student,
         part.attempt.chapter.name,
@@ -198,6 +195,13 @@ def verdict(
         group,
         part.attempt.handed_in.text if group else "",
     )
+
+
+def group_of(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
+    """What all have in common that give the same wrong answers; nothing where there are none."""
+    loaded = part.attempt.loaded
+    ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
+    return part.same_answers if ran and not part.excused_by and is_wrong(checks) else ""
 
 
 def where(

@@ -15,7 +15,7 @@ from _pytest.runner import runtestprotocol
 from ..attempts.attempt import Attempt
 from ..attempts.earlier import once
 from ..attempts.points import settled
-from ..attempts.verdict import CheckResult
+from ..attempts.verdict import CheckResult, State, state_of
 from ..course import CourseError
 from .collecting import QUESTION
 from .plugin import CURRENT, RESULT, result_of
@@ -100,7 +100,8 @@ class WarmSession:
         for item in self.tests(attempt.chapter.name, *exercises):
             result = answer(item, attempt)
             results.setdefault(result.exercise, []).append(result)
-        results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
+        if any(state_of(checks) == State.WRONG for checks in results.values()):
+            results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
         return [r for name in results for r in settled(attempt.exercises[name], results[name])]
 
     def again(self, attempt: Attempt, exercise: str) -> list[CheckResult]:
