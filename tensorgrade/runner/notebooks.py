@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .loading import bound_names, is_definition, statements, top_level_blocks
@@ -191,10 +192,16 @@ def passed_over(line: str) -> str:
     return line[: len(line) - len(line.lstrip())] + "pass"
 
 
+@lru_cache(maxsize=1)
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a text; a cell is looked at twice in a row."""
+    return ast.parse(source)
+
+
 def line_of_error(source: str) -> int | None:
     """The line where a text stops to be Python; None where it does not."""
     try:
-        ast.parse(source)
+        parsed(source)
     except SyntaxError as error:
         return error.lineno
     except UNPARSABLE:
@@ -206,7 +213,7 @@ def only_definitions(source: str) -> str:
     """A text that parses, with `0` in place of each statement that defines nothing."""
     text, kept, at = source.encode(), [], 0  # columns count bytes
     lines = [0, *(found.end() for found in re.finditer(b"\n", text))]
-    for statement in ast.parse(source).body:
+    for statement in parsed(source).body:
         if not defines(statement):
             begin = lines[statement.lineno - 1] + statement.col_offset
             # A parser always says where a statement ends.
