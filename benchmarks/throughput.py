@@ -4,6 +4,7 @@
                                     [--only side-by-side|floor|growth]
 
 - ours: the warm grader, every layer of isolation that this machine gives
+- unseen: the same, where no right answer is known from another submission
 - floor: the same hidden tests on the same attempts, in this process, nothing locked in
 - fresh: `pytest graders/ --attempt DIR`, a process for each submission, as is usual
 - lean: the leanest process for each submission (benchmarks/lean.py), nothing locked in
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tensorgrade.attempts.in_process import InProcess  # noqa: E402
+from tensorgrade.attempts.known_answers import KnownAnswers  # noqa: E402
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.author.proofs.sample_class import assemble, choose  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
@@ -62,7 +64,15 @@ class Floor(Grader):
         return self.judge(handin.student, self.attempt(handin))
 
 
-WARM = {"ours": Grader, "floor": Floor}
+class Unseen(Grader):
+    """Ours, where nothing in a submission was ever handed in before."""
+
+    def grade(self, handin: Handin):
+        self.known = KnownAnswers()
+        return super().grade(handin)
+
+
+WARM = {"ours": Grader, "unseen": Unseen, "floor": Floor}
 
 
 def handin(source: str) -> Handin:
@@ -125,7 +135,8 @@ def family(pid: int) -> list[int]:
 def side_by_side(count: int, others: bool) -> None:
     """Print the cost of a submission in these ways. others: also in processes of its own."""
     graders = {name: kind(Setup(PROJECT.graders)) for name, kind in WARM.items()}
-    rung, times = graders["ours"].start(), {"ours": [], "floor": [], "fresh": [], "lean": []}
+    rung = graders["ours"].start()
+    times: dict[str, list[float]] = {name: [] for name in (*graders, "fresh", "lean")}
     spent = dict.fromkeys(graders, 0.0)
     made = sources(count)
     for grader in graders.values():  # what happens only once is not a submission's cost
@@ -146,13 +157,16 @@ def side_by_side(count: int, others: bool) -> None:
     middle = {name: statistics.median(values) for name, values in times.items() if values}
     for name, value in middle.items():
         spread = f"{min(times[name]):.0f} to {max(times[name]):.0f}, {len(times[name])} measured"
-        print(f"  {name:<6}{value:8.1f} ms  ({spread})")
+        print(f"  {name:<7}{value:8.1f} ms  ({spread})")
     each = {name: 1000 * seconds / count for name, seconds in spent.items()}
     if others:
         print(f"  fresh / ours {middle['fresh'] / middle['ours']:.1f}, asked for: at least 15")
         print(f"  lean / ours {middle['lean'] / middle['ours']:.1f}")
-    print(f"  ours / floor {middle['ours'] / middle['floor']:.2f}, asked for: at most 1.4")
-    print(f"  processor time: ours {each['ours']:.0f} ms, floor {each['floor']:.0f} ms")
+    for name in ("ours", "unseen"):
+        ratio = middle[name] / middle["floor"]
+        print(f"  {name} / floor {ratio:.2f}, asked for: at most 1.4")
+    told = ", ".join(f"{name} {value:.0f} ms" for name, value in each.items())
+    print(f"  processor time: {told}")
 
 
 def growth(small: int, large: int) -> None:

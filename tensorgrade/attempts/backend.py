@@ -18,7 +18,7 @@ class Backend(Protocol):
 
     isolation: the rung that it runs on. warned: what Python and torch warned of in the learner's
     own lines, a sentence each, where that is known. weights: of the files beside the learner's, by
-    their names.
+    their names. contents: by definition, what it is made of, where that can act on nothing else.
     """
 
     @property
@@ -35,6 +35,9 @@ class Backend(Protocol):
 
     @property
     def weights(self) -> Mapping[str, Weights]: ...
+
+    @property
+    def contents(self) -> Mapping[str, str]: ...
 
     def load(self) -> Loaded:
         """Load the learner's file."""
@@ -64,6 +67,7 @@ class Unread:
     device = "cpu"
     warned = ()
     weights: Mapping[str, Weights] = {}
+    contents: Mapping[str, str] = {}
 
     def __init__(self, reason: str, isolation: str):
         self.reason, self.isolation = reason, isolation

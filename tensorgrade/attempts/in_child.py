@@ -17,6 +17,7 @@ from ..exchange.observation import (
     Outcome,
     Try,
     read_changes,
+    read_contents,
     read_loaded,
     read_observation,
     read_source,
@@ -80,7 +81,9 @@ class InChild:
         self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
-        self.counted: dict[str, int] | None = None  # `changes`, as the reader of the files says
+        # As the reader of the files says, before a line of them has run.
+        self.counted: dict[str, int] | None = None
+        self.contents: dict[str, str] = {}
 
     @property
     def isolation(self) -> str:
@@ -128,7 +131,8 @@ class InChild:
         if isinstance(self.submission.source, Source):
             return
         filename = self.submission.source.filename
-        self.source, self.counted = answer_of(child, read_source_and_changes, filename, self.limits)
+        found = answer_of(child, read_found, filename, self.limits)
+        self.source, self.counted, self.contents = found
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -229,9 +233,9 @@ class InChild:
             self.child = None
 
 
-def read_source_and_changes(message: bytes) -> tuple[Source, dict[str, int]]:
-    """Both that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
-    return read_source(message), read_changes(message)
+def read_found(message: bytes) -> tuple[Source, dict[str, int], dict[str, str]]:
+    """All that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
+    return read_source(message), read_changes(message), read_contents(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

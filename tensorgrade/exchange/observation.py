@@ -258,6 +258,14 @@ def read_changes(message: bytes) -> dict[str, int]:
     return told
 
 
+def read_contents(message: bytes) -> dict[str, str]:
+    """What each definition is made of, by its name. Raises BadMessage."""
+    told = unpack(message)[0].get("contents")
+    if not isinstance(told, dict) or not all(isinstance(one, str) for one in told.values()):
+        raise BadMessage("no contents")
+    return told
+
+
 def is_part(part: object) -> bool:
     """Whether something is a pair of names and a text."""
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):

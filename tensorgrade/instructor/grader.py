@@ -5,6 +5,7 @@ import logging
 import torch
 
 from ..attempts.attempt import Attempt
+from ..attempts.known_answers import KnownAnswers
 from ..attempts.maker import AttemptMaker
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict, verdicts_on
@@ -24,6 +25,7 @@ class Grader:
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
         self.session = WarmSession(setup.tests)
+        self.known = KnownAnswers()
 
     def start(self) -> str:
         """Be ready for the first hand-in; returns the name of the rung of isolation.
@@ -56,9 +58,15 @@ class Grader:
         return self.maker.attempt_from_source(handin.chapter, handin)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
-        """Run the cases, the tests on what was seen, and sum them up."""
+        """Run the cases of what is not known yet, the tests on what was seen, and sum them up."""
         try:
-            return verdicts_on(student, attempt, self.session.results(attempt))
+            attempt.load()
+            known = self.known.among(attempt)
+            left = [name for name in attempt.exercises if name not in known]
+            checks = self.session.results(attempt, *left) if left else []
+            verdicts = verdicts_on(student, attempt, checks, known)
+            self.known.learn(attempt, verdicts)
+            return verdicts
         finally:
             attempt.backend.close()
 

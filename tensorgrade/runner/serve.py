@@ -19,7 +19,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from difflib import get_close_matches
 from io import StringIO
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import torch
 
@@ -29,11 +29,13 @@ from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
+from .plain_code import contents
 from .reading import parts, shapes, source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
 
+Told = TypeVar("Told")
 SECONDS_OF_A_TRY = 0.2
 SECONDS_OF_COUNTING = 2
 
@@ -79,8 +81,9 @@ def read(
 ) -> Source | None:
     """The text to load, which the request holds or the files in it; None where there is none.
 
-    tell: is given what was found in the files and in how many parts it differs from code that
-    learners were given to mend, or the reason why nothing was found.
+    tell: is given what was found in the files, in how many parts it differs from code that
+    learners were given to mend, and what plain definitions in it are made of; or the reason why
+    nothing was found.
     """
     if request["source"] is not None:
         return Source(**request["source"])
@@ -96,16 +99,20 @@ def read(
     except Unreadable as error:
         tell({"reason": str(error)})
         return None
-    counted = changes_in_time(found.text, request["exercises"]) if request["do"] == "load" else {}
-    tell({"source": asdict(found), "changes": counted})
+    counted, made = {}, {}
+    if request["do"] == "load":
+        bugs = {name: given for name, given in request["exercises"].items() if given}
+        counted = in_time(lambda: changes(found.text, bugs))
+        made = in_time(lambda: contents(found.text, request["given"]))
+    tell({"source": asdict(found), "changes": counted, "contents": made})
     return found
 
 
-def changes_in_time(text: str, exercises: dict[str, str]) -> dict[str, int]:
-    """`changes` of the exercises that are given with code; none where counting them takes long."""
+def in_time(count: Callable[[], dict[str, Told]]) -> dict[str, Told]:
+    """What is told of each definition of a text; nothing where that takes long."""
     try:
         with seconds(SECONDS_OF_COUNTING):
-            return changes(text, {name: given for name, given in exercises.items() if given})
+            return count()
     except (OutOfTime, *UNPARSABLE):
         return {}
 
