@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from hashlib import blake2b
+from symtable import SymbolTable, symtable
 from typing import TypeGuard
 
 from .source import UNPARSABLE
@@ -106,11 +107,14 @@ class NotPlain(Exception):
     """Something in a file may act on more than what it is given."""
 
 
-def contents(text: str, modules: Collection[str] = ()) -> dict[str, str]:
+def contents(
+    text: str, modules: Collection[str] = (), replaced: Collection[str] = ()
+) -> dict[str, str]:
     """By the name of each definition: a digest of it and of all in the text that it can reach.
 
     What comments, docstrings, type hints and local variables are called makes no difference.
-    modules: those of the course, which may be imported. Nothing where the text is not plain.
+    modules: those of the course, which may be imported. replaced: names that are given another
+    definition after the file is loaded. Nothing where the text is not plain.
 
     >>> one = contents("import torch\\ndef f(x):\\n    y = x.exp()\\n    return y / y.sum()")
     >>> one == contents("import torch\\ndef f(x):\\n    z = x.exp()  # e\\n    return z / z.sum()")
@@ -119,7 +123,8 @@ def contents(text: str, modules: Collection[str] = ()) -> dict[str, str]:
     {}
     """
     try:
-        return PlainFile(ast.parse(text), {*MODULES, *modules}).contents()
+        file = PlainFile(text, {*MODULES, *modules})
+        return file.contents() if file.bound.keys() >= set(replaced) else {}
     except (NotPlain, *UNPARSABLE):
         return {}
 
@@ -127,8 +132,8 @@ def contents(text: str, modules: Collection[str] = ()) -> dict[str, str]:
 class PlainFile:
     """A file whose statements have all been looked at. Raises NotPlain."""
 
-    def __init__(self, tree: ast.Module, modules: set[str]):
-        self.modules = modules
+    def __init__(self, text: str, modules: set[str]):
+        self.modules, tree = modules, ast.parse(text)
         WithoutHints().visit(tree)
         self.bound: dict[str, ast.stmt] = {}  # what each name of the file is that never changes
         self.imported: set[str] = set()  # modules, by the names that they have here
@@ -136,18 +141,23 @@ class PlainFile:
         loose = [statement for statement in tree.body if not self.bind(statement)]
         # What other code leaves behind, no definition may speak of.
         self.values = set().union(*map(local_names, loose))
-        if not self.values.isdisjoint(BUILTINS | self.bound.keys()):
+        own = {name for name in self.values if name.startswith("__")}
+        if own or not self.values.isdisjoint(BUILTINS | self.bound.keys()):
             raise NotPlain(self.values)
         for statement in loose:
             if not is_only_for_programs(statement):
                 self.look_within(statement, self.values)
         for statement in self.bound.values():
             self.look_at(statement)
+        for scope in symtable(text, "", "exec").get_children():
+            self.must_be_for_good(globals_of(scope))
 
     def bind(self, statement: ast.stmt) -> bool:
         """Note the names that a statement binds for good, if it does; none of them twice."""
         names = self.names_bound(statement)
         if not BUILTINS.isdisjoint(names) or not self.bound.keys().isdisjoint(names):
+            raise NotPlain(names)
+        if any(name.startswith("__") for name in names):
             raise NotPlain(names)
         self.bound |= dict.fromkeys(names, statement)
         return bool(names)
@@ -172,6 +182,11 @@ class PlainFile:
             names = [one.id for one in statement.targets if isinstance(one, ast.Name)]
             return names if len(names) == len(statement.targets) else []
         return []
+
+    def must_be_for_good(self, names: set[str]) -> None:
+        """Raises NotPlain where one of the names may come to be something else."""
+        if not names <= BUILTINS | self.bound.keys():
+            raise NotPlain(names)
 
     def must_be_known(self, modules: Collection[str]) -> None:
         """Raises NotPlain for a module that nothing is known of."""
@@ -241,9 +256,8 @@ class PlainFile:
         """It is set on `self` alone; of a module, a known word is read, and a class called."""
         base, name = node.value, node.attr
         if not isinstance(node.ctx, ast.Load):
-            fits = (
-                isinstance(base, ast.Name) and base.id == owner and isinstance(node.ctx, ast.Store)
-            )
+            its_own = isinstance(base, ast.Name) and base.id == owner
+            fits = its_own and isinstance(node.ctx, ast.Store) and is_fit(name)
         elif root_of(base) in self.imported:
             within = isinstance(base, ast.Name) or getattr(base, "attr", "") in PARTS
             fits = within and name in WORDS and (called or not name[0].isupper())
@@ -273,6 +287,13 @@ class PlainFile:
 def within(part: ast.AST) -> tuple[ast.AST, ...]:
     """All nodes of a tree: each is walked through once, and looked at several times."""
     return tuple(ast.walk(part))
+
+
+def globals_of(scope: SymbolTable) -> set[str]:
+    """The names that a function or class reads from its file, or Python, as Python tells them."""
+    inner = (globals_of(one) for one in scope.get_children())
+    names = {one.get_name() for one in scope.get_symbols() if one.is_global()}
+    return names.union(*inner)
 
 
 def reached(name: str, spoken: dict[str, set[str]]) -> set[str]:
@@ -368,9 +389,9 @@ def registered(tree: ast.Module) -> Iterator[str]:
                 yield first.value
 
 
-def is_fit(method: str) -> bool:
-    """Whether a class may have a method of that name, and be no other kind of object for it."""
-    return method == "__init__" or not NOBODYS.match(method)
+def is_fit(name: str) -> bool:
+    """Whether an object may have something by that name, and be no other kind of object for it."""
+    return name == "__init__" or not NOBODYS.match(name)
 
 
 def is_text(statement: ast.stmt) -> bool:

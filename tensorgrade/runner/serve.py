@@ -103,7 +103,7 @@ def read(
     if request["do"] == "load":
         bugs = {name: given for name, given in request["exercises"].items() if given}
         counted = in_time(lambda: changes(found.text, bugs))
-        made = in_time(lambda: contents(found.text, request["given"]))
+        made = in_time(lambda: contents(found.text, request["given"], request["rebind"]))
     tell({"source": asdict(found), "changes": counted, "contents": made})
     return found
 

@@ -68,6 +68,11 @@ ACTS = {
     "a metaclass": "class Other(metaclass=Layer):\n    pass",
     "an error caught": "try:\n    rows(1)\nexcept Exception as error:\n    pass",
     "a condition": "if True:\n    def f(x):\n        return x",
+    "a value that another scope hides": "seen = torch.ones(2)\ndef f(x):\n    def g():\n"
+    "        seen = 1\n        return seen\n    return seen.add_(x) + g()",
+    "its own name": "__name__ = '__main__'\nif __name__ == '__main__':\n    torch.exp = 1",
+    "its own name in a loop": "for __name__ in ['__main__']:\n    pass",
+    "a kind of its own": "class Other:\n    def change(self, x):\n        self.__class__ = x",
     "a walrus": "def f(x):\n    return (y := x)",
 }
 
@@ -125,6 +130,12 @@ def test_a_constant_is_part_of_what_reads_it():
 @pytest.mark.parametrize("text", ["def f(:", "x = " + "-" * 100_000 + "1", "\0", ""])
 def test_of_what_is_no_python_nothing_is_told(text):
     assert contents(text) == {}
+
+
+def test_what_takes_the_place_of_something_must_be_there():
+    """It could take that of another definition else, whose name is like it."""
+    assert contents(PLAIN, replaced=["Layer"]) == contents(PLAIN)
+    assert contents(PLAIN, replaced=["Layers"]) == {}
 
 
 def test_a_course_may_have_modules_of_its_own():
