@@ -43,7 +43,8 @@ class Diagnosis:
 
     problem: one plain sentence. called: what was called, with shapes. where: at which places.
     case: the name of the case. actual: the learner's own result. error: what the learner's code
-    raised. remarks: what else can be said where no known mistake matches.
+    raised. remarks: what else can be said where no known mistake matches. changes: what a call
+    changed that was to stay as it was, and line: where it did, if that is known.
     """
 
     kind: Kind
@@ -54,6 +55,8 @@ class Diagnosis:
     actual: torch.Tensor | None = None
     error: CaughtError | None = None
     remarks: tuple[str, ...] = ()
+    changes: str = ""
+    line: int | None = None
 
     def __post_init__(self) -> None:
         """What a learner's process claims may quote itself without end."""
@@ -64,23 +67,18 @@ class Diagnosis:
 NOT_THE_VALUES = "has the right shape but not the right values"
 
 
-LEAST_TELLING = 5
+LEAST_TELLING = 2
 
 
 def telling(diagnosis: Diagnosis) -> int:
-    """How little a diagnosis tells: of several that are true, the one with the least speaks.
+    """How little a diagnosis tells: what only says that values are wrong waits for what says more.
 
-    Errors, shapes and NaN have a place or a cause; then come values of which more is known than
-    that they are wrong, then other properties, then wrong values alone.
+    Checks that tell alike keep their author's order, in which the plain ones come first.
     """
-    kind, alone = diagnosis.kind, diagnosis.problem.endswith(NOT_THE_VALUES)
-    if kind == Kind.UNREACHED:
+    if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
-    if kind == Kind.VALUES:
-        if alone and not diagnosis.remarks:
-            return 4 if tells_little(diagnosis.where) else 3
-        return 1
-    return 2 if kind == Kind.FACT else 0
+    alone = diagnosis.kind == Kind.VALUES and diagnosis.problem.endswith(NOT_THE_VALUES)
+    return int(alone and not diagnosis.remarks and tells_little(diagnosis.where))
 
 
 # In front of what is wrong with code that is still as it was given.
