@@ -492,7 +492,7 @@ def test_where_an_answer_is_right_is_told_where_that_has_a_pattern(told):
     code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
     code = code.replace("BIAS", "self.W_key.bias is None")
     message, _ = told(CH3, "CausalAttention", code)
-    assert "in all cases in which `qkv_bias` is" in message and "and in no others" in message
+    assert "where `qkv_bias` is passed in, and right in all other cases" in message
 
 
 def test_a_value_from_outside_that_is_a_constant_is_no_fault(told):
