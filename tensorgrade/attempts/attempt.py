@@ -462,7 +462,10 @@ class ExerciseAttempt(Checks):
             return None
         entries = [one for one in public.asked_for_stages if one[0].exercise == self.name]
         observed = self.attempt.in_public([case for case, _ in entries])
-        for (case, expected), seen in zip(entries, observed, strict=True):
+        seen_on = list(zip(entries, observed, strict=True))
+        if not raised:  # what could not be given its weights is the cause of all else
+            seen_on.sort(key=lambda one: not self.without_weights(one[0][0], one[1]))
+        for (case, expected), seen in seen_on:
             if strangers := self.without_weights(case, seen):
                 if made := self.wrong_default or self.making_one_of(case, strangers):
                     return made
@@ -579,7 +582,7 @@ class ExerciseAttempt(Checks):
         keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
         sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[name]].shape)
         # What is deeper inside belongs to a class that may be none of the learner's.
-        what = "a weight in it" if is_deep(inner) else f"`{name}`"
+        what = "a weight in it" if is_deep(inner) else f"`{name}`" if inner else "it"
         place = capital(self.attempt.place(line))
         said = f"{place} makes `{part}`: {what} has shape {sizes} where {right} is asked for."
         return Parting(line, said=said)

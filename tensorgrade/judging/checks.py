@@ -150,8 +150,22 @@ class Checks:
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            remarks=remarks(case, actual, expected, self.attempt.references.hidden),
+            remarks=self.mixed_up(case, name, actual)
+            or remarks(case, actual, expected, self.attempt.references.hidden),
         )
+
+    def mixed_up(self, case: Case, name: str, actual: torch.Tensor | None) -> tuple[str, ...]:
+        """A sentence about a result that is another one of the case; on public cases alone."""
+        if self.attempt.references.hidden or actual is None or actual.unique().numel() < 2:
+            return ()
+        right = next(seen.expected.tensors for seen in self.seen if seen.case.id == case.id)
+        whole = name.partition(".")[0]
+        meant = (
+            other
+            for other in sorted(right, key=lambda other: other.partition(".")[0] != whole)
+            if other != name and not disagreement(actual, right[other], self.attempt.tolerances)
+        )
+        return tuple(f"it is what {spoken_result(other, case)} should be" for other in meant)[:1]
 
     @property
     def _insides(self) -> set[str]:

@@ -398,17 +398,21 @@ def lost_weights(case: Case, observed: Observation) -> str:
     if misshapen:
         name, shape = next(iter(misshapen.items()))
         sizes = spoken_shape(shape) if isinstance(shape, list) else "?"
-        return f"its parameter `{name}` has shape {sizes}, so it could not be given its values"
+        keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+        asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else "another one"
+        return f"the parameter `{name}` has shape {sizes}; {asked} is asked for"
     return ""
 
 
 def lost_part(case: Case, missing: list[str]) -> str:
-    """The largest part of which several parameters are asked for and none was found; or nothing."""
+    """The largest part of which several parameters are asked for and none was found; or one in a
+    list that is too short; or nothing.
+    """
     asked = {name for step in case.steps for name in step.get("weights", {})}
     words = missing[0].split(".")
     for part in (".".join(words[:depth]) for depth in range(1, len(words))):
         inside = {name for name in asked if name.startswith(f"{part}.")}
-        if len(inside) > 1 and inside.issubset(missing):
+        if (len(inside) > 1 or part[-1].isdigit()) and inside.issubset(missing):
             return part
     return ""
 

@@ -268,3 +268,42 @@ def test_parts_that_torch_does_not_find_are_told_as_a_whole(project, note):
     )
     _, told = note(CH6, "SmallGPT", text)
     assert "torch finds no parameters in `blocks`, so they could not be given their values" in told
+
+
+def test_a_head_that_is_not_there_is_no_weight_that_was_not_handed_on(project, note):
+    one_less = ("for _ in range(num_heads)", "for _ in range(num_heads - 1)")
+    text = edited(project, CH4, "MultiHeadAttentionWrapper", one_less)
+    _, told = note(CH4, "MultiHeadAttentionWrapper", text)
+    assert "torch finds no parameters in `heads.1`" in told and "handed on" not in told
+
+
+def test_a_matrix_that_lies_the_other_way_round_is_told_with_the_line_that_makes_it(
+    project, note, judged
+):
+    edits = [
+        (f"self.{one} = nn.Parameter(torch.rand(d_in, d_out))",
+         f"self.{one} = nn.Parameter(torch.rand(d_out, d_in))")
+        for one in ("W_query", "W_key", "W_value")
+    ]  # fmt: skip
+    edits += [(f"x @ self.{one}", f"x @ self.{one}.T") for one in ("W_query", "W_key", "W_value")]
+    text = edited(project, CH2, "SelfAttention_v1", *edits)
+    _, told = note(CH2, "SelfAttention_v1", text)
+    line = line_of(text, "self.W_query = nn.Parameter(torch.rand(d_out, d_in))")
+    assert f"Line {line} makes `W_query`: it has shape (2, 3) where (3, 2) is asked for." in told
+    assert "The parameter `W_query` has shape (2, 3); (3, 2) is asked for." in told
+    assert judged(CH2, "SelfAttention_v1", text).line == line
+
+
+def test_a_result_that_is_another_one_is_told_as_that(project, note, judged):
+    edit = ("v1.W_value.copy_(v2.W_value.weight.T)", "v1.W_value.copy_(v2.W_key.weight.T)")
+    text = edited(project, CH2, "copy_v2_into_v1", edit)
+    _, told = note(CH2, "copy_v2_into_v1", text)
+    assert "It is what the parameter `W_key` of `v1` should be." in told
+    assert "should be" not in judged(CH2, "copy_v2_into_v1", text).message  # on hidden numbers
+
+
+def test_a_wrong_result_that_is_no_other_one_is_not_told_as_that(project, note):
+    edit = ("v1.W_value.copy_(v2.W_value.weight.T)", "v1.W_value.copy_(-v2.W_value.weight.T)")
+    text = edited(project, CH2, "copy_v2_into_v1", edit)
+    finding, told = note(CH2, "copy_v2_into_v1", text)
+    assert not finding.mistakes and "should be" not in told
