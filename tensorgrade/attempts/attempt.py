@@ -273,7 +273,8 @@ class ExerciseAttempt(Checks):
         cases = [case for case, _ in entries if case.exercise == self.name]
         ways = map(read_way, self.attempt.in_public(cases))
         stages = (stage for way in ways for stage in way.stages)
-        return sorted({one.line for one in stages if one.line and changes_its_input(one.operation)})
+        lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
+        return sorted(line for line in lines if not self.attempt.handed_in.is_making(line))
 
     def changing_lines(self, name: str) -> dict[str, int]:
         """The line that changes something passed in, by its name, on learners' cases like one."""
@@ -592,6 +593,11 @@ class ExerciseAttempt(Checks):
         lines = [range(first, last + 1) for first, last in self.own_lines]
         word = f"self.{attribute}"
         return self.attempt.handed_in.making(word, list(chain(*lines))) or None
+
+    def line_of(self, error: CaughtError) -> int | None:
+        """The line of an error; where that is another exercise's, the one that calls it."""
+        elsewhere = bool(error.line and error.called) and not self.is_own_line(error.line or 0)
+        return error.called if elsewhere else error.line
 
     def is_own_line(self, line: int) -> bool:
         """Whether it is a line that can be blamed: of the text, and of no other exercise.

@@ -239,7 +239,7 @@ def place_of(
     in_place, diagnosis = part.attempt.backend.source.line_in_place, first.finding.diagnosis
     if found := part.parting_for(diagnosis):
         return in_place(found.line), found.stage or None
-    line = diagnosis.line or (diagnosis.error.line if diagnosis.error else None)
+    line = diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
     return line and in_place(line), None
 
 

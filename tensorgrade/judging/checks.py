@@ -23,7 +23,7 @@ from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from ..runner.second_device import TwoDevices
 from .agreement import Disagreement, disagreement, where_nan, where_they_differ
-from .diagnosis import NOT_THE_VALUES, Diagnosis, Kind, PublicDiagnosis, Wrong
+from .diagnosis import NOT_THE_VALUES, OF_A_GRADIENT, Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
 from .sayable import spoken_size
@@ -620,7 +620,7 @@ def spoken_result(name: str, case: Case) -> str:
             return "what it prints"
     whole, _, part = name.partition(".")
     if whole == "gradient":
-        return f"the gradient for `{part}`"
+        return f"{OF_A_GRADIENT} `{part}`"
     if whole == "afterwards":
         return f"`{part}`, after the call,"
     verbs = {step["as"]: step["verb"] for step in case.steps if "as" in step}

@@ -65,6 +65,7 @@ class Diagnosis:
 
 # What is said of a result of which nothing else is known.
 NOT_THE_VALUES = "has the right shape but not the right values"
+OF_A_GRADIENT = "the gradient for"
 
 
 LEAST_TELLING = 2
@@ -73,12 +74,15 @@ LEAST_TELLING = 2
 def telling(diagnosis: Diagnosis) -> int:
     """How little a diagnosis tells: what only says that values are wrong waits for what says more.
 
-    Checks that tell alike keep their author's order, in which the plain ones come first.
+    So do the values of gradients, which nobody sees in the code. Checks that tell alike keep their
+    author's order, in which the plain ones come first.
     """
     if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
-    alone = diagnosis.kind == Kind.VALUES and diagnosis.problem.endswith(NOT_THE_VALUES)
-    return int(alone and not diagnosis.remarks and tells_little(diagnosis.where))
+    if diagnosis.kind != Kind.VALUES or not diagnosis.problem.endswith(NOT_THE_VALUES):
+        return 0
+    alone = not diagnosis.remarks and tells_little(diagnosis.where)
+    return int(alone or diagnosis.problem.startswith(OF_A_GRADIENT))
 
 
 # In front of what is wrong with code that is still as it was given.

@@ -65,6 +65,11 @@ class HandedIn:
                 depth = self.indent(at)
         return 0
 
+    def is_making(self, line: int) -> bool:
+        """Whether a line makes an object, and is not run when that is called."""
+        first = self.above(line, "def") if line <= len(self.lines) else 0
+        return self.code(first).strip().startswith("def __init__(")
+
     def body(self, line: int) -> range:
         """The lines of the function that a line stands in, its first one with it."""
         first = self.above(line, "def", "async") if line <= len(self.lines) else 0

@@ -28,6 +28,7 @@ ALONE = Diagnosis(Kind.VALUES, f"the result {NOT_THE_VALUES}", where="they diffe
 PLACED = Diagnosis(
     Kind.VALUES, f"the result {NOT_THE_VALUES}", where="all differences are in row 0"
 )
+GRADIENT = Diagnosis(Kind.VALUES, f"the gradient for `x` {NOT_THE_VALUES}", remarks=("it is `x`",))
 RAISED = Diagnosis(Kind.ERROR, "RuntimeError: sizes")
 CHANGED = Diagnosis(Kind.FACT, "it changes the input `x` in place")
 UNREACHED = Diagnosis(Kind.UNREACHED, "not tried")
@@ -48,6 +49,8 @@ def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = Non
         ([("plain", ALONE), ("later", RAISED)], "later"),  # what says nothing waits
         ([("plain", ALONE), ("later", CHANGED), ("last", RAISED)], "later"),
         ([("plain", ALONE), ("later", UNREACHED)], "plain"),
+        ([("plain", ALONE), ("later", GRADIENT)], "plain"),  # nobody sees it in the code
+        ([("plain", GRADIENT), ("later", CHANGED)], "later"),
         ([("plain", UNREACHED), ("later", ALONE)], "later"),
         ([(ASKS, CHANGED), ("later", ALONE)], "later"),  # names come last
     ],

@@ -231,6 +231,26 @@ def test_a_step_in_place_that_a_gradient_cannot_bear_is_told_with_its_line(proje
     assert f"line {line} works in place" in told and finding.diagnosis.line == line
 
 
+def test_a_step_in_place_where_a_layer_is_made_is_not_told_as_what_spoils_a_gradient(project, note):
+    """torch fills new weights in place, on lines of `__init__`."""
+    edit = ("x = x + self.dropout(self.attention", "x += self.dropout(self.attention")
+    text = edited(project, CH6, "TransformerBlock", edit)
+    finding, told = note(CH6, "TransformerBlock", text)
+    line = line_of(text, "x += self.dropout(")
+    assert f"`x = x / …`; line {line} works in place" in told and finding.diagnosis.line == line
+
+
+def test_an_error_in_another_exercise_is_placed_where_that_is_called(project, note, judged):
+    edit = ("TransformerBlock(d, context_length, dropout, num_heads)",
+            "TransformerBlock(d, context_length, num_heads, dropout)")  # fmt: skip
+    text = edited(project, CH6, "SmallGPT", edit)
+    _, told = note(CH6, "SmallGPT", text)
+    line = line_of(text, edit[1]) - 1  # the statement's first one
+    assert "In `TransformerBlock`, which it uses: ValueError" in told
+    assert f"called in line {judged(CH6, 'SmallGPT', text).line})" in told
+    assert judged(CH6, "SmallGPT", text).line in (line, line + 1)
+
+
 COPY = "v1.W_query.copy_(v2.W_query.weight.T)"
 
 
