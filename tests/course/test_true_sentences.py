@@ -80,6 +80,7 @@ class MultiHeadAttention(nn.Module):
 """
 RIGHT = {"SelfAttention_v1": V1, "CausalAttention": CAUSAL, "MultiHeadAttention": MULTI}
 CHAPTER = {"SelfAttention_v1": CH2, "CausalAttention": CH3, "MultiHeadAttention": CH4}
+FUTURE = "on (counted from 0) changes results before them: they see the future"
 GLOBAL = "W_query = torch.rand(3, 2)\n"
 
 
@@ -184,7 +185,7 @@ EDITED = [
         "is `W_query` meant?",
         "missing",
     ),
-    ("CausalAttention", "triu(1)", "triu(3)", "they see the future", "right shape"),
+    ("CausalAttention", "triu(1)", "triu(3)", FUTURE, "right shape"),
     (
         "SelfAttention_v1",
         "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
