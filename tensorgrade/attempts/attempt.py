@@ -282,10 +282,11 @@ class ExerciseAttempt(Checks):
         groups = {seen.case.group for seen in self.seen if seen.case.name == name}
         entries = public.of(self.name) if public else []
         asked = [with_steps(case, changes=True) for case, _ in entries if case.group in groups]
-        facts = (f for seen in self.attempt.in_public(asked) for f in seen.facts.values())
-        told = (f["changed_at"] for f in facts if isinstance(f.get("changed_at"), dict))
+        seen = self.attempt.in_public(asked) if asked else []
+        told = (facts.get("changed_at") for one in seen for facts in one.facts.values())
+        pairs = (pair for one in told if isinstance(one, dict) for pair in one.items())
         lines = range(1, len(self.attempt.handed_in.lines) + 1)
-        return {key: at for one in told for key, at in one.items() if at in lines}
+        return {name: at for name, at in pairs if type(at) is int and at in lines}
 
     def with_what_is_never_reached(self, diagnosis: Diagnosis) -> Diagnosis:
         """The same, with the line that still says "to do" above code that is there."""

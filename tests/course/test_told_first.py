@@ -1,10 +1,14 @@
 """Of several checks that fail the plain one is told, with the line that is to be mended."""
 
+from dataclasses import replace
+
 import pytest
 
 from tensorgrade.attempts.verdict import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.recording.mistakes import make, mistake
+from tensorgrade.exchange.observation import Observation
+from tensorgrade.judging.diagnosis import Diagnosis, Kind
 from tensorgrade.testing.warm_session import WarmSession
 from tensorgrade.views.note import Note
 from tensorgrade.views.summary import left_out
@@ -223,6 +227,18 @@ def test_what_is_changed_in_place_is_told_with_the_line(
     _, told = note(chapter, exercise, text)
     assert f"ine {line} changes " in told or f"line {line} works in place" in told
     assert judged(chapter, exercise, text).line == line
+
+
+@pytest.mark.parametrize("told", [{"x": 10**6}, {"x": 0}, {"x": True}, {"x": "3"}, [3], None])
+def test_a_line_that_a_process_claims_and_the_file_has_not_is_not_told(project, monkeypatch, told):
+    attempt = MadeAttempts(project, project.exercises).right(CH1)
+    part = attempt.softmax
+    attempt.run(["softmax"])
+    claimed = [Observation(facts={"result": {"changed_at": told}})]
+    monkeypatch.setattr(attempt, "in_public", lambda cases: claimed)
+    changed = Diagnosis(Kind.FACT, "it changes the input `x` in place", changes="x")
+    changed = replace(changed, case=part.seen[0].case.name)
+    assert part.with_line_that_changes(changed) == changed
 
 
 def test_a_step_in_place_that_a_gradient_cannot_bear_is_told_with_its_line(project, note):
