@@ -72,7 +72,8 @@ LEAST_TELLING = 2
 
 
 def telling(diagnosis: Diagnosis) -> int:
-    """How little a diagnosis tells: what only says that values are wrong waits for what says more.
+    """How little a diagnosis tells: what only says that values are wrong, or where, waits for what
+    says more.
 
     So do the values of gradients, which nobody sees in the code. Checks that tell alike keep their
     author's order, in which the plain ones come first.
@@ -81,8 +82,7 @@ def telling(diagnosis: Diagnosis) -> int:
         return LEAST_TELLING
     if diagnosis.kind != Kind.VALUES or not diagnosis.problem.endswith(NOT_THE_VALUES):
         return 0
-    alone = not diagnosis.remarks and tells_little(diagnosis.where)
-    return int(alone or diagnosis.problem.startswith(OF_A_GRADIENT))
+    return int(not diagnosis.remarks or diagnosis.problem.startswith(OF_A_GRADIENT))
 
 
 # In front of what is wrong with code that is still as it was given.

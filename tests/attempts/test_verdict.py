@@ -25,9 +25,7 @@ def test_what_is_short_enough_stays_as_it_is():
 
 
 ALONE = Diagnosis(Kind.VALUES, f"the result {NOT_THE_VALUES}", where="they differ everywhere")
-PLACED = Diagnosis(
-    Kind.VALUES, f"the result {NOT_THE_VALUES}", where="all differences are in row 0"
-)
+KNOWN = Diagnosis(Kind.VALUES, f"the result {NOT_THE_VALUES}", remarks=("it is `x`",))
 GRADIENT = Diagnosis(Kind.VALUES, f"the gradient for `x` {NOT_THE_VALUES}", remarks=("it is `x`",))
 RAISED = Diagnosis(Kind.ERROR, "RuntimeError: sizes")
 CHANGED = Diagnosis(Kind.FACT, "it changes the input `x` in place")
@@ -43,8 +41,8 @@ def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = Non
 @pytest.mark.parametrize(
     "failed, told",
     [
-        ([("plain", PLACED), ("later", RAISED)], "plain"),  # in the author's order
-        ([("plain", RAISED), ("later", PLACED)], "plain"),
+        ([("plain", KNOWN), ("later", RAISED)], "plain"),  # in the author's order
+        ([("plain", RAISED), ("later", KNOWN)], "plain"),
         ([("plain", CHANGED), ("later", RAISED)], "plain"),
         ([("plain", ALONE), ("later", RAISED)], "later"),  # what says nothing waits
         ([("plain", ALONE), ("later", CHANGED), ("last", RAISED)], "later"),
