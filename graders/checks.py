@@ -75,18 +75,18 @@ def sees_no_future(exercise, group: str) -> None:
         earlier = before[:, :cut].double(), after[:, :cut].double()
         if not torch.allclose(*earlier, rtol=1e-4, atol=1e-6):
             said = (
-                f"changing only the tokens from {cut} on changes results before them: "
-                "they see the future"
+                f"changing only the tokens from {cut} on (counted from 0) changes results before "
+                "them: they see the future"
             )
             exercise.wrong("values", said, case=case, actual=after)
         if not torch.allclose(huge[:, :cut].double(), before[:, :cut].double(), 1e-4, 1e-6):
             said = (
-                f"tokens from {cut} on that draw all attention leave nothing to those before: "
-                "hide their scores before the softmax, not their weights after it"
+                f"tokens from {cut} on (counted from 0) that draw all attention leave nothing to "
+                "those before: hide their scores before the softmax, not their weights after it"
             )
             exercise.wrong("values", said, case=case, actual=huge)
         if torch.equal(before[:, cut:], after[:, cut:]):
-            said = f"changing the tokens from {cut} on changes nothing at all"
+            said = f"changing the tokens from {cut} on (counted from 0) changes nothing at all"
             exercise.wrong("values", said, case=case)
 
 

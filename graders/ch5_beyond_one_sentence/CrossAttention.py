@@ -298,7 +298,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_filled_too_high",
-        "Hidden scores are set to 0. The softmax gives a score of 0 a weight like any other.",
+        "Hidden scores are set to 0, or nearly. The softmax gives a score of 0 a weight like any "
+        "other.",
         (FILL, FILL.replace("-torch.inf", "0.0")),
     ),
     mistake(

@@ -79,7 +79,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_filled_with_zero",
-        "Hidden scores are set to 0. The softmax gives a score of 0 a weight like any other.",
+        "Hidden scores are set to 0, or nearly. The softmax gives a score of 0 a weight like any "
+        "other.",
         filled("0.0"),
     ),
     mistake(
@@ -185,8 +186,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_not_cut",
-        "The whole mask meets a sequence that is shorter than context_length. Only its first "
-        "num_tokens rows and columns fit.",
+        "The mask is too large for a sequence that is shorter than context_length: of its rows "
+        "and of its columns only the first num_tokens fit.",
         on(MODULES, (CUT, "self.mask")),
     ),
     mistake(

@@ -19,7 +19,7 @@ from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import Way, read_way
-from ..judging.agreement import disagreement
+from ..judging.agreement import disagreement, listed
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
@@ -40,6 +40,7 @@ from ..recognition.fingerprints import (
 from ..recognition.signatures import imprint
 from ..runner.edits import Edit
 from ..runner.source import Source
+from ..runner.stages import changes_its_input
 from ..sources.beside import missing
 from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
@@ -226,6 +227,8 @@ class ExerciseAttempt(Checks):
         # The earlier exercise of the learner's that is all that is wrong here (earlier.py), and
         # the mistakes of those that are called.
         self.excused_by, self.inherited = "", set[str]()
+        # Found where they are asked for, by whether it is those of cases that end in an error.
+        self.partings: dict[bool, Parting | None] = {}
         for check, function in attempt.own.checks.items():
             if hasattr(self, check):
                 raise CourseError(f"checks.py: {check!r} is taken; choose another name")
@@ -241,7 +244,7 @@ class ExerciseAttempt(Checks):
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
         """All that is to be said about a failed check. asks: the check's own line."""
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-        diagnosis = self.with_what_is_never_reached(diagnosis)
+        diagnosis = self.with_what_is_never_reached(self.with_line_that_changes(diagnosis))
         messages = self.attempt.fingerprints.messages
         names = () if unfinished else self.mistakes_on(diagnosis.case)
         return Finding(
@@ -249,8 +252,45 @@ class ExerciseAttempt(Checks):
             diagnosis,
             {name: messages[name] for name in names},
             lambda: self.trace(diagnosis.case),
-            lambda: None if unfinished else self.parting,
+            lambda: None if unfinished else self.parting_for(diagnosis),
         )
+
+    def with_line_that_changes(self, diagnosis: Diagnosis) -> Diagnosis:
+        """The same with the lines that write over something, where that is what is wrong."""
+        place = self.attempt.place
+        if diagnosis.error and is_for_want_of_a_copy(diagnosis.error) and self.lines_in_place:
+            first, *others = self.lines_in_place
+            said = listed([place(first), *map(place, others)])
+            told = f"{diagnosis.problem}; {said} {'work' if others else 'works'} in place"
+            return replace(diagnosis, problem=told, line=first)
+        lines = self.changing_lines(diagnosis.case) if diagnosis.changes else {}
+        if line := lines.get(diagnosis.changes):
+            told = diagnosis.problem.replace("it changes", f"{place(line)} changes", 1)
+            return replace(diagnosis, problem=told, line=line)
+        return diagnosis
+
+    @cached_property
+    def lines_in_place(self) -> list[int]:
+        """The lines that write into a tensor on the way of learners' cases."""
+        public = self.attempt.public()
+        entries = public.asked_for_stages if public else []
+        cases = [case for case, _ in entries if case.exercise == self.name]
+        ways = map(read_way, self.attempt.in_public(cases))
+        stages = (stage for way in ways for stage in way.stages)
+        lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
+        return sorted(line for line in lines if not self.attempt.handed_in.is_making(line))
+
+    def changing_lines(self, name: str) -> dict[str, int]:
+        """The line that changes something passed in, by its name, on learners' cases like one."""
+        public = self.attempt.public()
+        groups = {seen.case.group for seen in self.seen if seen.case.name == name}
+        entries = public.of(self.name) if public else []
+        asked = [with_steps(case, changes=True) for case, _ in entries if case.group in groups]
+        seen = self.attempt.in_public(asked) if asked else []
+        told = (facts.get("changed_at") for one in seen for facts in one.facts.values())
+        pairs = (pair for one in told if isinstance(one, dict) for pair in one.items())
+        lines = range(1, len(self.attempt.handed_in.lines) + 1)
+        return {name: at for name, at in pairs if type(at) is int and at in lines}
 
     def with_what_is_never_reached(self, diagnosis: Diagnosis) -> Diagnosis:
         """The same, with the line that still says "to do" above code that is there."""
@@ -269,11 +309,8 @@ class ExerciseAttempt(Checks):
             return []
         if self.attempt.references.hidden:  # the names in a trace are claims
             return []
-        steps = tuple(
-            step | {"trace": True} if step["verb"] == "call" else step for step in case.steps
-        )
         with quietly():
-            (observed,) = self.attempt.backend.run([replace(case, steps=steps)])
+            (observed,) = self.attempt.backend.run([with_steps(case, trace=True)])
         self.attempt.backend.close()
         return read_trace(observed)
 
@@ -354,7 +391,8 @@ class ExerciseAttempt(Checks):
             return None
         if (wrong := self.wrong_in_public(public)) is None:
             return None
-        line = self.parting.line if self.parting else 0
+        left = self.parting(self.raises_on_a_line)
+        line = left.line if left else 0
         for first in range(0, MOST_TRIES, TRIES_AT_ONCE):
             self.attempt.forget_hidden()
             tries = backend.tries(self.name, line, wrong[0], first, TRIES_AT_ONCE)
@@ -405,25 +443,41 @@ class ExerciseAttempt(Checks):
         observed = mended.run([case for case, _ in entries])
         return all(self.is_right(*one, seen) for one, seen in zip(entries, observed, strict=True))
 
-    @cached_property
-    def parting(self) -> Parting | None:
+    def parting_for(self, diagnosis: Diagnosis) -> Parting | None:
         """Where the values on the way part from those of right answers; None where none can tell.
 
-        Looked for on cases that learners have, in a process that has seen no hidden case: whatever
-        is said of it, it says nothing of those.
+        Of a check that failed with an error, on the way to one: that line is sure, and values that
+        part elsewhere distract from it. Of another check they are what is told.
+        """
+        return self.parting(bool(diagnosis.error and diagnosis.error.line))
+
+    def parting(self, raised: bool) -> Parting | None:
+        """The same on the cases that end in an error on a line, or on the others."""
+        if raised not in self.partings:
+            self.partings[raised] = self.looked_for(raised)
+        return self.partings[raised]
+
+    def looked_for(self, raised: bool) -> Parting | None:
+        """The same, looked for.
+
+        On cases that learners have, in a process that has seen no hidden case: whatever is said of
+        it, it says nothing of those.
         """
         public = self.attempt.public()
         if public is None or self.attempt.loaded.status != Outcome.LOADED:
             return None
         entries = [one for one in public.asked_for_stages if one[0].exercise == self.name]
         observed = self.attempt.in_public([case for case, _ in entries])
-        for (case, expected), seen in zip(entries, observed, strict=True):
+        seen_on = list(zip(entries, observed, strict=True))
+        if not raised:  # what could not be given its weights is the cause of all else
+            seen_on.sort(key=lambda one: not self.without_weights(one[0][0], one[1]))
+        for (case, expected), seen in seen_on:
             if strangers := self.without_weights(case, seen):
                 if made := self.wrong_default or self.making_one_of(case, strangers):
                     return made
                 continue  # it was asked with other weights: its values say nothing
-            if self.raises_on_a_line and not seen.error:
-                continue  # an error's own line is sure; values that part elsewhere distract from it
+            if raised != (seen.error is not None and (raised or seen.error.line is not None)):
+                continue
             way = read_way(seen).told_in(self.is_own_line)
             found = parting(Seen(case, expected, seen), way, public.ways[case.id])
             if found and self.is_own_line(found.line):
@@ -496,7 +550,7 @@ class ExerciseAttempt(Checks):
         training = any(step.get("training") for step in case.steps if step["verb"] == "mode")
         return "Dropout(" in self.attempt.handed_in.code(line) and not training
 
-    @cached_property
+    @property
     def raises_on_a_line(self) -> bool:
         """Whether a case that should give a result ends in an error, on a line of the text."""
         errors = (seen.observed.error for seen in self.seen if not seen.expected.error)
@@ -534,7 +588,7 @@ class ExerciseAttempt(Checks):
         keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
         sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[name]].shape)
         # What is deeper inside belongs to a class that may be none of the learner's.
-        what = "a weight in it" if is_deep(inner) else f"`{name}`"
+        what = "a weight in it" if is_deep(inner) else f"`{name}`" if inner else "it"
         place = capital(self.attempt.place(line))
         said = f"{place} makes `{part}`: {what} has shape {sizes} where {right} is asked for."
         return Parting(line, said=said)
@@ -544,6 +598,11 @@ class ExerciseAttempt(Checks):
         lines = [range(first, last + 1) for first, last in self.own_lines]
         word = f"self.{attribute}"
         return self.attempt.handed_in.making(word, list(chain(*lines))) or None
+
+    def line_of(self, error: CaughtError) -> int | None:
+        """The line of an error; where that is another exercise's, the one that calls it."""
+        elsewhere = bool(error.line and error.called) and not self.is_own_line(error.line or 0)
+        return error.called if elsewhere else error.line
 
     def is_own_line(self, line: int) -> bool:
         """Whether it is a line that can be blamed: of the text, and of no other exercise.
@@ -565,6 +624,17 @@ def quietly() -> Iterator[None]:
     """What learner code prints while it is run once more would stand in the middle of a note."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         yield
+
+
+def with_steps(case: Case, **asked: bool) -> Case:
+    """A case whose calls ask for more."""
+    steps = (step | asked if step["verb"] == "call" else step for step in case.steps)
+    return replace(case, steps=tuple(steps))
+
+
+def is_for_want_of_a_copy(error: CaughtError) -> bool:
+    """Whether a gradient needs what was written over; torch says so after the call, of no line."""
+    return error.line is None and "modified by an inplace operation" in error.text
 
 
 def is_plain(error: CaughtError) -> bool:

@@ -78,9 +78,8 @@ def state_of(results: list[CheckResult]) -> State:
 
 
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
-    """The check to look at first: the one that tells most of those that found something wrong.
-
-    Where there is none, one that is to do.
+    """The check to look at first: of those that found something wrong the first one that tells
+    what. Where there is none, one that is to do.
     """
     failed = [result for result in results if not result.passed]
     wrong = [result for result in failed if not is_to_do(result)]
@@ -88,10 +87,15 @@ def first_failure(results: list[CheckResult]) -> CheckResult | None:
 
 
 def how_telling(result: CheckResult) -> int:
-    """By how much the finding of a failed check helps, the most telling first; names come last."""
+    """By how much the finding of a failed check helps, the most telling first; names come last.
+
+    A known mistake says what is wrong itself, whichever check it fails.
+    """
     if result.asks == ASKS:
         return LEAST_TELLING
-    return telling(result.finding.diagnosis) if result.finding else 0
+    little = telling(result.finding.diagnosis) if result.finding else 0
+    named = result.finding is not None and bool(result.finding.mistakes)
+    return 0 if named and little < LEAST_TELLING else little
 
 
 def is_wrong(results: list[CheckResult]) -> bool:
@@ -256,12 +260,14 @@ def place_of(
     if status == Status.TIMEOUT:
         where = next((e.line for seen in part.seen if (e := seen.observed.error)), None)
         return where and part.attempt.backend.source.line_in_place(where), None
-    if found := part.parting:
-        return part.attempt.backend.source.line_in_place(found.line), found.stage or None
     first = first_failure(checks)
-    error = first.finding.diagnosis.error if first and first.finding else None
-    line = error.line if error else None
-    return line and part.attempt.backend.source.line_in_place(line), None
+    if not first or not first.finding:
+        return None, None
+    in_place, diagnosis = part.attempt.backend.source.line_in_place, first.finding.diagnosis
+    if found := part.parting_for(diagnosis):
+        return in_place(found.line), found.stage or None
+    line = diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
+    return line and in_place(line), None
 
 
 def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:

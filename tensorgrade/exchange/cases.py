@@ -363,7 +363,15 @@ def spoken_step(case: Case, step: dict, hidden: bool) -> str | None:
     passed = step["arguments"].items()
     arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed)
     name = step.get("name") or ("." + step["path"] if step.get("path") else "its forward")
-    return f"{name}({arguments})" + " on another device" * (step["verb"] == "move")
+    made = passed_as(case, step["as"]) if step["verb"] == "construct" else ""
+    called = f"{made} = {name}({arguments})" if made else f"{name}({arguments})"
+    return called + " on another device" * (step["verb"] == "move")
+
+
+def passed_as(case: Case, handle: str) -> str:
+    """The name of the argument for which an object is passed in; empty where it is for none."""
+    passed = (item for step in case.steps for item in step.get("arguments", {}).items())
+    return next((name for name, value in passed if value == {"object": handle}), "")
 
 
 def spoken_value(case: Case, value: Tree, hidden: bool) -> str:

@@ -47,9 +47,10 @@ class CaughtError:
     """What learner code raised, as its own process tells it.
 
     type, kinds: its class, and all classes that this one is. line, source, function, definition:
-    where in the learner's file it was raised, if there, and in which class or function of it. verb:
-    what the case was doing. missing: a name that the case asks for and the file does not define.
-    signs: what else was seen there, of runner/errors.py's SIGNS. sizes: of what the line names.
+    where in the learner's file it was raised, if there, and in which class or function of it.
+    called: the line that called that function. verb: what the case was doing. missing: a name that
+    the case asks for and the file does not define. signs: what else was seen there, of
+    runner/errors.py's SIGNS. sizes: of what the line names.
     """
 
     type: str
@@ -63,6 +64,7 @@ class CaughtError:
     definition: str = ""
     signs: tuple[str, ...] = ()
     sizes: dict[str, tuple[int, ...] | int] = field(default_factory=dict)
+    called: int | None = None
 
     @property
     def is_unwritten(self) -> bool:
@@ -307,11 +309,11 @@ def read_error(error: object) -> CaughtError | None:
         for key in ("type", "text", "function", "source", "verb", "definition")
     )
     signs = error.get("signs")
-    line, missing, kinds = (error.get(key) for key in ("line", "missing", "kinds"))
+    missing, kinds = error.get("missing"), error.get("kinds")
     return CaughtError(
         kind,
         text,
-        line if isinstance(line, int) and 0 < line < 10**7 else None,
+        read_line(error.get("line")),
         source,
         function,
         tuple(strings(kinds)) if isinstance(kinds, list) else (kind,),
@@ -320,7 +322,13 @@ def read_error(error: object) -> CaughtError | None:
         definition,
         tuple(sign for sign in signs if sign in SIGNS) if is_short_list(signs) else (),
         read_sizes(error.get("sizes")),
+        read_line(error.get("called")),
     )
+
+
+def read_line(told: object) -> int | None:
+    """The number of a line; None for anything else."""
+    return told if type(told) is int and 0 < told < 10**7 else None
 
 
 def is_short_list(told: object) -> TypeGuard[list[str]]:

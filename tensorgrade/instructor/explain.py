@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.verdict import CheckResult, Status, Sure, Verdict, verdicts_on
+from ..attempts.verdict import CheckResult, Status, Sure, Verdict, first_failure, verdicts_on
 from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
@@ -233,9 +233,9 @@ def worth(check: CheckResult) -> str:
 
 def print_stages(console: Console, explanation: Explanation) -> None:
     """Where the values part from right answers', and the code there."""
-    part, verdict = explanation.part, explanation.verdict
-    looked = ran(explanation) and verdict.status != Status.PASSED
-    found = part.parting if looked else None
+    part, first = explanation.part, first_failure(explanation.checks)
+    looked = ran(explanation) and explanation.verdict.status != Status.PASSED
+    found = first.finding.parting() if looked and first and first.finding else None
     if found is None or not found.line:
         return
     console.print(Text("\nStages", "bold"))

@@ -70,7 +70,7 @@ def where_nan(nan: torch.Tensor) -> str:
     """A sentence about the places of NaN, those at which a mask is True.
 
     >>> where_nan(torch.tensor([[True, True], [False, False]]))
-    'NaN stands in row 0 alone'
+    'NaN stands in row 0 alone (counted from 0)'
     """
     if nan.all():
         return "NaN stands everywhere"
@@ -78,7 +78,7 @@ def where_nan(nan: torch.Tensor) -> str:
         rest = [d for d in range(nan.ndim) if d != dim]
         hit = nan.any(dim=rest) if rest else nan
         if 2 * int(hit.sum()) <= len(hit):
-            return f"NaN stands in {dimension_name(dim, nan.ndim)} {listed_places(hit)} alone"
+            return f"NaN stands in {places_along(dim, hit, nan.ndim)} alone{FROM_0}"
     return f"{int(nan.sum())} of {nan.numel()} entries are NaN"
 
 
@@ -102,13 +102,34 @@ def slices(differs: torch.Tensor) -> str | None:
     for dim in range(differs.ndim):
         rest = [d for d in range(differs.ndim) if d != dim]
         hit = differs.any(dim=rest) if rest else differs
-        name = dimension_name(dim, differs.ndim)
         if 2 * int(hit.sum()) <= len(hit):
-            return f"all differences are in {name} {listed_places(hit)}"
+            return f"all differences are in {places_along(dim, hit, differs.ndim)}{FROM_0}"
         if 2 * int((~hit).sum()) <= len(hit) and not hit.all():
-            other = name.rpartition(", ")[2]  # `index` of a dimension that has no name
-            return f"all is right in {name} {listed_places(~hit)}, and in no other {other}"
+            places = places_along(dim, ~hit, differs.ndim)
+            # `index` of a dimension that has no name
+            other = dimension_name(dim, differs.ndim).rpartition(", ")[2]
+            return f"all is right in {places}, and in no other {other}{FROM_0}"
     return None
+
+
+FROM_0 = " (counted from 0)"
+
+
+def places_along(dim: int, hit: torch.Tensor, rank: int) -> str:
+    """`row 2`, `columns 0 and 5`: where a vector along a dimension is True.
+
+    >>> places_along(1, torch.tensor([True, False, True]), rank=2)
+    'columns 0 and 2'
+    """
+    name, many = dimension_name(dim, rank), int(hit.sum()) > 1
+    return f"{plural_of(name) if many and ', ' not in name else name} {listed_places(hit)}"
+
+
+def plural_of(name: str) -> str:
+    """`rows`, `entries`, `slices along dimension 4`."""
+    if name.startswith("dimension"):
+        return f"slices along {name}"
+    return "entries" if name == "entry" else f"{name}s"
 
 
 MOST_PLACES = 3  # a learner's code chooses them: a long list could tell what it has seen

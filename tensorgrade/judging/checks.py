@@ -13,7 +13,7 @@ from typing import NoReturn
 import torch
 from torch import nn
 
-from ..exchange.cases import Case, spoken, spoken_shape
+from ..exchange.cases import Case, passed_as, spoken, spoken_shape
 from ..exchange.observation import REFUSALS, Observation, Outcome, strings
 from ..exchange.references import Seen
 from ..exchange.values import kind, plain
@@ -23,7 +23,7 @@ from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from ..runner.second_device import TwoDevices
 from .agreement import Disagreement, disagreement, where_nan, where_they_differ
-from .diagnosis import NOT_THE_VALUES, Diagnosis, Kind, PublicDiagnosis, Wrong
+from .diagnosis import NOT_THE_VALUES, OF_A_GRADIENT, Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
 from .sayable import spoken_size
@@ -137,7 +137,7 @@ class Checks:
         gap = disagreement(actual, expected, self.attempt.tolerances)
         if gap is None:
             return
-        if lost := lost_weights(observed):
+        if lost := lost_weights(case, observed):
             self.wrong("fact", lost, case=case)
         whole, _, weight = name.partition(".")
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
@@ -150,8 +150,22 @@ class Checks:
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            remarks=remarks(case, actual, expected, self.attempt.references.hidden),
+            remarks=self.mixed_up(case, name, actual)
+            or remarks(case, actual, expected, self.attempt.references.hidden),
         )
+
+    def mixed_up(self, case: Case, name: str, actual: torch.Tensor | None) -> tuple[str, ...]:
+        """A sentence about a result that is another one of the case; on public cases alone."""
+        if self.attempt.references.hidden or actual is None or actual.unique().numel() < 2:
+            return ()
+        right = next(seen.expected.tensors for seen in self.seen if seen.case.id == case.id)
+        whole = name.partition(".")[0]
+        meant = (
+            other
+            for other in sorted(right, key=lambda other: other.partition(".")[0] != whole)
+            if other != name and not disagreement(actual, right[other], self.attempt.tolerances)
+        )
+        return tuple(f"it is what {spoken_result(other, case)} should be" for other in meant)[:1]
 
     @property
     def _insides(self) -> set[str]:
@@ -188,10 +202,12 @@ class Checks:
             self.something_came_back(case, expected, observed)
             for name in observed.facts:
                 if changed := strings(observed.fact(name, "changed", default=[])):
-                    self.wrong("fact", CHANGED.format(changed[0]), case=case)
+                    said = CHANGED.format(changed[0])
+                    self.wrong("fact", said, case=case, changes=changed[0])
                 altered = strings(observed.fact(name, "altered", default=[]))
                 if objects and altered:
-                    self.wrong("fact", ALTERED.format(altered[0]), case=case)
+                    said = ALTERED.format(altered[0])
+                    self.wrong("fact", said, case=case, changes=altered[0])
 
     def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Doing nothing changes no input either, and earns nothing. Raises Wrong."""
@@ -456,13 +472,16 @@ class Checks:
         differs: torch.Tensor | None = None,
         remarks: tuple[str, ...] = (),
         texts: tuple[str, str] | None = None,
+        changes: str = "",
     ) -> NoReturn:
         """Raise Wrong, with the expected values only where the case is public."""
         if outside := read_outside(self.attempt.loaded, self.name, case).removeprefix("; "):
             remarks = (outside, *remarks)
         hidden = self.attempt.references.hidden
         called, problem = spoken(case, hidden), without_insides(problem, self._insides)
-        told = Diagnosis(Kind(kind), problem, called, where, case.name, actual, remarks=remarks)
+        told = Diagnosis(
+            Kind(kind), problem, called, where, case.name, actual, None, remarks, changes
+        )
         if hidden:
             raise Wrong(told)
         raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
@@ -505,8 +524,9 @@ TOGETHER = (
 COUNTED = (
     "always the same number of entries is dropped; by chance it is sometimes more, sometimes less"
 )
-CHANGED = "it changes its input `{}` in place; whoever called it still needs it"
-ALTERED = "a call changes `{}` itself; afterwards it should hold what it held before"
+# Where the line is known that does it, it takes the place of the first words.
+CHANGED = "it changes the input `{}` in place; whoever called it still needs it"
+ALTERED = "it changes `{}` itself; after the call that should hold what it held before"
 REPEATED = {
     "calls": "every call drops the same entries, whatever the seed; each call should draw anew",
     "slices": "the same places are dropped in every row or every slice; "
@@ -602,13 +622,33 @@ def spoken_result(name: str, case: Case) -> str:
             return "what it prints"
     whole, _, part = name.partition(".")
     if whole == "gradient":
-        return f"the gradient for `{part}`"
+        return f"{OF_A_GRADIENT} `{part}`"
     if whole == "afterwards":
         return f"`{part}`, after the call,"
     verbs = {step["as"]: step["verb"] for step in case.steps if "as" in step}
     if kept := OF_PARAMETERS.get(verbs.get(whole, "")):
-        return f"{kept} `{part}`" + ("" if whole in ("module", "grad") else f" of `{whole}`")
+        return f"{kept} `{part}`{of_which_object(whole, case)}"
     return part_of(part, f"the result{of_which_call(whole, case)}")
+
+
+def of_which_object(name: str, case: Case) -> str:
+    """Whose parameters were kept under a name, and since when, where a learner has a name for it.
+
+    Where they were looked at before, what has got other weights by now is told too.
+    """
+    at = next(n for n, step in enumerate(case.steps) if step.get("as") == name)
+    looked, owner = case.steps[at], passed_as(case, case.steps[at]["on"])
+    if not owner:
+        return "" if name in ("module", "grad") else f" of `{name}`"
+    alike = [n for n in range(at) if is_look_at(looked["on"], case.steps[n])]
+    since = case.steps[alike[-1] : at] if alike else ()
+    loaded = [passed_as(case, step["on"]) for step in since if step["verb"] == "load"]
+    return f" of `{owner}`" + "".join(f", after `{other}` got other weights," for other in loaded)
+
+
+def is_look_at(handle: str, step: dict) -> bool:
+    """Whether a step keeps what an object is made of."""
+    return step["verb"] == "describe" and step["on"] == handle
 
 
 OF_PARAMETERS = {"describe": "the parameter", "gradients": "the gradient of the parameter"}
@@ -634,26 +674,30 @@ def without_insides(problem: str, insides: set[str]) -> str:
     """A sentence in which what is inside a stand-in is not called by its name there.
 
     >>> without_insides("it has no parameter `rows.0.mix.w`; it has `w`", {"w"})
-    'it has no weight of `rows.0.mix`; it has `w`'
+    'it lacks a weight of `rows.0.mix` (is all it needs handed on to it?); it has `w`'
     >>> without_insides("the gradient for `mix.w` is missing", {"w"})
     'the gradient for a weight of `mix` is missing'
     """
     for name in insides:
         inside = rf"`([\w.]+)\.{re.escape(name)}`"
+        lost = rf"\bhas no parameter {inside}(, so this could not be given its values)?"
+        problem = re.sub(
+            lost, r"lacks a weight of `\1` (is all it needs handed on to it?)", problem
+        )
         problem = re.sub(rf"\bparameter {inside}", r"weight of `\1`", problem)
         problem = re.sub(inside, r"a weight of `\1`", problem)
-    return problem
+    return re.sub(r"(a weight of `[\w.]+`)(?:, \1)+", r"\1", problem)
 
 
 def part_of(path: str, whole: str) -> str:
-    """`part 1 of …` for the path `0` in a result, `[1][0]` of it for a part of a part.
+    """`the first part of …` for the path `0` in a result, `[1][0]` of it for a part of a part.
 
     >>> part_of("0", "the result"), part_of("1.0", "the result")
-    ('part 1 of the result', '`[1][0]` of the result')
+    ('the first part of the result', '`[1][0]` of the result')
     """
     places = [int(place) for place in path.split(".") if place.isdigit()]
     if len(places) < 2:
-        return "".join(f"part {place + 1} of " for place in places) + whole
+        return "".join(f"the {counted_off(place)} part of " for place in places) + whole
     return f"`{''.join(f'[{place}]' for place in places)}` of {whole}"
 
 
@@ -667,10 +711,13 @@ def of_which_call(name: str, case: Case) -> str:
             calls[step["as"]] = modes
     if len(calls) < 2 or name not in calls:
         return ""
-    at = list(calls).index(name)
-    which = COUNTED_OFF[at] if at < len(COUNTED_OFF) else f"{at + 1}th"
-    mode = calls[name]
+    which, mode = counted_off(list(calls).index(name)), calls[name]
     return f" of the {which} call{mode}" + "," * bool(mode)
+
+
+def counted_off(place: int) -> str:
+    """`first` for 0, and so on."""
+    return COUNTED_OFF[place] if place < len(COUNTED_OFF) else f"{place + 1}th"
 
 
 COUNTED_OFF = ("first", "second", "third", "fourth", "fifth")

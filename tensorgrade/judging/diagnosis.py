@@ -43,7 +43,8 @@ class Diagnosis:
 
     problem: one plain sentence. called: what was called, with shapes. where: at which places.
     case: the name of the case. actual: the learner's own result. error: what the learner's code
-    raised. remarks: what else can be said where no known mistake matches.
+    raised. remarks: what else can be said where no known mistake matches. changes: what a call
+    changed that was to stay as it was, and line: where it did, if that is known.
     """
 
     kind: Kind
@@ -54,6 +55,8 @@ class Diagnosis:
     actual: torch.Tensor | None = None
     error: CaughtError | None = None
     remarks: tuple[str, ...] = ()
+    changes: str = ""
+    line: int | None = None
 
     def __post_init__(self) -> None:
         """What a learner's process claims may quote itself without end."""
@@ -62,25 +65,24 @@ class Diagnosis:
 
 # What is said of a result of which nothing else is known.
 NOT_THE_VALUES = "has the right shape but not the right values"
+OF_A_GRADIENT = "the gradient for"
 
 
-LEAST_TELLING = 5
+LEAST_TELLING = 2
 
 
 def telling(diagnosis: Diagnosis) -> int:
-    """How little a diagnosis tells: of several that are true, the one with the least speaks.
+    """How little a diagnosis tells: what only says that values are wrong, or where, waits for what
+    says more.
 
-    Errors, shapes and NaN have a place or a cause; then come values of which more is known than
-    that they are wrong, then other properties, then wrong values alone.
+    So do the values of gradients, which nobody sees in the code. Checks that tell alike keep their
+    author's order, in which the plain ones come first.
     """
-    kind, alone = diagnosis.kind, diagnosis.problem.endswith(NOT_THE_VALUES)
-    if kind == Kind.UNREACHED:
+    if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
-    if kind == Kind.VALUES:
-        if alone and not diagnosis.remarks:
-            return 4 if tells_little(diagnosis.where) else 3
-        return 1
-    return 2 if kind == Kind.FACT else 0
+    if diagnosis.kind != Kind.VALUES or not diagnosis.problem.endswith(NOT_THE_VALUES):
+        return 0
+    return int(not diagnosis.remarks or diagnosis.problem.startswith(OF_A_GRADIENT))
 
 
 # In front of what is wrong with code that is still as it was given.

@@ -36,8 +36,9 @@ class HandedIn:
     def in_place(self, error: CaughtError) -> CaughtError:
         """An error with its line as it was handed in; with none where there is no such line."""
         if error.line is None or error.line > len(self.lines):
-            return replace(error, line=None, source="")
-        return replace(error, source=self.lines[error.line - 1].strip())
+            return replace(error, line=None, source="", called=None)
+        called = error.called if (error.called or 0) <= len(self.lines) else None
+        return replace(error, source=self.lines[error.line - 1].strip(), called=called)
 
     def code(self, line: int) -> str:
         """A line without its comment."""
@@ -63,6 +64,11 @@ class HandedIn:
                     return 0
                 depth = self.indent(at)
         return 0
+
+    def is_making(self, line: int) -> bool:
+        """Whether a line makes an object, and is not run when that is called."""
+        first = self.above(line, "def") if line <= len(self.lines) else 0
+        return self.code(first).strip().startswith("def __init__(")
 
     def body(self, line: int) -> range:
         """The lines of the function that a line stands in, its first one with it."""

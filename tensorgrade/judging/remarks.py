@@ -6,7 +6,7 @@ from itertools import permutations
 import torch
 
 from ..exchange.cases import Case, spoken_shape
-from .agreement import dimension_name, listed
+from .agreement import FROM_0, dimension_name, listed, plural_of
 
 CLOSE = 1e-3
 STEADY = 1e-4
@@ -71,12 +71,12 @@ def origin_of_nan(nan: torch.Tensor) -> str:
         rows = nan.any(dim=-1)
         which = "the first row" if only_first(rows) else "whole rows"
         return (
-            f"NaN fills {which}: 0 divided by 0, infinity by infinity, infinity minus infinity, or "
-            "a softmax over nothing but -inf"
+            f"NaN fills {which}, as a softmax over nothing but -inf gives it; so do 0 divided by "
+            "0, and infinity minus or divided by infinity"
         )
     return (
-        "NaN stands at single places: 0 times infinity, infinity minus infinity or divided by "
-        "infinity, or 0 divided by 0"
+        "NaN stands at single places, as 0 times infinity gives it; so do 0 divided by 0, and "
+        "infinity minus or divided by infinity"
     )
 
 
@@ -254,8 +254,7 @@ def numbers(case: Case) -> Iterator[tuple[float, str]]:
 
 def counted(dim: int, rank: int) -> str:
     """`rows`, `columns`, …"""
-    name = dimension_name(dim, rank)
-    return {"entry": "entries"}.get(name, f"{name}s")
+    return plural_of(dimension_name(dim, rank))
 
 
 def reordered(actual: torch.Tensor, expected: torch.Tensor, case: Case | None = None) -> str:
@@ -264,7 +263,7 @@ def reordered(actual: torch.Tensor, expected: torch.Tensor, case: Case | None = 
     case: where its inputs are the same when they are turned, turned results say nothing.
 
     >>> reordered(torch.tensor([[3.0, 4], [1, 2]]), torch.tensor([[1.0, 2], [3, 4]]))
-    'it has the right rows in another order: 1 and 0'
+    'it has the right rows in another order: 1 and 0 (counted from 0)'
     """
     if actual.numel() != expected.numel() or actual.numel() < 2:
         return ""
@@ -314,7 +313,8 @@ def shuffled(actual: torch.Tensor, expected: torch.Tensor) -> str:
         order = order_of(actual.movedim(dim, 0), expected.movedim(dim, 0))
         if order and order != sorted(order):
             name = dimension_name(dim, actual.ndim).removesuffix(", index")
-            return f"it has the right {plural_of(name)} in another order: {listed(order)}"
+            told = f"{listed(order)}{FROM_0}"
+            return f"it has the right {plural_of(name)} in another order: {told}"
     return ""
 
 
@@ -335,10 +335,3 @@ def scattered(actual: torch.Tensor, expected: torch.Tensor) -> str:
         actual.flatten().sort().values, expected.flatten().sort().values, atol=1e-5
     )
     return "its numbers are right but stand in other places" if same else ""
-
-
-def plural_of(name: str) -> str:
-    """`rows`, `entries`, `slices along dimension 4`."""
-    if name.startswith("dimension"):
-        return f"slices along {name}"
-    return "entries" if name == "entry" else f"{name}s"

@@ -46,10 +46,15 @@ def ended(status: Outcome, error: CaughtError | None = None, place: Place = str)
 
 
 def at_line(error: CaughtError, place: Place) -> str:
-    """The learner's own line, in brackets; nothing where an error has none."""
+    """The learner's own line, in brackets, and the one that called it; nothing where there is none.
+
+    >>> at_line(CaughtError("E", line=3, source="x + 1", called=9), "line {}".format)
+    ' (line 3: `x + 1`, called in line 9)'
+    """
     if error.line is None:
         return ""
-    return f" ({place(error.line)}: `{short(error.source, LONGEST_LINE)}`)"
+    called = f", called in {place(error.called)}" if error.called else ""
+    return f" ({place(error.line)}: `{short(error.source, LONGEST_LINE)}`{called})"
 
 
 def why_it_raised(
@@ -372,16 +377,19 @@ def what_failed(error: CaughtError, place: Place) -> str:
     """The statement that should have made the name, and why it did not."""
     imports = error.source.startswith(("import ", "from "))
     what = "its import failed" if imports else "the line that makes it failed"
-    at = f", {place(error.line)}" if error.line else ""
+    line = error.called or error.line
+    at = f", {place(line)}" if line else ""
     alone = STANDS_ALONE if "unknown location" in error.text else ""
     return f"{what} ({error.type}: {error.text.removesuffix(' (unknown location)')}{at}){alone}"
 
 
-def lost_weights(observed: Observation) -> str:
+def lost_weights(case: Case, observed: Observation) -> str:
     """Which parameter was not found, or had another shape, and what there is; or nothing."""
     missing = strings(observed.fact("load", "missing", default=[]))
     unexpected = strings(observed.fact("load", "unexpected", default=[]))
     misshapen = observed.fact("load", "misshapen", default={})
+    if missing and not unexpected and (part := lost_part(case, missing)):
+        return f"torch finds no parameters in `{part}`, so they could not be given their values"
     if missing:
         return (
             f"the module has no parameter `{missing[0]}`, so this could not be given its values"
@@ -390,7 +398,22 @@ def lost_weights(observed: Observation) -> str:
     if misshapen:
         name, shape = next(iter(misshapen.items()))
         sizes = spoken_shape(shape) if isinstance(shape, list) else "?"
-        return f"its parameter `{name}` has shape {sizes}, so it could not be given its values"
+        keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+        asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else "another one"
+        return f"the parameter `{name}` has shape {sizes}; {asked} is asked for"
+    return ""
+
+
+def lost_part(case: Case, missing: list[str]) -> str:
+    """The largest part of which several parameters are asked for and none was found; or one in a
+    list that is too short; or nothing.
+    """
+    asked = {name for step in case.steps for name in step.get("weights", {})}
+    words = missing[0].split(".")
+    for part in (".".join(words[:depth]) for depth in range(1, len(words))):
+        inside = {name for name in asked if name.startswith(f"{part}.")}
+        if (len(inside) > 1 or part[-1].isdigit()) and inside.issubset(missing):
+            return part
     return ""
 
 

@@ -58,10 +58,10 @@ def where_right(right: list[Case], wrong: list[Case]) -> str:
     (first, *others), bad = [set(traits(case)) for case in right], [*map(set, map(traits, wrong))]
     for trait in traits(right[0]):
         if trait in first.intersection(*others) and not any(trait in one for one in bad):
-            return f"it is right in all cases in which {trait}, and in no others"
+            return f"it is right where {trait}, and wrong in all other cases"
     for trait in traits(wrong[0]):
         if all(trait in one for one in bad) and trait not in first.union(*others):
-            return f"it is wrong in all cases in which {trait}, and in no others"
+            return f"it is wrong where {trait}, and right in all other cases"
     return ""
 
 

@@ -216,14 +216,16 @@ def in_order_for(
 ) -> tuple[str, ...]:
     """Mistakes made at once, the one first that alone explains a case; last what plays no part.
 
-    prints: all fingerprints of the exercise.
+    Where several do, the one first that explains more of the other cases. prints: all fingerprints
+    of the exercise.
     """
 
-    def part_played(name: str) -> int:
+    def part_played(name: str) -> tuple[int, int]:
         alone = [p for p in prints if p.mistakes == (name,)]
+        most = max((sum(agrees(p, one, imprints) for one in imprints) for p in alone), default=0)
         if any(agrees(p, case, imprints) for p in alone):
-            return 0
-        return 1 if any(not agrees(p, case, right) for p in alone) else 2
+            return 0, -most
+        return (1 if any(not agrees(p, case, right) for p in alone) else 2), -most
 
     return tuple(sorted(mistakes, key=part_played))
 

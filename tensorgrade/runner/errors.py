@@ -1,5 +1,6 @@
 """What to tell about an error that learner code raised: its kind and the learner's own line."""
 
+import inspect
 import linecache
 import re
 import sys
@@ -7,6 +8,8 @@ import traceback
 from types import FrameType
 
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
+# Frames of their own to Python, and to whoever wrote them a part of a line.
+PARTS_OF_A_LINE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 # What else can be seen at the place of an error (`signs_of`).
 SIGNS = {"on self", "argument of init", "local in init"}
 
@@ -26,13 +29,15 @@ class OutOfTime(BaseException):
 def describe_error(error: BaseException, filename: str) -> dict:
     """`type`, its `kinds` (base classes too), `text`; and of the place in the learner's file, if
     there is one: the `line`, its `source`, the `function`, the `definition` that this is a part of,
-    what else can be seen there (`signs`), and the `sizes` of what the line names.
+    the line that `called` it, what else can be seen there (`signs`), and the `sizes` of what the
+    line names.
 
     >>> try: 1 / 0
     ... except ZeroDivisionError as error: describe_error(error, "no such file")["text"]
     'division by zero'
     """
-    frame, line = learner_frame(error, filename)
+    frames = learner_frames(error, filename)
+    frame, line = frames[-1] if frames else (None, None)
     source = linecache.getline(filename, line) if line else ""
     if isinstance(error, SyntaxError) and frame is None:
         line, source = error.lineno, error.text or ""
@@ -41,6 +46,7 @@ def describe_error(error: BaseException, filename: str) -> dict:
         "kinds": [kind.__name__[:LONGEST] for kind in type(error).__mro__[:DEEPEST]],
         "text": text_of(error),
         "line": line,
+        "called": calling_line(frames),
         "function": frame.f_code.co_name if frame else "",
         "definition": frame.f_code.co_qualname.split(".")[0] if frame else "",
         "source": source.strip()[:LONGEST],
@@ -49,14 +55,34 @@ def describe_error(error: BaseException, filename: str) -> dict:
     }
 
 
-def learner_frame(error: BaseException, filename: str) -> tuple[FrameType, int] | tuple[None, None]:
-    """The innermost frame of the traceback that lies in the learner's file, and its line."""
-    frames = [
-        (frame, line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_code.co_filename == filename
-    ]
-    return frames[-1] if frames else (None, None)
+Frames = list[tuple[FrameType, int]]
+
+
+def learner_frames(error: BaseException, filename: str) -> Frames:
+    """The frames of the traceback that lie in the learner's file, with their lines; the innermost
+    last.
+    """
+    walked = traceback.walk_tb(error.__traceback__)
+    return [(frame, line) for frame, line in walked if frame.f_code.co_filename == filename]
+
+
+def calling_line(frames: Frames) -> int | None:
+    """The line that calls the function in which an error was raised; None where none does.
+
+    Of a statement that stands by itself its own line, over however many functions.
+    """
+    whole = [(f, line) for f, line in frames if f.f_code.co_name not in PARTS_OF_A_LINE]
+    callers = whole[:-1]
+    if not callers or not is_function(whole[-1][0]):
+        return None
+    statements = [line for frame, line in callers if not is_function(frame)]
+    called = statements[-1] if statements else callers[-1][1]
+    return None if called == frames[-1][1] else called
+
+
+def is_function(frame: FrameType) -> bool:
+    """Whether a function runs in a frame, and not the text of a file or of a class."""
+    return bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
 
 
 def signs_of(error: BaseException, frame: FrameType) -> list[str]:

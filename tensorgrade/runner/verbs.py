@@ -32,7 +32,7 @@ from .values import (
     Tree,
     unpack,
 )
-from .watching import OperationCounter, ShapeTrace, describe_module
+from .watching import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 
 # A header as JSON, and tensors by name.
 Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
@@ -187,7 +187,7 @@ class CaseRunner:
         watcher = OperationCounter() if step.get("watch") else None
         facts = self.header["facts"].setdefault(step["as"], {})
         returned: object = None
-        recorded, noted = self.recorder or nullcontext(), self.trace(step, facts)
+        recorded, noted = self.recorder or nullcontext(), self.trace(step, facts, before)
         learning = torch.no_grad() if step.get("no_grad") else nullcontext()
         try:
             with watcher or nullcontext(), recorded, noted, self.printed(step), learning:
@@ -212,14 +212,19 @@ class CaseRunner:
             self.keep_gradients(step, returned, leaves)
 
     @contextmanager
-    def trace(self, step: dict, facts: dict) -> Iterator[None]:
-        """Note the shapes on the way where the step asks for it, also of a call that fails."""
-        if not step.get("trace"):
-            yield
-            return
-        tracer = ShapeTrace(str(self.module.__file__))
-        facts["trace"] = tracer.steps
-        with tracer:
+    def trace(self, step: dict, facts: dict, before: dict[str, "Snapshot"]) -> Iterator[None]:
+        """Note the shapes on the way, or the lines that change what was passed in, where the step
+        asks for it; also of a call that fails.
+        """
+        filename = str(self.module.__file__)
+        tracer: ShapeTrace | None = None
+        if step.get("changes"):
+            tracer = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
+            facts["changed_at"] = tracer.lines
+        elif step.get("trace"):
+            tracer = ShapeTrace(filename)
+            facts["trace"] = tracer.steps
+        with tracer or nullcontext():
             yield
 
     @contextmanager

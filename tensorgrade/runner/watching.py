@@ -6,7 +6,7 @@ few points. Values are judged outside.
 
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any, Self
 
@@ -162,3 +162,22 @@ class ShapeTrace:
             if isinstance(value, torch.Tensor) and known.get(name) != (id(value), value.shape):
                 known[name] = (id(value), value.shape)
                 self.steps.append([line, name, list(value.shape)])
+
+
+class ChangeTrace(ShapeTrace):
+    """Use as a context around a call. `lines` tells of each value, by its name, after which line of
+    one file it no longer is what it was. changed: tells that of a value when it is asked.
+    """
+
+    def __init__(self, filename: str, changed: Mapping[str, Callable[[], bool]]):
+        super().__init__(filename)
+        self.changed = changed
+        self.lines: dict[str, int] = {}
+
+    def note(self, frame: FrameType, known: dict[str, object], line: int) -> None:
+        """Ask for those of which no line is known yet; within a call the inner line is first."""
+        left = [name for name in self.changed if name not in self.lines]
+        self.lines |= {name: line for name in left if self.changed[name]()}
+
+    def note_return(self, returned: object, line: int) -> None:
+        """Nothing: what comes back is not what was passed in."""

@@ -1,7 +1,11 @@
-"""A verdict stays small, whatever it quotes."""
+"""A verdict stays small, whatever it quotes; and of several checks that fail, which one speaks."""
 
-from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
+import pytest
+
+from tensorgrade.attempts.verdict import MOST_MISTAKES, CheckResult, Verdict, first_failure
 from tensorgrade.exchange.text import LONGEST_MESSAGE
+from tensorgrade.judging.diagnosis import NOT_THE_VALUES, Diagnosis, Finding, Kind
+from tensorgrade.judging.names import ASKS
 
 
 def verdict(message: str, mistakes: list[str]) -> Verdict:
@@ -18,3 +22,42 @@ def test_what_is_short_enough_stays_as_it_is():
     message = "y" * LONGEST_MESSAGE
     row = verdict(message, ["no_scale"]).row()
     assert row["message"] == message and row["mistakes"] == ["no_scale"]
+
+
+ALONE = Diagnosis(Kind.VALUES, f"the result {NOT_THE_VALUES}", where="they differ everywhere")
+KNOWN = Diagnosis(Kind.VALUES, f"the result {NOT_THE_VALUES}", remarks=("it is `x`",))
+GRADIENT = Diagnosis(Kind.VALUES, f"the gradient for `x` {NOT_THE_VALUES}", remarks=("it is `x`",))
+RAISED = Diagnosis(Kind.ERROR, "RuntimeError: sizes")
+CHANGED = Diagnosis(Kind.FACT, "it changes the input `x` in place")
+UNREACHED = Diagnosis(Kind.UNREACHED, "not tried")
+NAMED = {"turned": "It is turned around."}
+
+
+def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = None) -> CheckResult:
+    """A check that failed."""
+    return CheckResult("f", 1.0, False, asks, Finding(asks, diagnosis, mistakes or {}))
+
+
+@pytest.mark.parametrize(
+    "failed, told",
+    [
+        ([("plain", KNOWN), ("later", RAISED)], "plain"),  # in the author's order
+        ([("plain", RAISED), ("later", KNOWN)], "plain"),
+        ([("plain", CHANGED), ("later", RAISED)], "plain"),
+        ([("plain", ALONE), ("later", RAISED)], "later"),  # what says nothing waits
+        ([("plain", ALONE), ("later", CHANGED), ("last", RAISED)], "later"),
+        ([("plain", ALONE), ("later", UNREACHED)], "plain"),
+        ([("plain", ALONE), ("later", GRADIENT)], "plain"),  # nobody sees it in the code
+        ([("plain", GRADIENT), ("later", CHANGED)], "later"),
+        ([("plain", UNREACHED), ("later", ALONE)], "later"),
+        ([(ASKS, CHANGED), ("later", ALONE)], "later"),  # names come last
+    ],
+)
+def test_the_first_check_that_tells_what_is_wrong_speaks(failed, told):
+    assert first_failure([check(*one) for one in failed]).asks == told
+
+
+@pytest.mark.parametrize("first, told", [(ALONE, "plain"), (UNREACHED, "later")])
+def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(first, told):
+    failed = [check("plain", first, NAMED), check("later", RAISED, NAMED)]
+    assert first_failure(failed).asks == told

@@ -80,6 +80,7 @@ class MultiHeadAttention(nn.Module):
 """
 RIGHT = {"SelfAttention_v1": V1, "CausalAttention": CAUSAL, "MultiHeadAttention": MULTI}
 CHAPTER = {"SelfAttention_v1": CH2, "CausalAttention": CH3, "MultiHeadAttention": CH4}
+FUTURE = "on (counted from 0) changes results before them: they see the future"
 GLOBAL = "W_query = torch.rand(3, 2)\n"
 
 
@@ -184,7 +185,7 @@ EDITED = [
         "is `W_query` meant?",
         "missing",
     ),
-    ("CausalAttention", "triu(1)", "triu(3)", "they see the future", "right shape"),
+    ("CausalAttention", "triu(1)", "triu(3)", FUTURE, "right shape"),
     (
         "SelfAttention_v1",
         "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
@@ -538,7 +539,7 @@ def test_where_an_answer_is_right_is_told_where_that_has_a_pattern(told):
     code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
     code = code.replace("BIAS", "self.W_key.bias is None")
     message, _ = told(CH3, "CausalAttention", code)
-    assert "in all cases in which `qkv_bias` is" in message and "and in no others" in message
+    assert "where `qkv_bias` is passed in, and right in all other cases" in message
 
 
 def test_a_value_from_outside_that_is_a_constant_is_no_fault(told):

@@ -35,8 +35,8 @@ def test_a_copy_that_differs_is_called_a_copy():
 
 def test_inputs_that_lie_in_memory_otherwise_are_told():
     assert not_the_same("scattered.1", CASE) == (
-        "part 2 of the result of the third call is not what it was before; how its inputs lie in "
-        "memory should make no difference"
+        "the second part of the result of the third call is not what it was before; how its inputs "
+        "lie in memory should make no difference"
     )
 
 
@@ -63,7 +63,7 @@ def test_a_mode_is_told_between_commas():
 
     case = record("Layer", "chunks/2", evaluated, seed=1)
     assert spoken_result("piece0.0", case) == (
-        "part 1 of the result of the first call, in evaluation,"
+        "the first part of the result of the first call, in evaluation,"
     )
     assert spoken_result("scattered", CASE) == "the result of the third call"
 

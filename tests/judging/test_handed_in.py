@@ -61,3 +61,7 @@ def test_lines_stand_within_their_function_and_their_loop():
     assert TEXT.body(14) == range(10, 22) and TEXT.body(6) == range(2, 10)
     assert TEXT.body(1) == range(0)
     assert (TEXT.above(14, "for"), TEXT.above(19, "for"), TEXT.above(11, "class")) == (12, 0, 0)
+
+
+def test_lines_of_init_make_an_object_and_no_others_do():
+    assert [TEXT.is_making(line) for line in (6, 8, 12, 23, 1, 99)] == [True] * 2 + [False] * 4

@@ -114,6 +114,14 @@ def test_of_two_mistakes_the_one_comes_first_that_explains_the_case():
             assert in_order_for(case, names, prints, imprints, right) == order
 
 
+def test_of_two_mistakes_that_both_explain_a_case_the_one_that_explains_more_comes_first():
+    prints = known(doubled=[DOUBLED, DOUBLED], turned=[DOUBLED, RIGHT]).by_exercise["f"]
+    attempt = seen(DOUBLED, DOUBLED)
+    imprints, right = imprints_of(attempt, {}), right_imprints(attempt, {})
+    for names in (("doubled", "turned"), ("turned", "doubled")):
+        assert in_order_for("a/0", names, prints, imprints, right) == ("doubled", "turned")
+
+
 def test_equal_answers_share_a_group_and_no_other_course_can_tell_it():
     one, close, other = (imprints_of(seen(r), {}) for r in (DOUBLED, DOUBLED + 1e-9, TURNED))
     assert digest_of("f", one, b"1") == digest_of("f", close, b"1")

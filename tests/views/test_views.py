@@ -77,9 +77,9 @@ def test_of_two_mistakes_one_is_told_at_a_time(project, tmp_path):
         project, tmp_path, CH4, MultiHeadAttention="scaled_by_sqrt_d_out dropout_left_out"
     )
     text = run(CH4, "--attempt", folder)
-    assert "dropout_left_out, and 1 more" in text
-    assert "In training nothing is dropped" in text and "There is a second thing" in text
-    assert "The scale is taken from all of d_out." not in text
+    assert "scaled_by_sqrt_d_out, and 1 more" in text  # a plain call comes before one in training
+    assert "The scale is taken from all of d_out." in text and "There is a second thing" in text
+    assert "In training nothing is dropped" not in text
 
 
 def test_an_error_comes_with_the_shapes_on_the_way_to_it(project, tmp_path):

@@ -181,7 +181,7 @@ class Bench:
         part = getattr(attempt, self.exercise)
         row, raised = verdict("", asked, part, results).row(), is_an_errors(part, results)
         attempt.backend.close()
-        return Trial(mutant, equivalent, row, raised, told_besides(part))
+        return Trial(mutant, equivalent, row, raised, told_besides(results))
 
     def attempt(self, source: str) -> Attempt:
         """A text as an attempt, beside what the solution carries."""
@@ -243,14 +243,16 @@ def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
     first = first_failure(results)
     if any(seen.observed.status == Outcome.TIMEOUT for seen in part.seen):
         return True
-    if part.parting and part.parting.said:
+    if not first or not first.finding:
         return False
-    return bool(first and first.finding and first.finding.diagnosis.error)
+    found = first.finding.parting()
+    return not (found and found.said) and first.finding.diagnosis.error is not None
 
 
-def told_besides(part: ExerciseAttempt) -> tuple[tuple[int, int], ...]:
+def told_besides(results: list[CheckResult]) -> tuple[tuple[int, int], ...]:
     """First and last lines of all that is told of a place beside its line."""
-    found = part.parting
+    first = first_failure(results)
+    found = first.finding.parting() if first and first.finding else None
     if not found or not found.said:
         return ()
     lines = [line for _, line in found.reads] + [found.unused] * bool(found.unused)

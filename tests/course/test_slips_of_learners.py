@@ -1,0 +1,260 @@
+"""Slips that learners make: the true sentence in a self-check's note, and the line in the row."""
+
+import re
+
+import pytest
+
+from tensorgrade.attempts.verdict import first_failure
+from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.views.note import Note
+
+from ..sampling import first_of_each
+
+CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
+CH4, CH5, CH6 = "ch4_multi_head_attention", "ch5_beyond_one_sentence", "ch6_small_gpt"
+PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)"
+FULL = "torch.full_like(attn_scores, -torch.inf)"
+SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+
+SLIPS = [
+    # (chapter, exercise, text, replacement, what the note must say, words of the row's line)
+    (
+        CH1,
+        "attention_scores",
+        "inputs @ query",
+        "inputs * query",
+        "The products are not added up",
+        "inputs * query",
+    ),
+    (CH1, "softmax_naive", "torch.exp(x)", "2.718 ** x", "times 0.9999", "2.718 ** x"),
+    (
+        CH1,
+        "softmax",
+        "dim: int = -1",
+        "dim: int = 0",
+        "Its columns sum to 1, its rows do not.",
+        "shifted = ",
+    ),
+    (
+        CH1,
+        "softmax",
+        "x.amax(dim=dim, keepdim=True)",
+        "x.max(dim=dim, keepdim=True)",
+        "take `.values`",
+        "x.max(",
+    ),
+    (
+        CH1,
+        "context_vector",
+        "attn_weights @ inputs",
+        "(attn_weights * inputs).sum(dim=0)",
+        "`attn_weights` is (6,) and `inputs` is (6, 3)",
+        "(attn_weights * inputs)",
+    ),
+    (
+        CH1,
+        "simplified_self_attention",
+        "return context_vecs, attn_weights",
+        "return attn_weights, context_vecs",
+        "The two results come in the wrong order",
+        "return attn_weights, context_vecs",
+    ),
+    (
+        CH2,
+        "attention_weights",
+        "keys.transpose(-2, -1)",
+        "keys.transpose(0, 1)",
+        "there `queries` is (2, 4, 6) and `keys` is (2, 5, 6)",
+        "keys.transpose(0, 1)",
+    ),
+    (
+        CH2,
+        "attention_weights",
+        "/ d_k**0.5",
+        "/ d_k**1/2",
+        "the scaled scores should come about here",
+        "/ d_k**1/2",
+    ),
+    (
+        CH2,
+        "scaled_dot_product_attention",
+        "return attn_weights @ values",
+        "return values.mT @ attn_weights.mT",
+        "Line {} is where they part.",
+        "values.mT @ attn_weights.mT",
+    ),
+    (
+        CH2,
+        "SelfAttention_v1",
+        "super().__init__()\n",
+        "pass\n",
+        "call `super().__init__()` first",
+        "self.W_query = nn.Parameter",
+    ),
+    (
+        CH2,
+        "SelfAttention_v2",
+        "self.W_value(x)",
+        "self.W_values(x)",
+        "is `W_value` meant?",
+        "self.W_values(x)",
+    ),
+    (
+        CH2,
+        "SelfAttention_v2",
+        "return attn_weights @ values",
+        "attn_weights @ values",
+        "Line {} is the last one that runs.",
+        "        attn_weights @ values",
+    ),
+    (
+        CH2,
+        "copy_v2_into_v1",
+        "with torch.no_grad():",
+        "if True:",
+        "write into a parameter inside `with torch.no_grad():`",
+        "v1.W_query.copy_",
+    ),
+    (
+        CH3,
+        "causal_attention_weights",
+        "attn_scores.masked_fill(future, -torch.inf)",
+        f"attn_scores + torch.triu({FULL})",
+        "NaN fills the first row, as a softmax over nothing but -inf gives it",
+        "attn_scores + torch.triu(",
+    ),
+    (
+        CH3,
+        "CausalAttention",
+        "qkv_bias: bool = False",
+        "qkv_bias: bool = True",
+        "It is right where `qkv_bias` is passed in, and wrong in all other cases.",
+        "qkv_bias: bool = True",
+    ),
+    (
+        CH3,
+        "CausalAttention",
+        "self.mask[:num_tokens, :num_tokens]",
+        "self.mask[:, :num_tokens]",
+        "Line {} is where they part: the masked scores should come about here.",
+        "self.mask[:, :num_tokens]",
+    ),
+    (
+        CH3,
+        "CausalAttention",
+        "self.dropout = nn.Dropout(dropout)",
+        "self.dropout = dropout",
+        "what is called there is a plain number",
+        "self.dropout(attn_weights)",
+    ),
+    (
+        CH3,
+        "CausalAttention",
+        SOFTMAX,
+        SOFTMAX.replace("-1", "1"),
+        "columns sum to 1 and rows do not",
+        "dim=1)",
+    ),
+    (
+        CH4,
+        "split_heads",
+        "d_out // num_heads",
+        "d_out / num_heads",
+        "a size is a whole one: `//`",
+        "x.reshape(",
+    ),
+    (
+        CH4,
+        "MultiHeadAttention",
+        "if d_out % num_heads != 0:",
+        "if d_out % num_heads == 0:",
+        "must be divisible by num_heads",
+        'raise ValueError(f"d_out',
+    ),
+    (
+        CH5,
+        "LatentAttention",
+        "self.W_value_up(latent)",
+        "self.W_value_up(self.W_down(latent))",
+        "there `latent` is (1, 6, 2)",
+        "self.W_down(latent)",
+    ),
+    (
+        CH5,
+        "sinusoidal_positions",
+        PAIRS,
+        "torch.cat((angles.sin(), angles.cos()), dim=-1)",
+        "all is right in columns 0 and 5, and in no other column (counted from 0)",
+        "torch.cat((",
+    ),
+    (
+        CH6,
+        "LayerNorm",
+        "mean = x.mean(dim=-1, keepdim=True)",
+        "mean = x.mean(dim=0, keepdim=True)",
+        "the mean should come about here",
+        "mean = x.mean(dim=0",
+    ),
+    (
+        CH6,
+        "LayerNorm",
+        "self.scale * normed",
+        "self.scale[:1] * normed",
+        "All is right in column 0, and in no other column (counted from 0).",
+        "self.scale[:1]",
+    ),
+    (
+        CH6,
+        "FeedForward",
+        "nn.GELU()",
+        "nn.GELU",
+        "are brackets missing behind its name?",
+        "nn.GELU, nn.Linear",
+    ),
+    (
+        CH6,
+        "trained_loss",
+        "    model.train(training)\n",
+        "",
+        "Line {} changes `model` itself",
+        "    model.eval()",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def note(project):
+    """A function: a self-check's note on an exercise of a text, in one line."""
+    made, session = MadeAttempts(project, project.exercises), WarmSession(project.exercises)
+
+    def note(chapter: str, exercise: str, text: str) -> str:
+        first = first_failure(session.results(made.attempt(chapter, text), exercise))
+        return " ".join(str(Note(first.finding)).split())
+
+    yield note
+    session.close()
+
+
+@pytest.mark.parametrize(
+    "chapter, exercise, old, new, said, words", first_of_each(SLIPS, lambda slip: slip[0])
+)
+def test_a_slip_gets_a_true_sentence_and_its_line(
+    project, note, judged, chapter, exercise, old, new, said, words
+):
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    start = definition(source, exercise)
+    assert old in source[start:]
+    text = source[:start] + source[start:].replace(old, new, 1)
+    line = text.count("\n", 0, text.index(words, start)) + 1
+    told = note(chapter, exercise, text)
+    assert said.format(line) in told or said.format(line).replace("Line", "line") in told
+    verdict = judged(chapter, exercise, text)
+    assert verdict.line == line and verdict.points < verdict.max_points, verdict
+
+
+def definition(source: str, name: str) -> int:
+    """Where a function or a class begins in a text."""
+    found = re.search(rf"^(?:def|class) {name}\(", source, re.M)
+    assert found is not None
+    return found.start()

@@ -1,0 +1,96 @@
+"""What is told of an error: of the lines that it came through, the one where it arose and a caller.
+
+Inside a helper that was called wrongly, the line to be mended is the one that calls it.
+"""
+
+import pytest
+
+from tensorgrade.runner.errors import describe_error
+from tensorgrade.runner.loading import load_module
+
+FILE = "a_learner_file.py"
+CALLED = """
+def helper(x):
+    return x + nothing
+
+def direct(x):
+    return x + nothing
+
+def calls(x):
+    y = 2 * x
+    return helper(y)
+
+def calls_what_calls(x):
+    return calls(x)
+
+def in_a_comprehension(x):
+    return [
+        one + nothing
+        for one in (x, x)
+    ]
+
+def comprehends_a_call(x):
+    return [helper(one) for one in (x, x)]
+
+def sorts(x):
+    return sorted([x, x], key=lambda one: helper(one))
+
+def recurs(x):
+    return recurs(x - 1) if x else nothing
+
+class Layer:
+    def split(self, x):
+        return x + nothing
+
+    def __call__(self, x):
+        return self.split(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "name, line, called",
+    [
+        ("direct", 6, None),
+        ("calls", 3, 10),
+        ("calls_what_calls", 3, 10),
+        ("in_a_comprehension", 17, None),
+        ("comprehends_a_call", 3, 22),
+        ("sorts", 3, 25),
+        ("recurs", 28, None),
+    ],
+)
+def test_the_line_that_calls_a_helper_is_told(name, line, called):
+    module, _ = load_module("a_learner_file", CALLED, FILE)
+    with pytest.raises(NameError) as raised:
+        getattr(module, name)(1)
+    told = describe_error(raised.value, FILE)
+    assert (told["line"], told["called"]) == (line, called)
+
+
+def test_the_line_that_calls_a_method_is_told():
+    module, _ = load_module("a_learner_file", CALLED, FILE)
+    with pytest.raises(NameError) as raised:
+        module.Layer()(1)
+    told = describe_error(raised.value, FILE)
+    assert (told["line"], told["called"]) == (32, 35)
+
+
+@pytest.mark.parametrize(
+    "statement, line, called",
+    [
+        ("print(calls_what_calls(1))", 3, 36),
+        ("x = nothing", 36, None),
+        ("class Broken:\n    x = nothing", 37, None),
+        ("class Broken:\n    x = calls(1)", 3, 37),
+        ("@calls\ndef broken(): pass", 9, 36),
+    ],
+)
+def test_a_statement_by_itself_is_told_over_however_many_functions(statement, line, called):
+    _, problems = load_module("a_learner_file", CALLED + statement, FILE)
+    told = problems[0]["error"]
+    assert (told["line"], told["called"]) == (line, called)
+
+
+def test_an_error_of_text_that_does_not_parse_has_no_caller():
+    _, problems = load_module("a_learner_file", "def f(:\n    pass\n", FILE)
+    assert (problems[0]["error"]["line"], problems[0]["error"]["called"]) == (1, None)
