@@ -511,8 +511,17 @@ class Recording:
     @cached_property
     def origin(self) -> str:
         """Changes when the same references or fingerprints could no longer be made."""
-        ways = () if self.hidden else ways_digest(self.project, self.chapter)
-        return digest(self.made_with, self.asks, *ways)
+        return digest(self.made_with, self.asks, *self.ways)
+
+    @cached_property
+    def origin_of_references(self) -> str:
+        """Changes when the same references could no longer be made of the same cases."""
+        return digest(self.made_with, *self.ways)
+
+    @property
+    def ways(self) -> list[str]:
+        """Changes with what values on the way come from; graders have none of these."""
+        return [] if self.hidden else ways_digest(self.project, self.chapter)
 
     @property
     def origin_of_pairs(self) -> str:
