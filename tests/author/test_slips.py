@@ -208,6 +208,15 @@ def test_a_slip_is_a_sentence(course, file, old, new, said):
         assert said.replace("*", str(course / file)) in told, told
 
 
+def test_an_error_of_several_lines_is_one_sentence(course, monkeypatch):
+    def cases(file):
+        raise TypeError("eye() takes other arguments:\n * (int n)\n * (int n, int m)")
+
+    monkeypatch.setattr("tensorgrade.author.proofs.slips.ExerciseFile.wrong_cases", cases)
+    said = said_of(course).splitlines()
+    assert said and all(line.endswith("TypeError: eye() takes other arguments:") for line in said)
+
+
 def test_slips_of_several_files_are_told_together(tmp_path):
     root = make_course(tmp_path / "small")
     edit(root, GRADER, '"x * factor", "x + factor"', '"x * factro", "x + factor"')
