@@ -175,7 +175,7 @@ def test_titles_bars_and_points_stand_in_columns():
     assert all(line.endswith("1 of 2 points") for line in lines if "█" in line)
 
 
-@pytest.mark.parametrize("width, said", [(80, "1 / 2  mixed_up"), (48, "g      0 / 2  to do")])
+@pytest.mark.parametrize("width, said", [(80, "1 / 2  mixed_up"), (48, "· g     0 / 2  to do")])
 def test_a_narrow_terminal_leaves_room_for_what_is_wrong(width, said):
     chapter = Chapter("ch1", "Pairs", (Exercise("f", 2), Exercise("g", 2)))
     wrong = Finding("", PublicDiagnosis(Kind.VALUES, "wrong"), mistakes={"mixed_up": "So."})
