@@ -79,7 +79,7 @@ def main() -> None:
 def changes(course: Path, seed: bool) -> list[tuple[str, Callable[[], None]]]:
     """What is measured, in words, and how, in this order."""
     engine_digest()  # as `tensorgrade author` has both before the first save
-    terminal.read_lessons(course)
+    terminal.read_ahead(course, terminal.look(course))
     return [
         ("nothing, `tensorgrade build`", lambda: build(course)),
         ("a message, saved under `author`", lambda: save(course, *MESSAGE)),

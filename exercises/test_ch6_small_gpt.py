@@ -18,7 +18,7 @@ def test_LayerNorm_plain(attempt):
     attempt.LayerNorm.agrees("plain")
 
 
-@exercise("LayerNorm", points=3)
+@exercise("LayerNorm", points=3.5)
 def test_LayerNorm_values(attempt):
     """Then each column is scaled and shifted, in evaluation too."""
     attempt.LayerNorm.agrees("values")
@@ -48,14 +48,14 @@ def test_LayerNorm_parameters(attempt):
     attempt.LayerNorm.has_parameters("parameters")
 
 
-@exercise("LayerNorm", points=0.5)
+@exercise("LayerNorm", points=0.25)
 def test_LayerNorm_is_your_own(attempt):
     """It is written, not called."""
     attempt.LayerNorm.agrees("own")
     attempt.LayerNorm.avoids_norms("own")
 
 
-@exercise("LayerNorm", points=0.5)
+@exercise("LayerNorm", points=0.25)
 def test_LayerNorm_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.LayerNorm.keeps_inputs("values", "plain")
@@ -347,7 +347,7 @@ def test_BugLayerNorm_plain(attempt):
     attempt.BugLayerNorm.agrees("plain")
 
 
-@exercise("BugLayerNorm", points=3)
+@exercise("BugLayerNorm", points=3.5)
 def test_BugLayerNorm_values(attempt):
     """Then each column is scaled and shifted, in evaluation too."""
     attempt.BugLayerNorm.agrees("values")
@@ -377,14 +377,14 @@ def test_BugLayerNorm_parameters(attempt):
     attempt.BugLayerNorm.has_parameters("parameters")
 
 
-@exercise("BugLayerNorm", points=0.5)
+@exercise("BugLayerNorm", points=0.25)
 def test_BugLayerNorm_is_your_own(attempt):
     """It is written, not called."""
     attempt.BugLayerNorm.agrees("own")
     attempt.BugLayerNorm.avoids_norms("own")
 
 
-@exercise("BugLayerNorm", points=0.5)
+@exercise("BugLayerNorm", points=0.25)
 def test_BugLayerNorm_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.BugLayerNorm.keeps_inputs("values", "plain")

@@ -9,6 +9,7 @@ import importlib
 import re
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -98,12 +99,18 @@ class Marked:
 
 def marked_tests(path: Path) -> list[Marked]:
     """The marked tests of a file. Raises CourseError where a marker cannot be read."""
-    return [
+    return [*marked_in(tests_text(path), path)]
+
+
+@lru_cache(maxsize=256)  # whoever stays open asks again and again
+def marked_in(text: str, path: Path) -> tuple[Marked, ...]:
+    """The same, while this text stands there."""
+    return tuple(
         read_marker(path, decorator)
-        for node in parsed(tests_text(path), path).body
+        for node in parsed(text, path).body
         for decorator in getattr(node, "decorator_list", ())
         if marker_name(decorator)
-    ]
+    )
 
 
 def syntax_of(path: Path) -> ast.Module:

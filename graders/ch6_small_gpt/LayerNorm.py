@@ -117,7 +117,7 @@ def test_LayerNorm_plain(attempt):
     attempt.LayerNorm.agrees("plain")
 
 
-@exercise("LayerNorm", points=3)
+@exercise("LayerNorm", points=3.5)
 def test_LayerNorm_values(attempt):
     """Then each column is scaled and shifted, in evaluation too."""
     attempt.LayerNorm.agrees("values")
@@ -147,14 +147,14 @@ def test_LayerNorm_parameters(attempt):
     attempt.LayerNorm.has_parameters("parameters")
 
 
-@exercise("LayerNorm", points=0.5)
+@exercise("LayerNorm", points=0.25)
 def test_LayerNorm_is_your_own(attempt):
     """It is written, not called."""
     attempt.LayerNorm.agrees("own")
     attempt.LayerNorm.avoids_norms("own")
 
 
-@exercise("LayerNorm", points=0.5)
+@exercise("LayerNorm", points=0.25)
 def test_LayerNorm_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.LayerNorm.keeps_inputs("values", "plain")

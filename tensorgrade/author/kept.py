@@ -7,15 +7,12 @@ before torch is there.
 
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..course import CourseError
-from ..folders import ENGINE, digest_of_files, files_below
 
 if TYPE_CHECKING:
     from ..recognition.imprints import Imprint
@@ -72,40 +69,3 @@ class Kept:
                 os.replace(half, path)
             finally:
                 Path(half).unlink(missing_ok=True)
-
-
-PROVED = "proved.txt"
-FOLDERS = ("solutions", "graders", "exercises", "source", "release")
-PACKAGES = ("torch", "safetensors", "pytest", "jupytext", "nbformat", "nbgrader")
-
-
-def digest_of_everything(root: Path) -> str:
-    """Changes when anything does that a build of this course reads or writes."""
-    paths = [path for name in FOLDERS for path in files_below(root / name)]
-    paths += root.glob("*_config.py")
-    files = {str(path.relative_to(root).as_posix()): path for path in sorted(paths)}
-    engine = {f"engine {path.relative_to(ENGINE)}": path for path in sorted(files_below(ENGINE))}
-    return digest_of_files(files | engine, sys.version, *map(version_of, PACKAGES))
-
-
-def proved_before(root: Path) -> tuple[str, bool]:
-    """What the last build said at its end, and whether it had pairs of mistakes made.
-
-    Empty where it proved less than everything, or where anything has changed since then.
-    """
-    seen, pairs, said = [*Kept(root).text(PROVED).split("\n", 2), "", ""][:3]
-    return (said if seen == digest_of_everything(root) else ""), pairs == "pairs"
-
-
-def keep_proved(root: Path, said: str, pairs: bool) -> None:
-    """Remember that everything is proved as it is now."""
-    lines = (digest_of_everything(root), "pairs" if pairs else "", said)
-    Kept(root).keep_text(PROVED, "\n".join(lines))
-
-
-def version_of(package: str) -> str:
-    """Which version of a package is installed; empty for none."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

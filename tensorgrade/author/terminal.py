@@ -1,12 +1,15 @@
 """A build on a terminal: how far it is and how long it still takes; and one for every save."""
 
 import contextlib
+import gc
 import multiprocessing
 import os
+import py_compile
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from py_compile import PycInvalidationMode
 from types import TracebackType
 from typing import Self
 
@@ -15,11 +18,13 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ..course import CourseError
+from ..grader_files import marked_tests
 from ..project import Project
 from ..views.words import plural
 from .building.made_parts import Wish
 from .building.script import read_script
 from .proofs.complaints import rebuild
+from .proved import concerned
 from .recording.origin import engine_digest, stripped
 
 FORKS = sys.platform == "linux"
@@ -98,19 +103,26 @@ def author(root: Path) -> None:
     changed: list[Path] = []
     while True:
         seen = look(root)
-        read_lessons(root)
+        read_ahead(root, changed or seen)
         build_apart(root, changed)
         changed = next_change(root, seen)
 
 
-def read_lessons(root: Path) -> None:
-    """Take all lessons apart here, and not in every fork. They are kept by their text, so what is
-    kept is never stale; what is wrong with one, a build says.
+def read_ahead(root: Path, paths: Iterable[Path]) -> None:
+    """Take lessons and grader files apart here, and not in every fork. What comes of it is kept by
+    their text, so it is never stale; what is wrong with one, a build says.
     """
-    for path in (root / "solutions").glob("*.py"):
+    for path in paths:
         with contextlib.suppress(Exception):
-            read_script(path)
+            if path.is_relative_to(root / "graders"):
+                py_compile.compile(str(path), invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+            if path.parent.parent == root / "graders":
+                marked_tests(path)
+                continue
             stripped(path)
+            if path.parent == root / "solutions":
+                read_script(path)
+    gc.freeze()  # else every collection in a fork goes through all of this
 
 
 def look(root: Path) -> dict[Path, tuple[int, int]]:
@@ -155,7 +167,7 @@ def say_built(root: Path, changed: list[Path]) -> None:
     try:
         with BuildProgress(console) as progress:
             project = Project(root)
-            wish = Wish(exercises=concerned(project, changed))
+            wish = Wish(exercises=concerned(project, changed) or frozenset())
             built = rebuild(
                 project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
             )
@@ -165,17 +177,3 @@ def say_built(root: Path, changed: list[Path]) -> None:
     for line in lines:
         console.print(escape(line), soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
-
-
-def concerned(project: Project, changed: list[Path]) -> frozenset[str]:
-    """The exercises that these files are about; none where that may be all of them."""
-    graders, found = project.graders, set()
-    for path in changed:
-        chapters = {chapter.name: chapter for chapter in project.course.chapters}
-        if path.parent.parent == graders and path.parent.name in chapters:
-            found.add(path.stem)
-        elif path.parent == project.root / "solutions" and path.stem in chapters:
-            found |= {exercise.name for exercise in chapters[path.stem].exercises}
-        else:
-            return frozenset()
-    return frozenset(found)

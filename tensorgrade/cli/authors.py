@@ -25,15 +25,15 @@ def build(
     ] = False,
 ) -> None:
     """Derive stubs, references, fingerprints and notebooks from the solutions."""
-    from ..author.kept import proved_before
+    from ..author.proved import proved_before, seen_now
     from ..course import CourseError
     from ..project import find_project
 
     project = find_project()
     complain(commands_in_the_way(project.root))
-    said, has_pairs = proved_before(project.root)
-    if said and not (check or names) and has_pairs >= pairs:  # nothing has changed since
-        typer.echo(said)
+    proved = proved_before(project.root)
+    if not (check or names) and proved.pairs >= pairs and proved.seen == seen_now(project.root):
+        typer.echo(proved.said)
         return
     from ..author.building.made_parts import Wish
     from ..author.proofs.complaints import check as check_all

@@ -290,6 +290,11 @@ def normal(value: torch.Tensor) -> torch.Tensor:
     return value
 
 
+def fills(stage: Stage) -> bool:
+    """Whether an operation fills a tensor with one number, or with none."""
+    return stage.operation.removeprefix("new_").removesuffix("_like") in FILLS
+
+
 def tells(value: torch.Tensor) -> bool:
     """Whether a value is more than a constant."""
     return value.numel() > 1 and bool((value != value.flatten()[0]).any())
@@ -409,8 +414,7 @@ class Comparison:
     def is_filler(self, at: int) -> bool:
         """Whether a value is a constant that only fills a place."""
         stage = self.way.stages[at]
-        fills = stage.operation.removeprefix("new_").removesuffix("_like") in FILLS
-        return fills and stage.value is not None and not tells(stage.value)
+        return fills(stage) and stage.value is not None and not tells(stage.value)
 
     def wrong_start(self, lost: int) -> int | None:
         """A constant that makes one of all that it meets, where right answers have others."""
@@ -455,11 +459,10 @@ class Comparison:
     def is_flattened(self, stage: Stage, value: torch.Tensor) -> bool:
         """Whether all numbers became the same on the way."""
         made = [known for at in stage.inputs if (known := self.way.stages[at].value) is not None]
-        fills = stage.operation.removeprefix("new_").removesuffix("_like") in FILLS
         return (
             value.numel() > 1
             and value.is_floating_point()
-            and not fills
+            and not fills(stage)
             and any(other.shape == value.shape and tells(other) for other in made)
         )
 

@@ -33,6 +33,14 @@ class Fingerprints:
     by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
 
+    def form_of(self, exercise: str) -> dict:
+        """An exercise's fingerprints in the form in which they are stored; what was read from there
+        is handed on unread, for a chapter has thousands.
+        """
+        if isinstance(self.by_exercise, ReadWhenAsked):
+            return self.by_exercise.stored[exercise]
+        return stored_form(self.by_exercise[exercise])
+
 
 def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
     """Write fingerprints as JSON."""
@@ -40,17 +48,18 @@ def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
 
 
 def as_text(fingerprints: Fingerprints) -> str:
-    """Fingerprints as JSON; equal imprints of one exercise are written once."""
-    exercises = {}
-    for exercise, prints in fingerprints.by_exercise.items():
-        cases = sorted({case for fingerprint in prints for case in fingerprint.imprints})
-        table: dict[str, int] = {}
-        rows = [
-            [list(p.mistakes), [number_of(table, p.imprints[c]) for c in cases]] for p in prints
-        ]
-        exercises[exercise] = {"cases": cases, "imprints": list(table), "prints": rows}
+    """Fingerprints as JSON."""
+    exercises = {name: fingerprints.form_of(name) for name in fingerprints.by_exercise}
     header = {"messages": fingerprints.messages, "exercises": exercises}
     return json.dumps(header, separators=(",", ":")) + "\n"
+
+
+def stored_form(prints: list[Fingerprint]) -> dict:
+    """One exercise's fingerprints as they are stored; equal imprints are written once."""
+    cases = sorted({case for fingerprint in prints for case in fingerprint.imprints})
+    table: dict[str, int] = {}
+    rows = [[list(p.mistakes), [number_of(table, p.imprints[c]) for c in cases]] for p in prints]
+    return {"cases": cases, "imprints": list(table), "prints": rows}
 
 
 def number_of(table: dict[str, int], one: Imprint) -> int:

@@ -18,8 +18,8 @@ from .watching import ShapeTrace
 MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
 MOST_LINES = 8  # of calls within calls
 OURS = 3  # references to a value that only a recorder knows, while it looks at it
-EMPTY = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty"}
-EMPTY |= {"new_empty_strided"}
+NAMES = {*dir(torch), *dir(torch.Tensor)}
+EMPTY = {name for name in NAMES if name.removeprefix("new_").startswith("empty")}
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
 
 

@@ -194,7 +194,7 @@ def pytest_runtest_makereport(
     report = yield
     if judges(item) and (call.when == "call" or report.failed):
         result = item.stash[RESULT] = result_of(item, item.funcargs.get("attempt"), call)
-        vars(report).update(tensorgrade=result, chapter=item.stash[QUESTION].chapter)
+        vars(report).update(tensorgrade=result, tests=tests_folder(item.path))
         alone = item.config.stash.get(CURRENT, None) is None
         if alone and result.finding:
             # pytest prints whatever turns into text, and its types do not say so.
@@ -292,16 +292,20 @@ def pytest_report_teststatus(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """A summary for each exercise, the first thing to work on, and how to get a hint."""
-    reports = [
-        r
-        for kind in ("passed", "wrong", "to do", "failed")
-        for r in terminalreporter.getreports(kind)
-    ]
-    results = [report.tensorgrade for report in reports if hasattr(report, "tensorgrade")]
-    makers = list(config.stash[MAKERS].values())
-    if results and makers:
-        print_summary(terminalreporter, results, makers[0], config)
+    """A summary for each exercise, the first thing to work on, and how to get a hint.
+
+    Hidden tests and a learner's own, run at once, have a summary each: both are worth all points.
+    """
+    results: dict[Path, list[CheckResult]] = {}
+    for kind in ("passed", "wrong", "to do", "failed"):
+        for report in terminalreporter.getreports(kind):
+            if hasattr(report, "tensorgrade"):
+                results.setdefault(report.tests, []).append(report.tensorgrade)
+    makers = {tests: maker for tests, maker in config.stash[MAKERS].items() if tests in results}
+    for tests, maker in makers.items():
+        if len(makers) > 1:
+            terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
+        print_summary(terminalreporter, results[tests], maker, config)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

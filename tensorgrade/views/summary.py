@@ -27,7 +27,7 @@ MARKS = {
     State.WRONG: ("✗", "bold red"),
     State.TO_DO: ("·", "dim"),
 }
-WIDEST, BAR, TITLE, NAME = 100, 16, 39, 28
+WIDEST, NARROW, BAR, TITLE, NAME = 100, 80, 16, 39, 28
 START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
 MEND = "A mistake is in the code that stands there: find it, mend it, and save."
 MOST_WARNINGS = 3
@@ -133,8 +133,11 @@ def print_chapter(
     most = sum(exercise.points for exercise in shown)
     print_line(console, chapter.title, points, most)
     if every or len(states) > 1 or State.WRONG in states:
+        # In a narrow terminal names stand closer, and leave room for what is wrong.
+        longest = max(len(exercise.name) for exercise in shown)
+        column = NAME if console.width >= NARROW else min(NAME, longest)
         for exercise in shown:
-            print_exercise(console, exercise, by_exercise[exercise.name])
+            print_exercise(console, exercise, by_exercise[exercise.name], column)
     return points, most
 
 
@@ -162,12 +165,17 @@ def bar(part: float, whole: float) -> str:
     return "█" * full + "░" * (BAR - full)
 
 
-def print_exercise(console: Console, exercise: Exercise, results: list[CheckResult]) -> None:
-    """A mark, the name, the points, and in a word or two how it stands; never a second line."""
+def print_exercise(
+    console: Console, exercise: Exercise, results: list[CheckResult], column: int
+) -> None:
+    """A mark, the name, the points, and in a word or two how it stands; never a second line.
+
+    column: how wide names are.
+    """
     state = state_of(results)
     mark, style = MARKS[state]
     points = f"{earned(results):g} / {exercise.points:g}"
-    line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{NAME}} {points:>9}  ")
+    line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points:>9}  ")
     line.append(state if state != State.WRONG else why(results), style)
     line.truncate(console.width - 1, overflow="ellipsis")
     console.print(line)

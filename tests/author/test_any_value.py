@@ -208,7 +208,7 @@ UNFIT = {
     "x.to_sparse()": "`result` is a sparse tensor",
     "{'a': x.to_sparse()}": "a sparse tensor",
     "None": "nothing comes back that could be judged",
-    "x.zero_() and None": "fails on f:values/1",
+    "x.zero_() and None": "fails on values/1",
 }
 
 
@@ -467,7 +467,7 @@ def test_what_the_solution_fails_with_is_told_in_a_sentence(tmp_path):
     with pytest.raises(CourseError) as error:
         SmallCourse(tmp_path / "named", "def f(x, seed):\n    return x * seed", cases)
     said = str(error.value)
-    assert "the solution fails on f:values/1: TypeError: f() missing 1 required" in said
+    assert "f: the solution fails on values/1: TypeError: f() missing 1 required" in said
     assert said.endswith('an argument of that name is passed with named={"seed": …}')
     with pytest.raises(
         CourseError, match=r"ZeroDivisionError: division by zero \(f, return 1 / 0\)$"

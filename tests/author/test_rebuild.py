@@ -1,5 +1,6 @@
 """A build makes what has changed and no more, the same wherever it lies, and keeps what it made."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,9 +10,11 @@ import pytest
 from tensorgrade import folders
 from tensorgrade.author.building import derive, made_parts
 from tensorgrade.author.building.reference_files import without_pairs
-from tensorgrade.author.kept import FOLDER, Kept, proved_before
+from tensorgrade.author.kept import FOLDER, Kept
 from tensorgrade.author.proofs.complaints import solved_stubs
-from tensorgrade.author.terminal import concerned, look
+from tensorgrade.author.proved import concerned, proved_before, seen_now, unproved
+from tensorgrade.author.recording.references import build_references
+from tensorgrade.author.terminal import look, read_ahead
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project, find_project
 
@@ -161,25 +164,91 @@ def test_a_stub_is_looked_at_again_where_it_is_another(course):
 
 def test_where_nothing_has_changed_nobody_waits_for_torch(course):
     asked = (
-        "import sys; from pathlib import Path; from tensorgrade.author.kept import proved_before; "
-        "from tensorgrade.project import find_project; "
-        "said, _ = proved_before(find_project(Path(sys.argv[1])).root); "
-        "print('torch' in sys.modules, said)"
+        "import sys; from pathlib import Path; from tensorgrade.author.proved import *; "
+        "root = Path(sys.argv[1]); proved = proved_before(root); "
+        "print('torch' in sys.modules, proved.seen == seen_now(root), proved.said)"
     )
     command = [sys.executable, "-c", asked, str(course)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("False ") and "every exercise is proved" in done.stdout
+    assert done.stdout.startswith("False True ") and "every exercise is proved" in done.stdout
 
 
 def test_everything_counts_for_what_is_proved(course):
-    said, _ = proved_before(course)
-    assert said.endswith("every exercise is proved.")
+    proved = proved_before(course)
+    assert proved.said.endswith("every exercise is proved.")
     for path in (GRADER, f"exercises/{CHAPTER}.py", "graders/references/made_from.json"):
         text = (course / path).read_bytes()
         (course / path).write_bytes(text + b"\n")
-        assert proved_before(course) == ("", False) or proved_before(course)[0] == ""
+        assert proved.seen != seen_now(course)
         (course / path).write_bytes(text)
-    assert proved_before(course)[0] == said
+    assert proved.seen == seen_now(course)
+
+
+def left(course):
+    """The exercises that are still to be proved; None where that may be all."""
+    return unproved(Project(course), proved_before(course), seen_now(course))
+
+
+def test_what_is_proved_and_unchanged_is_not_looked_at_again(course, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(
+        "tensorgrade.author.proofs.slips.ExerciseFile.slips",
+        lambda file: looked_at.append(file.exercise.name) or [],
+    )
+    edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
+    assert left(course) == {"scaled"}
+    built, wrote = build(course)
+    assert built.said.startswith("All derived files are fresh; every exercise is proved.")
+    assert set(looked_at) == {"scaled", "Shift", "word_counts"}  # those of its chapter
+    assert wrote and left(course) == frozenset()
+
+
+@pytest.mark.parametrize("saved, all_is_proved", [("scaled", True), ("Shift", False)])
+def test_a_save_proves_all_where_it_is_all_that_changed(course, saved, all_is_proved):
+    edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
+    assert build(course, exercises=frozenset({saved}))[0].wrong == ()
+    assert (left(course) == frozenset()) == all_is_proved
+
+
+@pytest.mark.parametrize(
+    "path", ["course_config.py", "graders/helpers.py", "exercises/new.py", "source/ch2_more/x"]
+)
+def test_what_all_may_hang_on_is_proved_with_all(course, path):
+    (course / path).touch()
+    (course / path).write_text((course / path).read_text("utf-8") + "\n", encoding="utf-8")
+    assert left(course) is None
+
+
+def test_what_is_wrong_is_not_proved(course):
+    edit(course, GRADER, '"The factor is added. It should', f'"{"x" * 200}')
+    assert build(course)[0].wrong and left(course) == {"scaled"}
+    assert build(course)[0].wrong
+
+
+def test_what_was_read_ahead_is_never_stale(course):
+    path = course / GRADER
+    read_ahead(course, look(course))
+    saved = path.stat().st_mtime_ns
+    edit(course, GRADER, "The factor is added. It should", "The factor is added, it should")
+    os.utime(path, ns=(saved, saved))  # of the same size, in the same moment
+    build(course)
+    assert "The factor is added, it should" in (course / f"{HIDDEN}.fingerprints.json").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_a_new_mistake_runs_the_solution_on_no_case(course, monkeypatch):
+    recorded = []
+    monkeypatch.setattr(
+        "tensorgrade.author.recording.references.build_references",
+        lambda *about: recorded.append(about) or build_references(*about),
+    )
+    new = '    mistake("halved", "It is half as much.", ("x * factor", "x * factor / 2")),\n]'
+    edit(course, GRADER, "\n]\n", f"\n{new}\n")
+    assert build(course)[0].wrong == () and recorded == []
+    edit(course, GRADER, "hidden=[(5,),", "hidden=[(6,),")
+    assert build(course)[0].wrong == ()
+    assert [hidden for *_, hidden in recorded] == [True]
 
 
 def test_two_folders_give_the_same_bytes(course, tmp_path):
@@ -225,6 +294,7 @@ def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
         (GRADER, '"x + factor"', '"[1 for x in iter(int, 1)]"', "is still at work on values/"),
         (GRADER, "factor=3.0)", "factr=3.0)", "there is no parameter `factr` in the solution"),
         (GRADER, '"x + factor"', '"factor * x"', "scaled: scaled_factor_added looks like a right"),
+        (GRADER, "factor=3.0)", ")", "scaled: the solution fails on values/(5,): TypeError"),
         (LESSON, "import torch\n", "import torch, nowhere\n", ":14: ModuleNotFoundError: No mod"),
         (LESSON, "return x * factor", "return object()", "is an object of type object, which"),
     ],
@@ -257,7 +327,8 @@ def test_a_save_concerns_its_exercise_its_chapter_or_everything(course):
     assert concerned(project, [course / GRADER]) == {"scaled"}
     lesson = course / "solutions" / f"{CHAPTER}.py"
     assert concerned(project, [lesson]) == {"scaled", "Shift", "word_counts"}
-    assert concerned(project, [course / "course_config.py", lesson]) == frozenset()
+    assert concerned(project, [course / "course_config.py", lesson]) is None
+    assert concerned(project, [course / f"graders/{CHAPTER}/helpers.py"]) is None
     before = look(course)
     edit(course, GRADER, "factor=3.0", "factor=30.0")
     assert {p for p, seen in look(course).items() if before[p] != seen} == {course / GRADER}

@@ -94,6 +94,25 @@ SLIPS = [
         "values(attempt, x)",
         "_scaled_values takes `attempt`, and",
     ),
+    (
+        GRADER,
+        "x=normal(*shape)",
+        "x=__import__('torch').randn(shape)",
+        "*:7: cases(pick) takes random numbers that hang on no seed of the course",
+    ),
+    (GRADER, "x=normal(*shape)", "x=normal(shape)", "*:10: normal((5,),): sizes are whole numbers"),
+    (
+        GRADER,
+        "x=normal(*shape)",
+        "x=__import__('torch').eye(4, 4, 4)",
+        "*:10: TypeError: eye() received an invalid combination of arguments",
+    ),
+    (
+        GRADER,
+        '("x * factor", "x + f',
+        '("of any shape", "x + f',
+        "there 0 times, between ### BEGIN",
+    ),
     (GRADER, "    return [case", "    [case", "*: TypeError: 'NoneType' object is not iterable"),
     (GRADER, "factor=3.0)", "factor=3.0), signatur='values'", "*: TypeError: Case.__init__() got"),
     (GRADER, '"The factor that is passed in is ignored.", ', "", "*: scaled_factor_ignored needs"),
@@ -187,6 +206,15 @@ def test_a_slip_is_a_sentence(course, file, old, new, said):
         assert told == "nothing is wrong"
     else:
         assert said.replace("*", str(course / file)) in told, told
+
+
+def test_an_error_of_several_lines_is_one_sentence(course, monkeypatch):
+    def cases(file):
+        raise TypeError("eye() takes other arguments:\n * (int n)\n * (int n, int m)")
+
+    monkeypatch.setattr("tensorgrade.author.proofs.slips.ExerciseFile.wrong_cases", cases)
+    said = said_of(course).splitlines()
+    assert said and all(line.endswith("TypeError: eye() takes other arguments:") for line in said)
 
 
 def test_slips_of_several_files_are_told_together(tmp_path):

@@ -34,6 +34,17 @@ def test_what_is_written_is_read_again(tmp_path):
     assert load_fingerprints(tmp_path / "a.json") == PRINTS
 
 
+def test_what_was_read_is_written_again_byte_by_byte_and_unread(tmp_path, monkeypatch):
+    save_fingerprints(tmp_path / "a.json", PRINTS)
+    monkeypatch.setattr("tensorgrade.recognition.fingerprints.read_prints", None)
+    stored = load_fingerprints(tmp_path / "a.json")
+    save_fingerprints(tmp_path / "b.json", stored)
+    assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
+    save_fingerprints(tmp_path / "b.json", Fingerprints(stored.by_exercise, {"wrong": "It is so."}))
+    text = (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert (tmp_path / "b.json").read_text("utf-8") == text.replace("It is wrong.", "It is so.")
+
+
 def test_an_older_file_is_a_sentence_and_not_a_traceback(tmp_path):
     save_fingerprints(tmp_path / "a.json", PRINTS)
     older = (tmp_path / "a.json").read_text().replace('"imprints"', '"digests"')

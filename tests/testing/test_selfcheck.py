@@ -176,6 +176,19 @@ def test_hidden_tests_ask_whose_answers_they_are_to_judge():
     assert run.returncode == 2 and "whose answers?" in run.stdout + run.stderr
 
 
+def test_hidden_tests_and_learners_own_have_a_summary_each(answers):
+    spoil(answers, "ch1", "x - x.amax(dim=dim, keepdim=True)", "x")  # 1.5 of 10 points
+    both = ("graders/ch1_simplified_attention/softmax.py", "exercises/ch1_simplified_attention.py")
+    run = run_pytest(*both, "--attempt", str(answers), "--isolation", "none")
+    hidden, own = run.stdout.split("By the tests in graders/")[1].split(
+        "By the tests in exercises/"
+    )
+    assert run.returncode == 1 and "8.5 of 10 points" in hidden and "37.5 of 39 points" in own
+    assert "Work on this first: softmax" in hidden and "Work on this first: softmax" in own
+    alone = run_pytest(both[1], "--attempt", str(answers))
+    assert "37.5 of 39 points" in alone.stdout and "By the tests in" not in alone.stdout
+
+
 def test_a_warning_about_the_learners_line_is_one_short_line(answers):
     spoil(answers, "ch2", "queries @ keys.transpose(-2, -1)", "queries @ keys.T")
     run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))

@@ -9,14 +9,16 @@ import torch
 from rich.console import Console
 
 from tensorgrade.attempts.attempt import read_trace
+from tensorgrade.attempts.verdict import CheckResult
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.recording.mistakes import make
+from tensorgrade.course import Chapter, Exercise
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.runner.watching import ShapeTrace
 from tensorgrade.views.comparison import MOST, block, window
 from tensorgrade.views.note import Note
-from tensorgrade.views.summary import print_line
+from tensorgrade.views.summary import print_chapter, print_line
 from tensorgrade.views.words import place_in_file
 
 from ..commands import run_pytest
@@ -171,6 +173,22 @@ def test_titles_bars_and_points_stand_in_columns():
     lines = console.file.getvalue().splitlines()
     assert len(lines) == 4 and len({line.index("█") for line in lines if "█" in line}) == 1
     assert all(line.endswith("1 of 2 points") for line in lines if "█" in line)
+
+
+@pytest.mark.parametrize("width, said", [(80, "1 / 2  mixed_up"), (48, "· g     0 / 2  to do")])
+def test_a_narrow_terminal_leaves_room_for_what_is_wrong(width, said):
+    chapter = Chapter("ch1", "Pairs", (Exercise("f", 2), Exercise("g", 2)))
+    wrong = Finding("", PublicDiagnosis(Kind.VALUES, "wrong"), mistakes={"mixed_up": "So."})
+    todo = Finding("", PublicDiagnosis(Kind.TO_DO, "to do"))
+    results = {
+        "f": [CheckResult("f", 1, True), CheckResult("f", 1, False, finding=wrong)],
+        "g": [CheckResult("g", 2, False, finding=todo)],
+    }
+    console = Console(file=io.StringIO(), width=width, highlight=False, color_system=None)
+    print_chapter(console, chapter, results)
+    text = console.file.getvalue()
+    assert said in text and "1 / 2  mixed_up" in text and "0 / 2  to do" in text
+    assert len({line.index(" / ") for line in text.splitlines() if " / " in line}) == 1
 
 
 def note_of(**details) -> str:

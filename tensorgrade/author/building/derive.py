@@ -1,7 +1,9 @@
 """Everything that is derived, in one place: file by file, to be written or to be compared."""
 
+import io
 import zipfile
 from dataclasses import replace
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -135,9 +137,17 @@ def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
 def write_zip(path: Path, files: dict[str, bytes]) -> None:
     """Write a zip file whose bytes depend on nothing but the files."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
+    path.write_bytes(zipped(tuple(files.items())))
+
+
+@lru_cache(maxsize=1)  # a chapter's checks lie beside the notebook and beside the released one
+def zipped(files: tuple[tuple[str, bytes], ...]) -> bytes:
+    """A zip file of these files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
             archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED, 9)
+    return packed.getvalue()
 
 
 def read_zip(path: Path) -> dict[str, bytes]:

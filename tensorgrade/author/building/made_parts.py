@@ -17,10 +17,11 @@ from ...course import Chapter, CourseError, each
 from ...exchange.references import References
 from ...processes import Pool, side_by_side
 from ...project import Project
-from ...recognition.fingerprints import Fingerprint
+from ...recognition.fingerprints import Fingerprint, read_prints, stored_form
 from ...recognition.imprints import Imprint
 from ..kept import Kept
 from ..recording.meeting import Ran
+from ..recording.origin import case_digest
 from ..recording.references import (
     SOLUTION,
     Known,
@@ -81,16 +82,21 @@ class Part:
 @dataclass(frozen=True)
 class Made:
     """A part, and what it was made from. pairs: the same of its pairs, empty where it has none.
+    solution: the same of its references, but for their cases.
 
-    prints: gives its fingerprints, which are read when they are asked for. stored: it was taken
-    from the stored files.
+    form: gives its fingerprints as they are stored. stored: it was taken from the stored files.
     """
 
     references: References
-    prints: Callable[[], list[Fingerprint]]
+    form: Callable[[], dict]
     origin: str
     pairs: str
+    solution: str
     stored: bool = True
+
+    def prints(self) -> list[Fingerprint]:
+        """Its fingerprints, which take a while to be read."""
+        return read_prints(self.form())
 
 
 # What is being made, how many runs are done, and how many there are in all.
@@ -156,6 +162,8 @@ def make_parts(
     torch.set_num_threads(1)  # before anything runs: a fork of a process with threads hangs
     works = [Work(part, one, Kept(project.root), wish) for part, one in recordings.items()]
     try:
+        for work in works:
+            work.take_references(stored.get(work.part))
         each(lambda work: work.recording.right, works)
         RECORDINGS.update(recordings)
         with side_by_side(warm=True) as pool:
@@ -184,6 +192,15 @@ class Work:
         self.taken: list[Fingerprint] = []
         self.ran: dict[Version, Ran] = {}
 
+    def take_references(self, stored: Made | None) -> None:
+        """Take the stored references, where the solution would give the same on the same cases."""
+        if stored is None or self.wish.anew:
+            return
+        cases = [case_digest(case) for case, _ in stored.references.entries]
+        same = stored.solution == self.recording.origin_of_references
+        if same and cases == [*self.recording.case_digests.values()]:
+            self.recording.references = stored.references
+
     def forms(self) -> list[Job]:
         """What is to be run for other forms of the solution, without a mistake."""
         return self.jobs([one for one in self.recording.in_forms if not one.mistakes])
@@ -210,12 +227,11 @@ class Work:
 
         Where the solution and every mistake alone give what they gave, so do two mistakes.
         """
+        if stored.pairs != self.recording.origin_of_pairs:
+            return False
         alone = [one for one in stored.prints() if len(one.mistakes) == 1]
-        return (
-            stored.pairs == self.recording.origin_of_pairs
-            and same_entries(stored.references, self.recording.references)
-            and same_prints(alone, self.prints)
-        )
+        entries = stored.references, self.recording.references
+        return same_entries(*entries) and same_prints(alone, self.prints)
 
     def has_few_pairs(self) -> bool:
         """Whether pairs are so few that nobody need ask for them."""
@@ -305,13 +321,14 @@ class Work:
 
     def made(self) -> Made:
         """The part as it is now."""
-        prints = tell_apart(self.recording, self.rows) if self.rows else []
+        prints = tell_apart(self.recording, self.rows) if self.makes_pairs else self.prints
         self.keep()
         return Made(
             self.recording.references,
-            lambda: [*prints, *self.taken],
+            lambda: stored_form([*prints, *self.taken]),
             self.recording.origin,
             self.origin_of_pairs,
+            self.recording.origin_of_references,
             stored=False,
         )
 

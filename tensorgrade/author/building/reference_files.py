@@ -12,7 +12,12 @@ from pathlib import Path
 from ...course import Chapter, CourseError
 from ...exchange.references import References, load_references, save_references
 from ...project import Project
-from ...recognition.fingerprints import Fingerprints, as_text, load_fingerprints
+from ...recognition.fingerprints import (
+    Fingerprints,
+    ReadWhenAsked,
+    as_text,
+    load_fingerprints,
+)
 from ..recording.adopted import adopted_mistakes
 from ..recording.bugs import bugs_of
 from ..recording.origin import known
@@ -20,6 +25,8 @@ from ..recording.references import Recording
 from .derived import Derived, text_file, write_text
 from .made_parts import Made, Part, Tell, Wish, make_parts
 from .same import same_cases, same_fingerprints, same_references, same_text
+
+ORIGINS = ("from", "pairs", "solution")  # what of a part was made from what
 
 
 def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
@@ -42,7 +49,9 @@ def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derive
     ]
     others, before = [part for part in parts if part.chapter not in names], what_is_said(project)
     said = {part.key: before[part.key] for part in others if part.key in before}
-    said |= {part.key: {"from": one.origin, "pairs": one.pairs} for part, one in made.items()}
+    for part, one in made.items():
+        origins = one.origin, one.pairs, one.solution
+        said[part.key] = dict(zip(ORIGINS, origins, strict=True))
     text = json.dumps(dict(sorted(said.items())), indent=1) + "\n"
     return [*files, text_file(made_from(project), text)]
 
@@ -127,8 +136,9 @@ class Stored:
             told, entries = said.get(part.key), tuple(references.of(exercise.name))
             if told and entries and exercise.name in fingerprints.by_exercise:
                 own = references.only(exercise.name)
-                prints = partial(fingerprints.by_exercise.__getitem__, exercise.name)
-                self.parts[part] = Made(own, prints, told.get("from", ""), told.get("pairs", ""))
+                form = partial(fingerprints.form_of, exercise.name)
+                origins = (told.get(name, "") for name in ORIGINS)
+                self.parts[part] = Made(own, form, *origins)
 
 
 def chapter_files(
@@ -145,33 +155,46 @@ def chapter_files(
     messages = {m.name: m.message for name in names for m in known(project, name)}
     for name in names:
         messages |= {m.name: m.message for m in adopted_mistakes(project, chapter.name, name)}
-    fingerprints = cache(lambda: Fingerprints({n: parts[n].prints() for n in names}, messages))
-    text = cache(lambda: as_text(fingerprints()))
+    built = cache(
+        lambda: Fingerprints(ReadWhenAsked({n: parts[n].form() for n in names}), messages)
+    )
     there = stored.chapters.get((chapter.name, hidden))
+    if there is None or there[0].bugs != bugs or not all(parts[n].stored for n in names):
+        return [references_file(paths[0], references), fingerprints_file(paths[1], there, built)]
     # Parts that come out of the stored files need no comparison with these.
-    taken = there is not None and all(parts[name].stored for name in names)
-    taken = taken and there is not None and there[0].bugs == bugs
+    taken = len(there[0].entries) == len(entries), are_all(there[1], names, messages)
     return [
-        Derived(
-            paths[0],
-            lambda: save_references(paths[0], references),
-            lambda: (
-                is_stored(lambda: same_references(load_references(paths[0]), references))
-                if not (taken and there and len(there[0].entries) == len(entries))
-                else True
-            ),
-        ),
-        Derived(
-            paths[1],
-            lambda: write_text(paths[1], text()),
-            lambda: (
-                same_text(paths[1], text())  # soon told: most are what was just written
-                or is_stored(lambda: same_fingerprints(load_fingerprints(paths[1]), fingerprints()))
-                if not (taken and there and are_all(there[1], names, messages))
-                else True
-            ),
-        ),
+        references_file(paths[0], references, taken[0]),
+        fingerprints_file(paths[1], there, built, taken[1]),
     ]
+
+
+def references_file(path: Path, references: References, taken: bool = False) -> Derived:
+    """A chapter's references. taken: all of them, and no others, come out of the stored file."""
+    return Derived(
+        path,
+        lambda: save_references(path, references),
+        lambda: taken or is_stored(lambda: same_references(load_references(path), references)),
+    )
+
+
+def fingerprints_file(
+    path: Path,
+    there: tuple[References, Fingerprints] | None,
+    built: Callable[[], Fingerprints],
+    taken: bool = False,
+) -> Derived:
+    """A chapter's fingerprints, as text. there: what is stored. taken: they are all from there."""
+    text = cache(lambda: as_text(built()))
+    return Derived(
+        path,
+        lambda: write_text(path, text()),
+        lambda: (
+            taken
+            or same_text(path, text())  # soon told: most are what was just written
+            or (there is not None and same_fingerprints(there[1], built()))
+        ),
+    )
 
 
 def are_all(stored: Fingerprints, names: list[str], messages: dict[str, str]) -> bool:

@@ -4,6 +4,7 @@ What can be seen before anything is run is in slips.py. What is proved afterward
 fresh, stubs are still to do, nothing else lies among them, and solutions pass their own tests.
 """
 
+import gc
 import re
 import subprocess
 import sys
@@ -24,7 +25,8 @@ from ..building.derive import derive
 from ..building.derived import Derived
 from ..building.made_parts import Tell, Wish
 from ..building.reference_files import without_pairs
-from ..kept import Kept, keep_proved
+from ..kept import Kept
+from ..proved import Proved, keep_proved, proved_before, seen_in, seen_now, unproved
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
 from ..recording.mistakes import place_of
@@ -42,12 +44,19 @@ class Built:
 
 
 def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], object]) -> Built:
-    """Make and write what is missing or stale.
+    """Make and write what is missing or stale. What was proved before and is the same since then
+    is not looked at again.
 
     wrote: is told of every file that was written. Raises CourseError where something cannot be
     made.
     """
     torch.set_num_threads(1)  # cases are small, and are drawn from here on
+    gc.freeze()  # else every collection goes through all that was imported
+    proved, seen = proved_before(project.root), seen_now(project.root)
+    left = unproved(project, proved, seen)
+    asked = wish.exercises
+    if left and not asked and proved.pairs >= wish.pairs:
+        wish = replace(wish, exercises=left)
     if wrong := slips(project, wish):
         return Built(wrong=tuple(wrong))
     files = derived(project, wish, tell)
@@ -56,10 +65,11 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
             file.write()
             wrote(str(file.path.relative_to(project.root)))
     wrong = complaints(project, files, wish, Kept(project.root))
-    built = Built(last_line(project, wish, len(files)), tuple(wrong))
-    if not wrong and not wish.exercises:
-        keep_proved(project.root, built.said, not without_pairs(project))
-    return built
+    if not wrong and (not wish.exercises or (left is not None and left <= wish.exercises)):
+        seen |= seen_in(project.root, [file.path for file in files])
+        said = last_line(project, frozenset())
+        keep_proved(project.root, Proved(seen, not without_pairs(project), said))
+    return Built(last_line(project, asked), tuple(wrong))
 
 
 def check(project: Project, wish: Wish, tell: Tell) -> Built:
@@ -72,7 +82,7 @@ def check(project: Project, wish: Wish, tell: Tell) -> Built:
         return Built(wrong=tuple(wrong))
     files = derived(project, replace(wish, anew=True), tell)
     wrong = complaints(project, files, wish) + proofs_of_a_release(project, wish.exercises)
-    return Built(last_line(project, wish, len(files)), tuple(wrong))
+    return Built(last_line(project, wish.exercises), tuple(wrong))
 
 
 def derived(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
@@ -106,14 +116,14 @@ def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def last_line(project: Project, wish: Wish, files: int) -> str:
-    """What a build says at its end, where nothing is wrong."""
-    said = f"{files} derived files are fresh; every exercise is proved."
+def last_line(project: Project, asked: frozenset[str]) -> str:
+    """What a build says at its end, where nothing is wrong. asked: the exercises, if named."""
+    said = "All derived files are fresh; every exercise is proved."
     lacking = without_pairs(project)
-    if wish.exercises:
-        names = ", ".join(sorted(wish.exercises))
+    if asked:
+        names = ", ".join(sorted(asked))
         said = f"{names}: fresh and proved. Other exercises were left as they are."
-        lacking = [name for name in lacking if name in wish.exercises]
+        lacking = [name for name in lacking if name in asked]
     if lacking:
         some = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
         said += (

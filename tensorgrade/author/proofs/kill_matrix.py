@@ -91,12 +91,12 @@ def exercise_matrix(
     made: MadeAttempts,
     chapter: str,
     exercise: str,
-    noticed: Noticed | None = None,
+    noticed: Noticed,
 ) -> ExerciseMatrix:
     """Every mistake of one exercise against each of its hidden tests."""
-    rows, bugs, before = {}, candidates(project, chapter, exercise), noticed or {}
+    rows, bugs = {}, candidates(project, chapter, exercise)
     for mistake in [*project.mistakes, *bugs]:
-        if row := before.get((exercise, mistake.name)):
+        if row := noticed.get((exercise, mistake.name)):
             rows[mistake.name] = row
         elif exercise in mistake.edits:
             attempt = made.wrong(chapter, exercise, [mistake])

@@ -4,6 +4,7 @@ a case: cheap, all of it together, each a sentence with the file and the line.
 
 import ast
 import inspect
+import random
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from types import MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from ...course import Chapter, Course, CourseError, Exercise
 from ...course_sources import EXERCISE
@@ -68,14 +70,15 @@ def slip_of(error: BaseException, root: Path, file: str = "") -> str:
 
     file: the place of what the engine stumbles over, having been handed it by the file.
     """
-    if isinstance(error, CourseError):
-        return str(error)
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
     inside = [f for f in frames if Path(f.filename).is_relative_to(root)]
     place = f"{inside[-1].filename}:{inside[-1].lineno}: " if inside else file
-    return f"{place}{type(error).__name__}: {error}"
+    if isinstance(error, CourseError):
+        return str(error) if str(root) in str(error) else f"{place}{error}"
+    said, _, _ = str(error).partition("\n")
+    return f"{place}{type(error).__name__}: {said}"
 
 
 def guessable_seed(course: Course) -> list[str]:
@@ -223,6 +226,13 @@ class ExerciseFile:
                 f"{self.path}: there is no cases(pick)" + (f", but {close[0]}" if close else "")
             )
         line = self.module.cases.__code__.co_firstlineno
+        before, _ = chance(), self.cases
+        if chance() != before:
+            yield (
+                f"{self.path}:{line}: cases(pick) takes random numbers that hang on no seed of the "
+                "course, others in each build; draw them with normal(…), weights(…) or "
+                "pick.chance(…)"
+            )
         for hidden, cases in self.cases.items():
             if not cases:
                 who = "graders" if hidden else "learners"
@@ -341,6 +351,11 @@ class ExerciseFile:
             make(source, self.exercise.name, [one])
         except EditError as error:
             yield str(error)
+
+
+def chance() -> tuple:
+    """Where torch's random numbers and Python's stand: another one once any was taken."""
+    return torch.get_rng_state().tolist(), random.getstate()
 
 
 class OneExercise(SimpleNamespace):

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ...course import CourseError
 from ...exchange.cases import Draw
 
 
@@ -39,13 +40,27 @@ class Drawing:
 
 
 def normal(*shape: int) -> Drawing:
-    """Standard normal numbers of this shape."""
+    """Standard normal numbers of this shape. Raises CourseError where it is none."""
+    refuse_other_sizes("normal", shape)
     return Drawing(lambda drawn: drawn.draw.normal(*shape))
 
 
 def weights(*shape: int) -> Drawing:
-    """Numbers of about ±0.8: none near zero, so that every wrong scale shows."""
+    """Numbers of about ±0.8: none near zero, so that every wrong scale shows.
+
+    Raises CourseError where the shape is none.
+    """
+    refuse_other_sizes("weights", shape)
     return Drawing(lambda drawn: drawn.draw.weights(*shape))
+
+
+def refuse_other_sizes(name: str, shape: tuple[int, ...]) -> None:
+    """Raises CourseError where a size is no whole number, as a shape that is not taken apart."""
+    if not all(isinstance(size, int) for size in shape):
+        raise CourseError(
+            f"{name}{shape!r}: sizes are whole numbers, one by one; "
+            f"of a tuple `shape` that is {name}(*shape)"
+        )
 
 
 def computed(function: Callable, *values: Any) -> Drawing:

@@ -84,7 +84,10 @@ def replace_once(parts: list[str], old: str, new: str, what: str) -> None:
     regions = range(1, len(parts), 2)
     found = sum(parts[i].count(old) for i in regions)
     if found != 1:
-        raise EditError(f"{what}: {old!r} is there {found} times")
+        raise EditError(
+            f"{what}: {old!r} is there {found} times, between ### BEGIN SOLUTION and "
+            "### END SOLUTION; it has to be there once"
+        )
     for i in regions:
         parts[i] = parts[i].replace(old, new)
 

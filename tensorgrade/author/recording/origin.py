@@ -117,7 +117,7 @@ def stripped(path: Path) -> ast.Module:
     return stripped_text(path, path.read_text(encoding="utf-8") if path.exists() else "")
 
 
-@lru_cache(maxsize=64)  # every exercise of a chapter asks for the same files
+@lru_cache(maxsize=128)  # every exercise of a chapter asks for the same files
 def stripped_text(path: Path, text: str) -> ast.Module:
     """The same, while this text stands there."""
     return without_docstrings(syntax_of(path))

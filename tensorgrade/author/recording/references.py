@@ -118,7 +118,8 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     for case, observation in zip(cases, seen, strict=True):
         if observation.status == Outcome.TIMEOUT:
             raise CourseError(
-                f"the solution is still at work on {case.id} after {SECONDS_OF_A_VERSION} seconds"
+                f"{exercise}: the solution is still at work on {case.name} after "
+                f"{SECONDS_OF_A_VERSION} seconds"
             )
         if observation.error and case.signature != "error":
             raise CourseError(failure(case, observation.error))
@@ -132,7 +133,7 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
 def failure(case: Case, error: CaughtError) -> str:
     """That the solution fails on a case, and why; and what may be behind it."""
     place = f" ({case.exercise}, {error.source})" if error.source else ""
-    said = f"the solution fails on {case.id}: {error.type}: {error.text}{place}"
+    said = f"{case.exercise}: the solution fails on {case.name}: {error.type}: {error.text}{place}"
     taken = [name for name in sorted(SETTINGS) if f"'{name}'" in error.text]
     if error.type == "TypeError" and taken:
         name = taken[0]
@@ -511,8 +512,17 @@ class Recording:
     @cached_property
     def origin(self) -> str:
         """Changes when the same references or fingerprints could no longer be made."""
-        ways = () if self.hidden else ways_digest(self.project, self.chapter)
-        return digest(self.made_with, self.asks, *ways)
+        return digest(self.made_with, self.asks, *self.ways)
+
+    @cached_property
+    def origin_of_references(self) -> str:
+        """Changes when the same references could no longer be made of the same cases."""
+        return digest(self.made_with, *self.ways)
+
+    @property
+    def ways(self) -> list[str]:
+        """Changes with what values on the way come from; graders have none of these."""
+        return [] if self.hidden else ways_digest(self.project, self.chapter)
 
     @property
     def origin_of_pairs(self) -> str:
