@@ -119,7 +119,7 @@ class InChild:
     def fresh_child(self) -> Child:
         """A child that knows nothing yet, in place of any other."""
         self.close()
-        self.child = self.warm.fork(self.budget)
+        self.child = self.warm.fork(self.budget, self.submission.compiles)
         return self.child
 
     def begin(self, child: Child, request: bytes) -> None:

@@ -164,7 +164,7 @@ class WarmProcess:
     def launch(self) -> None:
         """The process itself, with its end of the control socket and nothing else of ours."""
         self.starts += 1
-        self.lost = False
+        self.lost, self.compiler = False, False
         self.ended: dict[int, int] = {}
         self.leaving: set[int] = set()  # whose end nobody waits for
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -206,11 +206,16 @@ class WarmProcess:
             trouble = last_line(said.read().decode(errors="replace"))
             raise NotStarted(f"the warm process did not start: {trouble}")
 
-    def fork(self, budget: Budget | None = None) -> Child:
-        """A fresh child with a stream to it; from a fresh warm process where that has died."""
+    def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
+        """A fresh child with a stream to it; from a fresh warm process where that has died.
+
+        compiles: it will need torch's compiler.
+        """
         self.take_leave()
         if not self.alive():
             self.restart()
+        if compiles:
+            self.import_compiler()
         number = next(self.numbers)
         ours, theirs = socket.socketpair()
         with theirs:
@@ -221,6 +226,13 @@ class WarmProcess:
                 self.restart()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
         return Child(self, number, ours, budget)
+
+    def import_compiler(self) -> None:
+        """Have torch's compiler imported: once for all children, and on nobody's clock."""
+        if not self.compiler:
+            number = next(self.numbers)
+            self.order({"compiler": number})
+            self.compiler = self.wait(number) == 0
 
     def restart(self) -> None:
         """Put a fresh one in its place. Raises NotStarted."""

@@ -6,8 +6,10 @@ Made from its text where that may be parsed: beside learner code.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
+from .reading import first_line
 from .source import UNPARSABLE
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
@@ -79,11 +81,22 @@ IDEAS = {
 
 @dataclass(frozen=True)
 class Edit:
-    """line: where. idea: what to look at there, in words. text: the whole file with the edit."""
+    """line: where. idea: what to look at there, in words. text: the whole file with the edit.
+
+    above, below: how many of its lines stand around the definition that is edited.
+    """
 
     line: int
     idea: str
     text: str
+    above: int = 0
+    below: int = 0
+
+    @property
+    def definition(self) -> str:
+        """The definition alone, on the lines that it has in the file."""
+        lines = self.text.split("\n")
+        return "\n" * self.above + "\n".join(lines[self.above : len(lines) - self.below])
 
     def is_one_of(self, text: str) -> bool:
         """Whether its idea is one of ours, about something that stands in a text."""
@@ -148,19 +161,32 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
     Those on that line come first, then those beside it. Of a text that does not parse, none.
     first, most: which of them, since a large file's would fill the memory with all their texts.
     """
+    if (node := definition_of(text, name, line)) is None:
+        return []
+    made, whole = changes_of(text, name, line), Text(text)
+    chosen = made[first:] if most is None else made[first : first + most]
+    above, below = first_line(node) - 1, len(whole.lines) - (node.end_lineno or 0)
+    return [Edit(one.line, one.idea, whole.put(one), above, below) for one in chosen]
+
+
+@lru_cache(1)
+def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
+    """The definition that holds a line (the one of that name, for line 0)."""
     try:
         tree = ast.parse(text)
     except UNPARSABLE:
-        return []
+        return None
     found = [node for node in tree.body if holds(node, line)] if line else []
     named = [node for node in tree.body if getattr(node, "name", None) == name]
-    whole, made = Text(text), list[Change]()
-    for node in (found or named)[-1:]:
-        made = Definition(whole, node).different()
-    if line:
-        made.sort(key=lambda change: promise(change, line))
-    chosen = made[first:] if most is None else made[first : first + most]
-    return [Edit(change.line, change.idea, whole.put(change)) for change in chosen]
+    return next(reversed(found or named), None)
+
+
+@lru_cache(1)
+def changes_of(text: str, name: str, line: int) -> list[Change]:
+    """All changes of that definition, the most promising first; they are asked for in portions."""
+    node = definition_of(text, name, line)
+    made = Definition(Text(text), node).different() if node else []
+    return sorted(made, key=lambda change: promise(change, line)) if line else made
 
 
 def promise(edit: Change, line: int) -> tuple[int, bool, int]:

@@ -269,7 +269,8 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
             continue
         if header["error"] is None:
             results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
-            tries.append({**asdict(edit), **header})
+            told = {"line": edit.line, "idea": edit.idea, "text": edit.text}
+            tries.append(told | header)
     return pack({"id": request["id"], "tries": tries}, results)
 
 
@@ -278,7 +279,7 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
     new = types.ModuleType(case_runner.module.__name__)
     new.__dict__.update(vars(case_runner.module))
     try:
-        for node in ast.parse(edit.text).body:
+        for node in ast.parse(edit.definition).body:
             if holds(node, edit.line):
                 exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
         for name, own in case_runner.misspelt.items():

@@ -3,8 +3,8 @@
 It is run by itself (`python -I -c "… from runner.warm import main; main(fd, config)"`), holds no
 answer, and talks with the trusted side over one socket:
 
-    trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id}
-    warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child
+    trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id};  {"compiler": id}
+    warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child and every import
 """
 
 import array
@@ -37,9 +37,6 @@ def main(control_fd: int, config: dict) -> None:
         # torch's import makes a folder there; children mount a folder of their own on it.
         tempfile.tempdir = FOLDER
     import_everything()
-    # `@torch.compile` needs it: once here, not in every child that meets it.
-    import torch._dynamo  # noqa: F401
-
     serve_forks(control, config)
 
 
@@ -197,9 +194,18 @@ class Children:
             fds = array.array("i")
             fds.frombytes(ancillary[0][2][:4])
             self.fork(request["fork"], fds[0])
+        elif "compiler" in request:
+            self.import_compiler(request["compiler"])
         else:
             self.kill(request["kill"])
         return True
+
+    def import_compiler(self, number: int) -> None:
+        """Have it for all children from now on: in each that asks for it, it would take seconds."""
+        with same_chance():
+            import torch._dynamo  # noqa: F401
+        self.settle()
+        self.tell_end(number, 0)
 
     def fork(self, child_id: int, stream_fd: int) -> None:
         """Fork a child that serves the stream, and remember it."""
@@ -228,8 +234,11 @@ class Children:
         os.close(pidfd)
         if pidfd in self.users:
             self.users.pop(pidfd).end()
-        ended = {"ended": child_id, "status": os.waitstatus_to_exitcode(status)}
-        self.control.send(json.dumps(ended).encode())
+        self.tell_end(child_id, os.waitstatus_to_exitcode(status))
+
+    def tell_end(self, number: int, status: int) -> None:
+        """Say that something is over, and how."""
+        self.control.send(json.dumps({"ended": number, "status": status}).encode())
 
     def kill_all(self) -> None:
         for child_id, _ in list(self.ids.values()):

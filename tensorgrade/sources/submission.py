@@ -14,6 +14,9 @@ from ..runner.values import MOST_TENSORS
 from .beside import Beside
 from .handins import Handin
 
+# What of torch's asks for its compiler, which takes seconds to import. A file that asks for it and
+# has none of these words is as right; it imports that itself.
+COMPILES = ("compile", "dynamo", "torch.func", "checkpoint", "assert_close", "flex_attention")
 LONGEST_NAME = 300  # characters: names are held against those asked for, word by word
 
 
@@ -71,6 +74,14 @@ class Submission:
     def weights(self) -> dict[str, Weights]:
         """What is in the files beside the code, by their names."""
         return {file.name: read_weights(file) for file in self.beside}
+
+    @property
+    def compiles(self) -> bool:
+        """Whether it speaks of something for which torch imports its compiler."""
+        if isinstance(self.source, Source):
+            return any(word in self.source.text for word in COMPILES)
+        files = self.source.content + self.source.script
+        return any(word.encode() in files for word in COMPILES)
 
     def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
         """The same with definitions put in the place of the learner's own, by their names."""

@@ -5,6 +5,7 @@ The same attempts arrive once the rule about what may be said is off, so that th
 
 import json
 import re
+from functools import cache
 
 import pytest
 
@@ -150,8 +151,18 @@ def rows_of(grader, chapter: str, code: str) -> str:
     return json.dumps([verdict.row() for verdict in grader.grade(handin)], ensure_ascii=False)
 
 
-def arrived(grader, chapter: str, exercise: str, said: str) -> list[str]:
+def arrived(grader, chapter: str, exercise: str, said: str) -> set[str]:
     """Pieces of hidden inputs, as digits or as letters, that stand in what was said."""
+    pieces = pieces_of(grader, chapter, exercise)
+    sizes = {len(piece) for piece in pieces}
+    told = {said[n : n + size] for size in sizes for n in range(len(said))} & pieces
+    known = grader.maker.course.public_json()  # five letters of an exercise's name are no leak
+    return {piece for piece in told if piece not in known}
+
+
+@cache
+def pieces_of(grader, chapter: str, exercise: str) -> set[str]:
+    """All pieces of an exercise's hidden inputs, however they are written."""
     references, _ = grader.maker.stored(chapter)
     numbers = {
         abs(float(number))
@@ -165,8 +176,7 @@ def arrived(grader, chapter: str, exercise: str, said: str) -> list[str]:
     pieces = {piece for piece in pieces if len(set(piece)) > 2}  # 0.60000 is no secret
     letters = {"".join("abcdefghij"[int(c)] for c in piece) for piece in pieces}
     apart = {mark.join(piece) for piece in pieces for mark in (" ", ", ", "×")}
-    known = grader.maker.course.public_json()  # five letters of an exercise's name are no leak
-    return [piece for piece in pieces | letters | apart if piece in said and piece not in known]
+    return pieces | letters | apart
 
 
 def scores(instruction: str) -> str:
@@ -178,25 +188,25 @@ def scores(instruction: str) -> str:
 )
 def test_a_function_cannot_tell_its_hidden_inputs(grader, instruction):
     said = rows_of(grader, CH1, scores(instruction))
-    assert arrived(grader, CH1, "attention_scores", said) == [], said
+    assert arrived(grader, CH1, "attention_scores", said) == set(), said
 
 
 @pytest.mark.parametrize("instruction", first_of_each(SAID_BY_MODULE, type))
 def test_a_module_cannot_tell_the_inputs_of_earlier_cases(grader, instruction):
     said = rows_of(grader, CH2, MODULE.replace("{instruction}", instruction))
-    assert arrived(grader, CH2, "SelfAttention_v2", said) == [], said
+    assert arrived(grader, CH2, "SelfAttention_v2", said) == set(), said
 
 
 def test_numbers_in_remarks_are_no_inputs(grader):
     """Sums of rows and a dropout's factor are the learner's to choose."""
     code = "def softmax(x, dim=-1):\n    return torch.zeros_like(x) + x.flatten()[0].abs()\n"
-    assert arrived(grader, CH1, "softmax", rows_of(grader, CH1, code)) == []
+    assert arrived(grader, CH1, "softmax", rows_of(grader, CH1, code)) == set()
     code = "def inverted_dropout(attn_weights, p, training=True):\n"
     code += "    keep = torch.rand_like(attn_weights) >= p\n"
     code += (
         "    return attn_weights * keep * attn_weights[0, 0] * 3 if training else attn_weights\n"
     )
-    assert arrived(grader, CH3, "inverted_dropout", rows_of(grader, CH3, code)) == []
+    assert arrived(grader, CH3, "inverted_dropout", rows_of(grader, CH3, code)) == set()
 
 
 @pytest.mark.slow
@@ -204,12 +214,13 @@ def test_numbers_in_remarks_are_no_inputs(grader):
 def test_the_attempts_are_real(grader, monkeypatch):
     """Without the rule most of them arrive: it is the rule that stops them."""
     monkeypatch.setattr(Sayable, "observation", lambda self, observed: observed)
-    came = [
-        instruction
-        for instruction in SAID_BY_SCORES
-        if arrived(grader, CH1, "attention_scores", rows_of(grader, CH1, scores(instruction)))
-    ]
-    assert len(came) >= len(SAID_BY_SCORES) // 2, came
+    half, came = len(SAID_BY_SCORES) // 2, []
+    for instruction in SAID_BY_SCORES:
+        if arrived(grader, CH1, "attention_scores", rows_of(grader, CH1, scores(instruction))):
+            came.append(instruction)
+        if len(came) == half:  # the others would change nothing
+            break
+    assert len(came) >= half, came
 
 
 @pytest.mark.parametrize(
@@ -245,4 +256,4 @@ def test_another_text_on_public_cases_is_not_enough(grader):
     """The public cases run in a fresh process: what was seen on hidden ones is not there."""
     road = "SEEN.append(letters(secret)); raise ValueError(SEEN[0])"
     said = rows_of(grader, CH1, scores(road))
-    assert "ValueError (line" in said and arrived(grader, CH1, "attention_scores", said) == []
+    assert "ValueError (line" in said and arrived(grader, CH1, "attention_scores", said) == set()

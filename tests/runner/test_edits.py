@@ -21,6 +21,11 @@ def scale(x, size):
 '''
 
 
+def written(node: ast.AST) -> str:
+    """A tree with all the places of what is in it."""
+    return ast.dump(node, include_attributes=True)
+
+
 def test_every_edit_parses_differs_and_says_one_of_our_ideas():
     made = edits(TEXT, "scale", 8)
     assert len(made) > 40 and len({edit.text for edit in made}) == len(made)
@@ -28,6 +33,15 @@ def test_every_edit_parses_differs_and_says_one_of_our_ideas():
         ast.parse(edit.text)
         assert edit.text != TEXT and 'ö = "not touched"' in edit.text and "either: 2" in edit.text
         assert edit.is_one_of(TEXT), edit
+
+
+def test_the_edited_definition_alone_is_what_stands_in_the_file():
+    text = TEXT.replace("def scale", "@torch.no_grad()\n\ndef scale") + "\nafter = scale\n"
+    for edit in edits(text, "scale", 10):
+        (alone,) = ast.parse(edit.definition).body
+        whole = ast.parse(edit.text).body
+        assert alone.name == "scale" and len(whole) == 4
+        assert written(alone) == written(whole[2])
 
 
 def test_edits_of_the_pointed_line_come_first():

@@ -51,7 +51,7 @@ class Forked(WarmProcess):
     def launch(self) -> None:
         """Fork, and wait for nothing yet."""
         self.starts += 1
-        self.lost, self.ready = False, False
+        self.lost, self.ready, self.compiler = False, False, False
         self.ended, self.leaving = {}, set()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -60,14 +60,14 @@ class Forked(WarmProcess):
             )
             self.twin.start()
 
-    def fork(self, budget: Budget | None = None) -> Child:
+    def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
         """A fresh child, once the fork has said that it is ready. Raises NotStarted."""
         if not self.alive():
             self.restart()
         if not self.ready:
             self.control.settimeout(LONGEST_START)
             self.ready = bool(self.control.recv(4096))
-        return super().fork(budget)
+        return super().fork(budget, compiles)
 
     def alive(self) -> bool:
         """Whether it can still fork."""
@@ -123,7 +123,7 @@ class Kept(WarmProcess):
             replies.put(message)
         replies.put(None)
 
-    def fork(self, budget: Budget | None = None) -> Child:
+    def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
         """The same process, once it has said that it is ready. Raises NotStarted."""
         if self.waiting or not self.alive():
             self.restart()

@@ -1,0 +1,52 @@
+"""Torch's compiler takes seconds to import: a warm process has it once a file speaks of it."""
+
+import pytest
+
+from tensorgrade.attempts.in_child import InChild
+from tensorgrade.course import Limits
+from tensorgrade.isolation.warm_process import WarmProcess
+from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submission import Source, Submission
+
+# In words of which none makes anybody import it.
+HAS_IT = """
+import sys
+if "torch._dyn" + "amo.config" in sys.modules:
+    def it_is_there(): pass
+"""
+COMPILED = "import torch\ndouble = torch.compile(lambda x: 2 * x, backend='eager')\n"
+COMPILED += "assert double(torch.ones(2)).tolist() == [2, 2]\n"
+
+
+def there(warm, text: str = "", handed_in: bool = False) -> bool:
+    """Whether a file that loads without a complaint finds it imported, at its end."""
+    text += HAS_IT
+    source = Handin("ada", "a", "a.py", text.encode()) if handed_in else Source(text, "a.py")
+    child = InChild(Submission("a", source), warm, warm.limits)
+    loaded = child.load()
+    child.close()
+    assert (loaded.status, loaded.problems) == ("loaded", ())
+    return "it_is_there" in loaded.names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("handed_in", [True, False])
+def test_it_is_there_from_the_first_file_on_that_speaks_of_it(handed_in):
+    with WarmProcess(Limits()) as warm:
+        assert [there(warm), there(warm, COMPILED, handed_in), there(warm)] == [False, True, True]
+        assert warm.starts == 1
+
+
+@pytest.mark.slow
+def test_a_process_in_place_of_one_that_died_has_it_as_well():
+    with WarmProcess(Limits()) as warm:
+        assert there(warm, COMPILED)
+        warm.process.kill()
+        warm.process.wait()
+        assert there(warm, "# compile\n") and warm.starts == 2
+
+
+def test_a_file_that_asks_for_it_in_other_words_is_as_right():
+    with WarmProcess(Limits()) as warm:
+        asked = COMPILED.replace("torch.compile", "getattr(torch, 'comp' + 'ile')")
+        assert [there(warm, asked), there(warm)] == [True, False]
