@@ -34,6 +34,7 @@ from .values import (
 )
 from .watching import OperationCounter, ShapeTrace, describe_module
 
+EVERYDAY = {torch.float32, torch.float64, torch.int64, torch.bool}
 # A header as JSON, and tensors by name.
 Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
@@ -538,6 +539,8 @@ def special_kind(tensor: torch.Tensor) -> str:
     >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
     ('sparse', '')
     """
+    if is_everyday(tensor):
+        return ""
     kinds = {
         "nested": tensor.is_nested,
         "quantized": tensor.is_quantized,
@@ -546,6 +549,15 @@ def special_kind(tensor: torch.Tensor) -> str:
         "complex": tensor.is_complex() and tensor.dtype != torch.complex64,
     }
     return next((kind for kind, applies in kinds.items() if applies), "")
+
+
+def is_everyday(tensor: torch.Tensor) -> bool:
+    """Whether nothing can keep a tensor from being stored: nearly all of them, and soon told."""
+    return (
+        tensor.dtype in EVERYDAY
+        and tensor.layout == torch.strided
+        and not (tensor.is_nested or tensor.is_meta)
+    )
 
 
 class Snapshot:
@@ -602,6 +614,9 @@ def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tens
             tensors[place] = tensor.detach().clone() if copies else tensor.detach()
         return {"tensor": place}
 
+    if is_tensor(value) and not special_kind(value):
+        noted("", value)
+        return "", tensors
     held, brief = value, {}
     if hasattr(value, "__dict__") and not is_tensor(value):
         held = attributes_of(value)

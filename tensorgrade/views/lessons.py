@@ -17,13 +17,16 @@ from ..attempts.verdict import CheckResult, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from .formulas import in_mathml
 from .summary import Results, earned
+from .words import in_tenths
 
-TEMPLATE = Environment(
+PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
     trim_blocks=True,
     lstrip_blocks=True,
-).get_template("lessons.html")
+)
+PAGES.filters["in_tenths"] = in_tenths
+TEMPLATE = PAGES.get_template("lessons.html")
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
 PLACEHOLDER = "formula{}formula"

@@ -20,7 +20,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
 from ..judging.unanswered import UNWRITTEN, raised
 from .hints import print_hints
 from .note import Note
-from .words import place_in_file
+from .words import in_tenths, place_in_file
 
 MARKS = {
     State.DONE: ("✓", "green"),
@@ -148,7 +148,7 @@ def print_line(console: Console, title: str, part: float, whole: float) -> None:
     if len(title) > TITLE:
         console.print(Text(title, "bold"))
         title = ""
-    sums = f"{part:g} of {whole:g} points"
+    sums = f"{in_tenths(part):>5} of {whole:g} points"
     console.print(Text.assemble((title.ljust(TITLE), "bold"), f" {bar(part, whole)}  {sums}"))
 
 
@@ -166,8 +166,8 @@ def print_exercise(console: Console, exercise: Exercise, results: list[CheckResu
     """A mark, the name, the points, and in a word or two how it stands; never a second line."""
     state = state_of(results)
     mark, style = MARKS[state]
-    points = f"{earned(results):g} / {exercise.points:g}"
-    line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{NAME}} {points:>9}  ")
+    points = f"{in_tenths(earned(results)):>4} / {exercise.points:<3g}"
+    line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{NAME}} {points}  ")
     line.append(state if state != State.WRONG else why(results), style)
     line.truncate(console.width - 1, overflow="ellipsis")
     console.print(line)

@@ -10,7 +10,7 @@ from ...attempts.verdict import State
 from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
 from ...views.comparison import shape_of
 from ...views.note import Note
-from ...views.words import with_code
+from ...views.words import in_tenths, with_code
 from ..pictures import as_image, draw_heatmaps
 from .checking import Checked
 
@@ -118,4 +118,4 @@ class Points(float):
         return made
 
     def _repr_html_(self) -> str:
-        return f"<b>{self:g} of {self.most:g}</b> points by the public checks"
+        return f"<b>{in_tenths(self)} of {self.most:g}</b> points by the public checks"
