@@ -68,8 +68,8 @@ def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
         "called    attention_weights(queries: (6, 2), keys: (6, 2))",
         "expected, (6, 6), float32",
         "yours, (6, 6), float32 (≠: differs)",
-        "✗ attention_weights               7 / 10   no_scale",
-        "✓ project_qkv                     5 / 5    done",
+        "✗ attention_weights                   7 / 10   no_scale",
+        "✓ project_qkv                         5 / 5    done",
     ):
         assert sentence in text, text
     assert text.count("Work on this first") == 1  # the other wrong exercise can wait
