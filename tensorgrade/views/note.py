@@ -92,11 +92,13 @@ def printed(said: list[str]) -> list[Text]:
     >>> [str(line) for line in printed(["(6, 2)"])][1:]
     ['your code prints', '  (6, 2)']
     """
-    if not said:
-        return []
-    more = ["…"] if len(said) > MOST_LINES else []
-    lines = (Text(f"  {line}") for line in [*said[:MOST_LINES], *more])
-    return [Text(""), Text("your code prints", "dim"), *lines]
+    lines = [Text(f"  {line}") for line in shortly(said).splitlines()]
+    return [Text(""), Text("your code prints", "dim"), *lines] if lines else []
+
+
+def shortly(said: list[str]) -> str:
+    """The first of many lines."""
+    return "\n".join([*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)])
 
 
 def steps_on_the_way(finding: Finding) -> list[Text]:
