@@ -253,6 +253,7 @@ class ExerciseAttempt(Checks):
             {name: messages[name] for name in names},
             lambda: self.trace(diagnosis.case),
             lambda: None if unfinished else self.parting_for(diagnosis),
+            lambda: [] if unfinished else self.said(diagnosis.case),
         )
 
     def with_line_that_changes(self, diagnosis: Diagnosis) -> Diagnosis:
@@ -304,15 +305,25 @@ class ExerciseAttempt(Checks):
 
     def trace(self, name: str) -> list[Step]:
         """A case run once more: the tensors on the way through the learner's own code."""
+        observed = self.again(name, "trace")
+        return read_trace(observed) if observed else []
+
+    def said(self, name: str) -> list[str]:
+        """A case run once more: the first lines that the learner's own code prints in its calls."""
+        observed = self.again(name, "aloud") if "print" in self.attempt.handed_in.text else None
+        return read_said(observed) if observed else []
+
+    def again(self, name: str, asking_for: str) -> Observation | None:
+        """A case run once more, with calls that tell more. None on hidden ones: it is a claim."""
         case = next((seen.case for seen in self.seen if seen.case.name == name), None)
         if case is None or self.attempt.loaded.status != Outcome.LOADED:
-            return []
+            return None
         if self.attempt.references.hidden:  # the names in a trace are claims
-            return []
+            return None
         with quietly():
-            (observed,) = self.attempt.backend.run([with_steps(case, trace=True)])
+            (observed,) = self.attempt.backend.run([with_steps(case, **{asking_for: True})])
         self.attempt.backend.close()
-        return read_trace(observed)
+        return observed
 
     @property
     def bug(self) -> str:
@@ -656,6 +667,13 @@ def read_trace(observed: Observation) -> list[Step]:
         for line, name, size in entries
         if isinstance(line, int) and isinstance(name, str) and is_size(size)
     ]
+
+
+def read_said(observed: Observation) -> list[str]:
+    """The lines that the calls of a case printed. They are a claim: what is no text is left out."""
+    told = [facts.get("said") for facts in observed.facts.values()]
+    lines = [line for one in told if isinstance(one, list) for line in one]
+    return [line for line in lines if isinstance(line, str)]
 
 
 def is_deep(inner: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ..course import CourseError
+from ..garbage import look_seldom
 from .shared import LEARNERS, app
 
 
@@ -18,6 +19,7 @@ def watch(
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
     typer.echo("getting ready …")
+    look_seldom()
     from ..learner.watch.loop import watch as run
 
     run(tests.resolve(), folder.resolve())
@@ -36,6 +38,7 @@ def read(
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
     typer.echo("checking how far you are …")
+    look_seldom()
     from ..learner.watch.checker import check_all
     from ..views.lessons import lessons_page
 
@@ -48,18 +51,21 @@ def read(
 
 @app.command(rich_help_panel=LEARNERS)
 def hint(
-    exercise: str,
+    exercise: Annotated[str, typer.Argument(help="Without one: which there are.")] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1,
 ) -> None:
     """Show the first hints for an exercise, from a nudge to nearly there."""
     from rich.console import Console
 
     from ..course_sources import load_course
-    from ..views.hints import print_hints
+    from ..views.hints import print_hints, print_where_hints_are
 
     folder = next((f for f in (Path("exercises"), Path(".")) if (f / "course.json").exists()), None)
     if folder is None:
         raise CourseError("there is no exercises/course.json here; go to the course's folder first")
-    hints = load_course(folder).exercise(exercise)[1].hints
+    course, console = load_course(folder), Console(highlight=False)
+    if not exercise:
+        print_where_hints_are(console, course)
+        return
     again = f"tensorgrade hint {exercise} -n {count + 1}"
-    print_hints(Console(highlight=False), hints, count, again)
+    print_hints(console, course.exercise(exercise)[1].hints, count, again)

@@ -5,6 +5,7 @@ that the outputs belong to.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,8 @@ from ..course import CourseError
 from ..runner.messages import plain
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
-from .stages import Way, stages_to_json, way_from_json, with_stages
+from .stages import Way, stages_to_json, with_stages
+from .stored_ways import StoredWays
 
 
 class Seen(NamedTuple):
@@ -30,6 +32,7 @@ class Seen(NamedTuple):
 
 
 SETTINGS = tuple(CaseSettings.__annotations__)
+WAY = "|way "  # in the names of values on the way
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class References:
     chapter: str
     hidden: bool
     entries: tuple[tuple[Case, Observation], ...]
-    ways: dict[str, tuple[Way, ...]] = field(default_factory=dict)
+    ways: Mapping[str, tuple[Way, ...]] = field(default_factory=dict)
     bugs: dict[str, str] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:
@@ -89,30 +92,25 @@ def load_references(path: Path) -> References:
     """Read what `save_references` wrote. Raises CourseError where the file is missing."""
     if not path.exists():
         raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
-    with safe_open(path, framework="pt") as file:
-        header = json.loads(file.metadata()["references"])
-        # safetensors gives names in another order each time.
-        tensors = {key: file.get_tensor(key) for key in sorted(file.keys())}
+    file = safe_open(path, framework="pt")
+    header = json.loads(file.metadata()["references"])
+    # safetensors gives names in another order each time.
+    keys = sorted(file.keys())
     groups: dict[tuple[str, str], dict] = {}
-    for key, tensor in tensors.items():
-        case_id, kind, name = key.split("|", 2)
-        groups.setdefault((case_id, kind), {})[name] = tensor
+    for key in keys:
+        if WAY not in key:
+            case_id, kind, name = key.split("|", 2)
+            groups.setdefault((case_id, kind), {})[name] = file.get_tensor(key)
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    ways = {
-        case: tuple(
-            way_from_json(told, groups.get((case, f"way {number}"), {}))
-            for number, told in enumerate(stored)
-        )
-        for case, stored in header.get("ways", {}).items()
-    }
+    ways = StoredWays(file, header.get("ways", {}), [key for key in keys if WAY in key])
     bugs = header.get("bugs", {})
     return References(header["chapter"], header["hidden"], entries, ways, bugs)
 
 
-def values_by_key(ways: dict[str, tuple[Way, ...]]) -> dict[str, torch.Tensor]:
+def values_by_key(ways: Mapping[str, tuple[Way, ...]]) -> dict[str, torch.Tensor]:
     """The values of all ways; short, since they only word messages."""
     return {
-        f"{case}|way {number}|{at}": plain(shortened(stage.value))
+        f"{case}{WAY}{number}|{at}": plain(shortened(stage.value))
         for case, several in ways.items()
         for number, way in enumerate(several)
         for at, stage in enumerate(way.stages)

@@ -120,7 +120,7 @@ class Finding:
     asks: the check's own line. mistakes: messages of the known mistakes recognised, by name.
     trace: gives the shapes on the way through the call; it runs that again, so it is asked only
     where shapes help. parting: gives where the values part from those of right answers, if that is
-    known; it runs some cases again too.
+    known; it runs some cases again too. said: gives what the code prints in the call, run again.
     """
 
     asks: str
@@ -128,6 +128,7 @@ class Finding:
     mistakes: dict[str, str] = field(default_factory=dict)
     trace: Callable[[], list[Step]] = list
     parting: Callable[[], Parting | None] = lambda: None
+    said: Callable[[], list[str]] = list
 
     @property
     def message(self) -> str:

@@ -26,7 +26,7 @@ from .handed_in import HandedIn
 
 LONGEST_NAME, MOST_SIZES, MOST_NAMES = 40, 6, 3
 LARGEST_WRITTEN = 9999  # of the numbers that stand in the handed-in text
-UNSPOKEN = ("operations", "trace")
+UNSPOKEN = ("operations", "trace", "said")
 SPECIAL = {f"{kind} tensor" for kind in ("nested", "quantized", "meta", "sparse", "complex")}
 # Names of Python, of torch, and of what its modules are made of.
 KNOWN = {*dir(builtins), *dir(torch), *dir(torch.Tensor), *dir(nn), *dir(nn.functional)}

@@ -34,6 +34,7 @@ from .values import (
 )
 from .watching import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 
+MOST_LINES, LONGEST_LINE = 12, 200  # of what a call prints, to be shown
 # A header as JSON, and tensors by name.
 Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
@@ -190,7 +191,8 @@ class CaseRunner:
         recorded, noted = self.recorder or nullcontext(), self.trace(step, facts, before)
         learning = torch.no_grad() if step.get("no_grad") else nullcontext()
         try:
-            with watcher or nullcontext(), recorded, noted, self.printed(step), learning:
+            printed, aloud = self.printed(step), self.aloud(step, facts)
+            with watcher or nullcontext(), recorded, noted, printed, aloud, learning:
                 returned = self.call(self.target(step), arguments)
         finally:
             if self.recorder:
@@ -237,6 +239,19 @@ class CaseRunner:
             yield
         lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
         self.keep(step["printed"], "\n".join(line.rstrip() for line in lines).strip("\n"))
+
+    @contextmanager
+    def aloud(self, step: dict, facts: dict) -> Iterator[None]:
+        """Note the first lines that a call prints where the step asks for it, also as it fails."""
+        if not step.get("aloud"):
+            yield
+            return
+        with redirect_stdout(io.StringIO()) as said:
+            try:
+                yield
+            finally:
+                lines = said.getvalue()[:MOST_TEXT].splitlines()
+                facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
 
     def held_by(self, step: dict) -> dict[str, Any]:
         """The objects that live on between calls: the one that is called, and those passed in."""

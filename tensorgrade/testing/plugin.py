@@ -237,7 +237,10 @@ def result_of(item: pytest.Function, attempt: object, call: pytest.CallInfo[None
     if diagnosis and part and part.is_as_given:
         diagnosis = as_given(diagnosis)
     finding = joined(attempt, question, diagnosis) if diagnosis else None
-    passed, given = call.excinfo is None, bool(part and part.bug and passes_as_given(item, part))
+    passed = call.excinfo is None
+    given = bool(
+        part and part.bug and (passed if part.is_as_given else passes_as_given(item, part))
+    )
     return CheckResult(
         question.exercise, question.points, passed, question.asks, finding, given=given
     )

@@ -306,9 +306,25 @@ def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
     """A lesson's text with every formula put in its place: (MathML, whether it is displayed)."""
 
     def written(match: re.Match) -> str:
-        shown = match[1] is not None
-        inner = mathml(Reader(match[1] if shown else match[2]).row())
-        display = ' display="block"' if shown else ""
-        return put(f"<math{display}>{inner}</math>", shown)
+        if match[1] is None:
+            return put(f"<math>{mathml(Reader(match[2]).row())}</math>", False)
+        pieces = between_gaps(Reader(match[1]).row())
+        told = "".join(f'<math display="block">{mathml(piece)}</math>' for piece in pieces)
+        return put(f'<span class="formula">{told}</span>', True)
 
     return FORMULA.sub(written, lesson)
+
+
+def between_gaps(formula: Part) -> list[Part]:
+    r"""A formula in pieces, between its wide gaps: there a narrow page breaks the line.
+
+    >>> [plain(piece) for piece in between_gaps(Reader(r"y = x, \qquad x > 0").row())]
+    ['y = x, ', ' x > 0']
+    """
+    pieces = [Part("row")]
+    for part in formula.parts:
+        if part.kind == "space" and len(part.text) > 1:
+            pieces.append(Part("row"))
+        else:
+            pieces[-1].parts.append(part)
+    return [piece for piece in pieces if plain(piece).strip()]

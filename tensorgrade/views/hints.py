@@ -4,6 +4,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ..course import Course
+from .words import plural
+
 
 def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str) -> None:
     """The first hints, and how to get one more. more: what brings it."""
@@ -16,3 +19,19 @@ def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str)
         console.print(Text.assemble(f"  {asked}: ", (more, "bold")))
     elif count and hints:
         console.print(Text("  That was the last hint.", "dim"))
+
+
+def print_where_hints_are(console: Console, course: Course) -> None:
+    """The exercises that have hints, and how to get one."""
+    having = {c.title: [one for one in c.exercises if one.hints] for c in course.chapters}
+    first = next((one for ones in having.values() for one in ones), None)
+    if first is None:
+        console.print("There are no hints here.")
+        return
+    for title, exercises in having.items():
+        console.print(Text(title, "bold"))
+        for one in exercises:
+            hints = Text(plural(len(one.hints), "hint"), "dim")
+            console.print(Text.assemble(f"  {one.name:<32} ", hints))
+    console.print(Text.assemble("\nThe first one: ", (f"tensorgrade hint {first.name}", "bold")))
+    console.print(Text.assemble("Where you stand: ", ("tensorgrade watch", "bold")))

@@ -13,17 +13,21 @@ from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from ..attempts.verdict import CheckResult, State, state_of
+from ..attempts.verdict import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from .formulas import in_mathml
-from .summary import Results, earned
+from .note import Note
+from .summary import Results, earned, first_to_work_on
+from .words import in_tenths
 
-TEMPLATE = Environment(
+PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
     trim_blocks=True,
     lstrip_blocks=True,
-).get_template("lessons.html")
+)
+PAGES.filters["in_tenths"] = in_tenths
+TEMPLATE = PAGES.get_template("lessons.html")
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
 PLACEHOLDER = "formula{}formula"
@@ -31,13 +35,17 @@ PLACEHOLDER = "formula{}formula"
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a lesson: `text` as HTML, or `code`; an exercise's code with how far it is."""
+    """A piece of a lesson: `text` as HTML, or `code`; an exercise's code with how far it is.
+
+    note: what is wrong with it.
+    """
 
     text: str = ""
     code: str = ""
     exercise: Exercise | None = None
     state: State | None = None
     points: float = 0
+    note: str = ""
 
     @property
     def mark(self) -> str:
@@ -67,8 +75,9 @@ def lessons_page(course: Course, root: Path, by_exercise: Results) -> str:
         for chapter in course.chapters
     ]
     done = {chapter.name: finished(chapter, by_exercise) for chapter in course.chapters}
+    first = first_to_work_on(course, by_exercise)
     return TEMPLATE.render(
-        course=course, chapters=chapters, done=done, checked=bool(by_exercise), State=State
+        course=course, chapters=chapters, done=done, checked=bool(by_exercise), first=first
     )
 
 
@@ -94,7 +103,13 @@ def blocks_of(notebook: Path, chapter: Chapter, by_exercise: Results) -> Iterato
 def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult]) -> Block:
     """The block of an exercise."""
     state = state_of(checks) if checks else None
-    return Block(code=stub, exercise=exercise, state=state, points=earned(checks))
+    return Block("", stub, exercise, state, earned(checks), note_on(checks))
+
+
+def note_on(checks: list[CheckResult]) -> str:
+    """What is wrong with an exercise, as on a terminal; nothing where it is done or to do."""
+    first = first_failure(checks) if state_of(checks) == State.WRONG else None
+    return str(Note(first.finding)) if first and first.finding else ""
 
 
 def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
@@ -107,6 +122,7 @@ def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
         return f"\n\n{word}\n\n" if shown else word
 
     text = MARKDOWN.render(in_mathml(lesson, put))
+    text = re.sub(r"<p>(<img [^>]*>)</p>", r'<div class="wide picture">\1</div>', text)
     for number, formula in enumerate(formulas):
         text = text.replace(PLACEHOLDER.format(number), formula)
     for name, content in attachments.items():

@@ -12,6 +12,7 @@ from .comparison import comparison
 
 WIDTH, INDENT = 80, 2
 MOST_STEPS = 14
+MOST_LINES = 12
 SHAPES_HELP = (Kind.SHAPE, Kind.ERROR)
 
 
@@ -50,7 +51,7 @@ class Note:
             lines += [Text(""), *blocks]
         if diagnosis.kind in SHAPES_HELP and (steps := steps_on_the_way(finding)):
             lines += [Text(""), *steps]
-        return lines
+        return lines + printed(finding.said())
 
 
 def idea(mistakes: dict[str, str]) -> list[Text]:
@@ -83,6 +84,21 @@ def evidence(diagnosis: Diagnosis, named: bool) -> list[Text]:
 def field(name: str, text: str) -> list[Text]:
     """One labelled line, or none where there is nothing to say."""
     return [Text.assemble((f"{name:<9} ", "dim"), text)] if text else []
+
+
+def printed(said: list[str]) -> list[Text]:
+    """What the learner's own code prints in that call: its first lines, or nothing.
+
+    >>> [str(line) for line in printed(["(6, 2)"])][1:]
+    ['your code prints', '  (6, 2)']
+    """
+    lines = [Text(f"  {line}") for line in shortly(said).splitlines()]
+    return [Text(""), Text("your code prints", "dim"), *lines] if lines else []
+
+
+def shortly(said: list[str]) -> str:
+    """The first of many lines."""
+    return "\n".join([*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)])
 
 
 def steps_on_the_way(finding: Finding) -> list[Text]:

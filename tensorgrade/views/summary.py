@@ -20,14 +20,14 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
 from ..judging.unanswered import UNWRITTEN, raised
 from .hints import print_hints
 from .note import Note
-from .words import place_in_file
+from .words import in_tenths, place_in_file
 
 MARKS = {
     State.DONE: ("✓", "green"),
     State.WRONG: ("✗", "bold red"),
     State.TO_DO: ("·", "dim"),
 }
-WIDEST, NARROW, BAR, TITLE, NAME = 100, 80, 16, 39, 28
+WIDEST, NARROW, BAR, TITLE, NAME = 100, 80, 16, 39, 32
 START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
 MEND = "A mistake is in the code that stands there: find it, mend it, and save."
 MOST_WARNINGS = 3
@@ -151,7 +151,7 @@ def print_line(console: Console, title: str, part: float, whole: float) -> None:
     if len(title) > TITLE:
         console.print(Text(title, "bold"))
         title = ""
-    sums = f"{part:g} of {whole:g} points"
+    sums = f"{in_tenths(part):>5} of {whole:g} points"
     console.print(Text.assemble((title.ljust(TITLE), "bold"), f" {bar(part, whole)}  {sums}"))
 
 
@@ -174,8 +174,8 @@ def print_exercise(
     """
     state = state_of(results)
     mark, style = MARKS[state]
-    points = f"{earned(results):g} / {exercise.points:g}"
-    line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points:>9}  ")
+    points = f"{in_tenths(earned(results)):>4} / {exercise.points:<3g}"
+    line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points}  ")
     line.append(state if state != State.WRONG else why(results), style)
     line.truncate(console.width - 1, overflow="ellipsis")
     console.print(line)

@@ -1,5 +1,6 @@
 """Small helpers for sentences."""
 
+import math
 import re
 from pathlib import Path
 
@@ -13,6 +14,15 @@ def plural(count: int, noun: str) -> str:
     ('1 guard', '0 guards')
     """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def in_tenths(points: float) -> str:
+    """Points as a learner reads them; never more than there are.
+
+    >>> in_tenths(17.55), in_tenths(19.99), in_tenths(0.3), in_tenths(20.0)
+    ('17.5', '19.9', '0.3', '20')
+    """
+    return f"{math.floor(10 * points + 1e-6) / 10:g}"
 
 
 def place_in_file(path: Path, name: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tensorgrade.author.bundle import write_kit
+from tensorgrade.cli.shared import taken_names
 from tensorgrade.instructor.channels import WORKFLOW
 
 from ..commands import ROOT
@@ -60,6 +61,23 @@ def test_a_container_is_made_of_files_that_are_there(kit, whose):
     ignored = context / ".dockerignore"
     if ignored.exists():
         assert not set(asked) & set(ignored.read_text(encoding="utf-8").split())
+
+
+KNOWN_STEPS = ("apt-get update ", "pip install ", "chmod -R ")
+
+
+@pytest.mark.parametrize("whose", ["learner", "instructor"])
+def test_every_step_of_a_container_is_of_a_kind_that_is_looked_at(kit, whose):
+    context = build_context(kit if whose == "learner" else ROOT)
+    seen = steps(context / "Dockerfile")
+    assert {step for step, _ in seen} <= {"FROM", "ARG", "WORKDIR", "COPY", "RUN", "CMD"}
+    runs = [rest for step, rest in seen if step == "RUN"]
+    assert runs and all(rest.startswith(KNOWN_STEPS) for rest in runs)
+    closed = [re.findall(r"^chmod -R \S+ (.+)", rest) for rest in runs]
+    paths = [path for found in closed for told in found for path in told.split()]
+    assert all((context / path).exists() for path in paths) and bool(paths) == (context == ROOT)
+    program, name = json.loads(seen[-1][1])
+    assert seen[-1][0] == "CMD" and program == "tensorgrade" and name in taken_names()
 
 
 def test_both_containers_pin_the_same_versions(kit):

@@ -53,6 +53,12 @@ def test_a_wrong_answer_gets_pictures_its_mistake_and_a_hint_on_request():
     assert "expected" in page and "(6, 6)" in page
 
 
+def test_what_the_code_prints_in_the_call_stands_on_the_card():
+    loud = FLIPPED.replace("    return", '    print("size <b>", context_length)\n    return')
+    assert "size &lt;b&gt; 6" in Card(checked("causal_mask", loud))._repr_html_()
+    assert "your code prints" not in Card(checked("causal_mask", FLIPPED))._repr_html_()
+
+
 def test_nothing_needs_a_script_or_anything_from_elsewhere():
     page = Card(checked("causal_mask", FLIPPED))._repr_html_()
     assert "<script" not in page and "http" not in page and "<style" not in page

@@ -64,6 +64,20 @@ def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, fold
     assert "checked in" in text
 
 
+def test_what_the_code_prints_in_the_call_stands_below_the_note(session, project, folder):
+    line = 'print("shape", tuple(inputs.shape)); return inputs @ inputs.T'
+    text = save(session, folder, with_answer(project, line))
+    assert "your code prints" in text and text.count("shape (6, 3)") == 1, text
+    failing = 'print("shape", tuple(inputs.shape)); return inputs @ nothing'
+    assert "shape (6, 3)" in save(session, folder, with_answer(project, failing))
+    loud = 'print("\\n".join(map(str, range(900)))); return inputs @ inputs.T'
+    text = save(session, folder, with_answer(project, loud))
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[lines.index("11") + 1] == "…" and "12" not in lines
+    silent = with_answer(project, "return inputs @ inputs.T")
+    assert "your code prints" not in save(session, folder, silent)
+
+
 def test_a_right_answer_is_done_and_n_leads_on(session, project, folder):
     assert "attention_scores is done" in save(
         session, folder, with_answer(project, "return inputs @ query")
@@ -86,8 +100,10 @@ def test_the_list_shows_every_exercise_and_goes_away_again(session, project):
     session.press("l")
     text = shown(session)
     assert all(exercise.name in text for exercise in project.course.chapter(CHAPTER).exercises)
+    assert "l back" in text and "l list" not in text
     session.press("l")
-    assert "Start here" in shown(session)
+    text = shown(session)
+    assert "Start here" in text and "l list" in text
 
 
 def test_an_endless_loop_is_ended_and_the_next_save_works(session, project, folder):

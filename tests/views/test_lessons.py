@@ -12,6 +12,8 @@ from tensorgrade.attempts.verdict import CheckResult
 from tensorgrade.author.building.notebooks import notebook_text
 from tensorgrade.author.building.script import read_script, readable, stub_text
 from tensorgrade.course import CourseError
+from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
+from tensorgrade.views.formulas import in_mathml
 from tensorgrade.views.lessons import lessons_page
 
 from ..commands import run
@@ -138,6 +140,29 @@ def test_the_page_shows_the_learners_own_progress(project, root):
     assert re.search(r'class="exercise done" id="softmax"', page)
     assert "1 of 6 done" in page and "✓" in page
     assert "1 of 6 done" not in lessons_page(project.course, root, {})
+
+
+def test_the_page_says_where_to_go_on_and_what_is_wrong_there(project, root):
+    finding = Finding("Is a <sum> right?", Diagnosis(Kind.VALUES, "the values differ"))
+    wrong = {
+        "attention_scores": [CheckResult("attention_scores", 5, True)],
+        "softmax": [CheckResult("softmax", 7, False, finding=finding)],
+    }
+    page = lessons_page(project.course, root, wrong)
+    assert '<a href="#softmax">softmax</a>' in page and page.count('class="note"') == 1
+    own = page.split('id="softmax"')[1].split("</section>")[0]
+    assert "Is a &lt;sum&gt; right?" in own and "The values differ." in own
+    assert 'href="#top"' in page and 'id="top"' in page
+    untried = lessons_page(project.course, root, {})
+    assert "Go on here" not in untried and 'class="note"' not in untried
+
+
+def test_a_formula_is_cut_at_wide_gaps_only():
+    told: list[str] = []
+    in_mathml(
+        r"$$y = x, \qquad x > 0 \; z$$ and $a \quad b$", lambda one, shown: told.append(one) or ""
+    )
+    assert [one.count("<math") for one in told] == [2, 1]
 
 
 def test_without_notebooks_one_sentence_says_so(project, tmp_path):

@@ -13,14 +13,17 @@ from tensorgrade.attempts.verdict import CheckResult
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.recording.mistakes import make
 from tensorgrade.course import Chapter, Exercise
+from tensorgrade.course_sources import load_course
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.runner.watching import ShapeTrace
 from tensorgrade.views.comparison import MOST, block, window
+from tensorgrade.views.hints import print_where_hints_are
 from tensorgrade.views.note import Note
 from tensorgrade.views.summary import print_chapter, print_line
 from tensorgrade.views.words import place_in_file
 
+from ..commands import run as run_module
 from ..commands import run_pytest
 
 CH2, CH4 = "ch2_self_attention", "ch4_multi_head_attention"
@@ -67,8 +70,8 @@ def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
         "called    attention_weights(queries: (6, 2), keys: (6, 2))",
         "expected, (6, 6), float32",
         "yours, (6, 6), float32 (≠: differs)",
-        "✗ attention_weights               7 / 10  no_scale",
-        "✓ project_qkv                      5 / 5  done",
+        "✗ attention_weights                   7 / 10   no_scale",
+        "✓ project_qkv                         5 / 5    done",
     ):
         assert sentence in text, text
     assert text.count("Work on this first") == 1  # the other wrong exercise can wait
@@ -131,6 +134,24 @@ def test_hints_grow(project):
     one, two = run(CH2, "--hint", 1), run(CH2, "--hint", 2)
     assert "hint 1  " in one and "hint 2  " not in one and "hint project_qkv -n 2" in one
     assert "hint 1  " in two and "hint 2  " in two
+
+
+def test_without_a_name_hint_tells_where_hints_are(project):
+    said = io.StringIO()
+    course = load_course(project.exercises)
+    print_where_hints_are(Console(file=said, width=80), course)
+    for chapter in course.chapters:
+        assert chapter.title in said.getvalue()
+    assert re.search(r"project_qkv +\d hints?\n", said.getvalue())
+    assert "tensorgrade hint attention_scores" in said.getvalue()
+    bare = project.course  # whoever writes a course has the hints beside the answers
+    print_where_hints_are(Console(file=(nothing := io.StringIO())), bare)
+    assert nothing.getvalue() == "There are no hints here.\n"
+
+
+def test_hint_without_a_name_is_no_error(project):
+    ran = run_module("tensorgrade.cli", "hint", cwd=project.root)
+    assert ran.returncode == 0 and "tensorgrade hint attention_scores" in ran.stdout
 
 
 @pytest.mark.parametrize("columns", [80, 100])

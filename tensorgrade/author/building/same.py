@@ -4,6 +4,7 @@ Numbers are compared closely but not bit by bit: another processor rounds the la
 differently, and that makes no file stale.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def same_cases(stored: list[Case], built: list[Case]) -> bool:
     )
 
 
-def same_ways(stored: dict[str, tuple[Way, ...]], built: dict[str, tuple[Way, ...]]) -> bool:
+def same_ways(stored: Mapping[str, tuple[Way, ...]], built: Mapping[str, tuple[Way, ...]]) -> bool:
     """The same values on the way of right answers."""
     as_told = [
         {k: list(map(stages_to_json, w)) for k, w in ways.items()} for ways in (stored, built)

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from ...attempts.verdict import State
 from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
 from ...views.comparison import shape_of
-from ...views.note import Note
-from ...views.words import with_code
+from ...views.note import Note, shortly
+from ...views.words import in_tenths, with_code
 from ..pictures import as_image, draw_heatmaps
 from .checking import Checked
 
@@ -64,6 +64,7 @@ def facts_of(first: Finding) -> list[tuple[str, str]]:
         ("problem", diagnosis.problem),
         ("where", diagnosis.where),
         *shapes_of(diagnosis),
+        ("your code prints", shortly(first.said())),
     ]
     return [(name, value) for name, value in facts if value]
 
@@ -118,4 +119,4 @@ class Points(float):
         return made
 
     def _repr_html_(self) -> str:
-        return f"<b>{self:g} of {self.most:g}</b> points by the public checks"
+        return f"<b>{in_tenths(self)} of {self.most:g}</b> points by the public checks"

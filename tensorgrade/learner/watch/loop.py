@@ -125,7 +125,7 @@ class Watch:
             )
         for sentence in chain.from_iterable(self.left_out.values()):
             self.console.print(f"\n{sentence}", style="yellow", markup=False)
-        show_keys(self.console, self.checked)
+        show_keys(self.console, self.checked, self.listed)
 
     def close(self) -> None:
         """End what is kept warm."""

@@ -23,7 +23,7 @@ from ...views.summary import (
 )
 from ...views.words import place_in_file
 
-KEYS = "h hint   n next   l list   q quit"
+KEYS = "h hint   n next   l {}   q quit"
 
 
 def show_exercise(
@@ -70,12 +70,12 @@ def show_note(console: Console, name: str, where: str, checks: list[CheckResult]
         Note(first.finding).print(console)
 
 
-def show_keys(console: Console, checked: str) -> None:
-    """The last lines: what has just been checked, and the keys."""
+def show_keys(console: Console, checked: str, listed: bool) -> None:
+    """The last lines: what has just been checked, and the keys. listed: `l` leads back."""
     console.print()
     if checked:
         console.print(Text(checked, "dim"))
-    console.print(Text(KEYS, "bold"))
+    console.print(Text(KEYS.format("back" if listed else "list"), "bold"))
 
 
 class Keys:
