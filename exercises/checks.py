@@ -731,7 +731,9 @@ def last_logits(weights: dict, ids: torch.Tensor) -> torch.Tensor:
     x = x + weights["position_embedding.weight"][: ids.shape[1]]
     for layer in range(LAYERS):
         part = below(weights, f"blocks.{layer}.")
-        x = x + attended(normed(x, part, "norm1"), below(part, "attention."))
+        seen = normed(x, part, "norm1")
+        x = x[:, -1:] if layer == LAYERS - 1 else x  # nobody looks at the other places any more
+        x = x + attended(seen, x.shape[1], below(part, "attention."))
         x = x + fed_forward(normed(x, part, "norm2"), below(part, "feed_forward.layers."))
     return functional.linear(normed(x[:, -1], weights, "final_norm"), weights["head.weight"])
 
@@ -747,15 +749,18 @@ def normed(x: torch.Tensor, part: dict, name: str) -> torch.Tensor:
     return functional.layer_norm(x, x.shape[-1:], scale, shift, 1e-5)
 
 
-def attended(x: torch.Tensor, part: dict) -> torch.Tensor:
-    """x (b, n, d) through attention that is causal: torch's own, which takes (n, b, d)."""
+def attended(x: torch.Tensor, last: int, part: dict) -> torch.Tensor:
+    """(b, last, d): the last places of x (b, n, d) through attention that is causal: torch's own.
+
+    That takes (n, b, d).
+    """
     tokens, one = x.shape[1], x.transpose(0, 1)
     together = torch.cat([part[f"W_{name}.weight"] for name in ("query", "key", "value")])
     out, _ = functional.multi_head_attention_forward(
-        *(one, one, one, x.shape[2], HEADS, together, None, None, None, False, 0.0),
+        *(one[-last:], one, one, x.shape[2], HEADS, together, None, None, None, False, 0.0),
         *(part["out_proj.weight"], part["out_proj.bias"]),
         need_weights=False,
-        attn_mask=torch.ones(tokens, tokens, dtype=torch.bool).triu(1),
+        attn_mask=torch.ones(last, tokens, dtype=torch.bool).triu(1 + tokens - last),
     )
     return out.transpose(0, 1)
 
