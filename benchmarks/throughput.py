@@ -68,7 +68,7 @@ class Unseen(Grader):
     """Ours, where nothing in a submission was ever handed in before."""
 
     def grade(self, handin: Handin):
-        self.known = KnownAnswers()
+        self.known = KnownAnswers(self.is_right_alone)
         return super().grade(handin)
 
 

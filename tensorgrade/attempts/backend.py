@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..exchange.cases import Case
-from ..exchange.observation import Loaded, Observation, Outcome
+from ..exchange.observation import Loaded, Observation, Outcome, Slices
 from ..runner.source import Source
 from ..sources.submission import Weights
 
@@ -18,7 +18,7 @@ class Backend(Protocol):
 
     isolation: the rung that it runs on. warned: what Python and torch warned of in the learner's
     own lines, a sentence each, where that is known. weights: of the files beside the learner's, by
-    their names. contents: by definition, what it is made of, where that can act on nothing else.
+    their names. slices: what each definition in it can reach, where that is known.
     """
 
     @property
@@ -37,7 +37,7 @@ class Backend(Protocol):
     def weights(self) -> Mapping[str, Weights]: ...
 
     @property
-    def contents(self) -> Mapping[str, str]: ...
+    def slices(self) -> Slices: ...
 
     def load(self) -> Loaded:
         """Load the learner's file."""
@@ -67,7 +67,7 @@ class Unread:
     device = "cpu"
     warned = ()
     weights: Mapping[str, Weights] = {}
-    contents: Mapping[str, str] = {}
+    slices = Slices()
 
     def __init__(self, reason: str, isolation: str):
         self.reason, self.isolation = reason, isolation

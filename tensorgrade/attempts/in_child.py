@@ -15,11 +15,12 @@ from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
+    Slices,
     Try,
     read_changes,
-    read_contents,
     read_loaded,
     read_observation,
+    read_slices,
     read_source,
     read_tries,
 )
@@ -83,7 +84,7 @@ class InChild:
         self.definitions_only = False
         # As the reader of the files says, before a line of them has run.
         self.counted: dict[str, int] | None = None
-        self.contents: dict[str, str] = {}
+        self.slices = Slices()
 
     @property
     def isolation(self) -> str:
@@ -132,7 +133,7 @@ class InChild:
             return
         filename = self.submission.source.filename
         found = answer_of(child, read_found, filename, self.limits)
-        self.source, self.counted, self.contents = found
+        self.source, self.counted, self.slices = found
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -233,9 +234,9 @@ class InChild:
             self.child = None
 
 
-def read_found(message: bytes) -> tuple[Source, dict[str, int], dict[str, str]]:
+def read_found(message: bytes) -> tuple[Source, dict[str, int], Slices]:
     """All that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
-    return read_source(message), read_changes(message), read_contents(message)
+    return read_source(message), read_changes(message), read_slices(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

@@ -1,7 +1,7 @@
 """Runs learner code in this very process: a learner's self-check, with nothing to hide."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..exchange.cases import Case
@@ -9,6 +9,7 @@ from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
+    Slices,
     read_error,
     read_loaded,
     read_observation,
@@ -27,7 +28,7 @@ class InProcess:
     """The same runner as in grading, called directly; its bytes are read with the same care."""
 
     isolation = "in-process"
-    contents: Mapping[str, str] = {}  # nobody's answer is kept for another here
+    slices = Slices()  # nobody's answer is kept for another here
 
     def __init__(self, submission: Submission, device: str = "cpu"):
         self.submission, self.device = submission, device

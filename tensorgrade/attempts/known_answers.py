@@ -1,12 +1,14 @@
 """Right answers that have been seen before: most short answers of a class are the same.
 
-What is kept is of files no part of which can act on another (runner/plain_code.py), as a process
-says that reads them before any line has run. There a definition does what it does in any such
-file, so whoever hands it in has it right, whatever else stands beside it.
+The same is: equal in all of a file that an exercise can reach, comments and spaces left out. A
+process says what that is that reads a file before any line of it runs. When the same is handed in
+for the second time, it is judged once more, alone in a process; where it is right there, it is
+right for everybody who hands it in, whatever else stands beside it. So nobody's file can make
+another one's answer right or wrong.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
 
 from ..exchange.observation import Outcome
 from .attempt import Attempt
@@ -14,39 +16,55 @@ from .verdict import RIGHT, Status, Verdict
 
 
 class KnownAnswers:
-    """By exercise: what right answers were made of. Only of one chapter's tests as they are now."""
+    """What was right, by what it is made of.
 
-    def __init__(self) -> None:
-        self.right: dict[tuple[str, str], set[str]] = defaultdict(set)
+    is_right: judges one exercise of a chapter in a text that holds nothing else.
+    """
+
+    def __init__(self, is_right: Callable[[str, str, str], bool]):
+        self.is_right = is_right
+        self.seen: set[bytes] = set()  # right in somebody's file, with all that is in it
+        self.judged: dict[bytes, bool] = {}  # whether it is right alone
 
     def among(self, attempt: Attempt) -> set[str]:
         """The exercises of a loaded attempt that are known to be right."""
-        chapter = attempt.chapter.name
-        return {
-            name
-            for name in attempt.exercises
-            if (made := made_of(attempt, name)) and made in self.right[chapter, name]
-        }
+        return {name for name in attempt.exercises if self.knows(attempt, name)}
+
+    def knows(self, attempt: Attempt, name: str) -> bool:
+        """Whether an exercise is; on what is seen for the second time, it is judged alone."""
+        text = made_of(attempt, name)
+        key = key_of(attempt, name, text)
+        if text and key in self.seen and key not in self.judged:
+            self.judged[key] = self.is_right(attempt.chapter.name, name, text)
+        return self.judged.get(key, False)
 
     def learn(self, attempt: Attempt, verdicts: Iterable[Verdict]) -> None:
         """Remember what is right without any reserve."""
         for one in verdicts:
-            without_reserve = one.status == Status.PASSED and one.message == RIGHT
-            if without_reserve and (made := made_of(attempt, one.exercise)):
-                self.right[one.chapter, one.exercise].add(made)
+            text = made_of(attempt, one.exercise) if is_without_reserve(one) else ""
+            if text:
+                self.seen.add(key_of(attempt, one.exercise, text))
+
+
+def is_without_reserve(verdict: Verdict) -> bool:
+    """Whether there is nothing to be said of an answer but that it is right."""
+    return verdict.status == Status.PASSED and verdict.message == RIGHT
+
+
+def key_of(attempt: Attempt, name: str, text: str) -> bytes:
+    """What stands for an exercise's text."""
+    told = repr((attempt.chapter.name, name, text))
+    return blake2b(told.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def made_of(attempt: Attempt, name: str) -> str:
-    """All that an exercise's cases can reach of the learner's; empty where that is not known.
+    """All of a file that an exercise's cases can reach; empty where more than that counts.
 
     Where a bug is to be found it counts how much was changed, too; and weights are no code.
     """
     steps = [step for case, _ in attempt.references.of(name) for step in case.steps]
     if attempt.loaded.status != Outcome.LOADED or name in attempt.references.bugs:
         return ""
-    names = sorted({name, *attempt.references.asked_by_name(name)})
-    told = attempt.backend.contents
-    lost = any(one not in told or attempt.loaded.failure_of(one) for one in names)
-    if lost or any("beside" in step for step in steps):
+    if attempt.loaded.failure_of(name) or any("beside" in step for step in steps):
         return ""
-    return " ".join(told[one] for one in names)
+    return attempt.backend.slices.text({name, *attempt.references.asked_by_name(name)})

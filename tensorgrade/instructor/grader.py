@@ -5,12 +5,13 @@ import logging
 import torch
 
 from ..attempts.attempt import Attempt
-from ..attempts.known_answers import KnownAnswers
+from ..attempts.known_answers import KnownAnswers, is_without_reserve
 from ..attempts.maker import AttemptMaker
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Verdict, verdicts_on
+from ..attempts.verdict import Status, Verdict, verdict, verdicts_on
 from ..course import Course, CourseError
 from ..sources.handins import Handin
+from ..sources.submission import Source
 from ..testing.warm_session import WarmSession
 
 TRIES = 2
@@ -25,7 +26,7 @@ class Grader:
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
         self.session = WarmSession(setup.tests)
-        self.known = KnownAnswers()
+        self.known = KnownAnswers(self.is_right_alone)
 
     def start(self) -> str:
         """Be ready for the first hand-in; returns the name of the rung of isolation.
@@ -67,6 +68,16 @@ class Grader:
             verdicts = verdicts_on(student, attempt, checks, known)
             self.known.learn(attempt, verdicts)
             return verdicts
+        finally:
+            attempt.backend.close()
+
+    def is_right_alone(self, chapter: str, exercise: str, text: str) -> bool:
+        """Whether an exercise is right in a text, in a process that has seen nothing else."""
+        attempt = self.maker.attempt_from_source(chapter, Source(text, f"{chapter}.py"))
+        try:
+            checks = self.session.results(attempt, exercise)
+            asked = attempt.chapter.exercise(exercise)
+            return is_without_reserve(verdict("", asked, attempt.exercises[exercise], checks))
         finally:
             attempt.backend.close()
 

@@ -29,8 +29,8 @@ from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
-from .plain_code import contents
 from .reading import parts, shapes, source_in, source_that_counts
+from .slices import slices
 from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
@@ -82,7 +82,7 @@ def read(
     """The text to load, which the request holds or the files in it; None where there is none.
 
     tell: is given what was found in the files, in how many parts it differs from code that
-    learners were given to mend, and what plain definitions in it are made of; or the reason why
+    learners were given to mend, and what each definition in it can reach; or the reason why
     nothing was found.
     """
     if request["source"] is not None:
@@ -99,22 +99,22 @@ def read(
     except Unreadable as error:
         tell({"reason": str(error)})
         return None
-    counted, made = {}, {}
+    told: dict[str, Any] = {"source": asdict(found), "changes": {}, "slices": ([], {})}
     if request["do"] == "load":
         bugs = {name: given for name, given in request["exercises"].items() if given}
-        counted = in_time(lambda: changes(found.text, bugs))
-        made = in_time(lambda: contents(found.text, request["given"], request["rebind"]))
-    tell({"source": asdict(found), "changes": counted, "contents": made})
+        told["changes"] = in_time(lambda: changes(found.text, bugs)) or {}
+        told["slices"] = in_time(lambda: slices(found.text)) or ([], {})
+    tell(told)
     return found
 
 
-def in_time(count: Callable[[], dict[str, Told]]) -> dict[str, Told]:
-    """What is told of each definition of a text; nothing where that takes long."""
+def in_time(count: Callable[[], Told]) -> Told | None:
+    """What is told of a text; nothing where that takes long."""
     try:
         with seconds(SECONDS_OF_COUNTING):
             return count()
     except (OutOfTime, *UNPARSABLE):
-        return {}
+        return None
 
 
 def load(

@@ -30,7 +30,7 @@ RETURNED = {
     "generator": (
         "(row * 2 for row in x)",
         ["[row * 2 for row in x]", "iter([2 * x[0], 2 * x[1]])", "map(lambda row: row + row, x)"],
-        {"(row for row in x)": "not the right values", "[2 * x[0]]": "part 2 of the result"},
+        {"(row for row in x)": "not the right values", "[2 * x[0]]": "the second part of the result"},
     ),
     "generator of numbers": (
         "(n * n for n in range(3))",
@@ -84,7 +84,7 @@ RETURNED = {
     "named tuple": (
         "namedtuple('Pair', 'left right')(x, 2)",
         ["(x, 2)", "[x, 2]"],
-        {"(x, 3)": "3", "(x,)": "part 2"},
+        {"(x, 3)": "3", "(x,)": "the second part"},
     ),
     "truth": ("x.shape[0] > 1", ["True", "1"], {"False": "is False; True is asked for"}),
 }
@@ -266,8 +266,8 @@ def test_inputs_are_kept_at_any_depth(tmp_path, change):
     right = "def f(x):\n    return x[1]['a'] * 2\n"
     wrong = f"def f(x):\n    y = x[1]['a'] * 2\n    {change}\n    return y\n"
     assert small.diagnosis(right, keeps) is None
-    assert "changes its input `x` in place" in small.diagnosis(wrong, keeps).problem
-    assert "changes its input `x` in place" in small.diagnosis(wrong, keeps, True).problem
+    assert "changes the input `x` in place" in small.diagnosis(wrong, keeps).problem
+    assert "changes the input `x` in place" in small.diagnosis(wrong, keeps, True).problem
 
 
 CLASS = """
