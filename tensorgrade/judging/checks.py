@@ -150,11 +150,11 @@ class Checks:
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            remarks=self.mixed_up(case, name, actual)
+            remarks=self._mixed_up(case, name, actual)
             or remarks(case, actual, expected, self.attempt.references.hidden),
         )
 
-    def mixed_up(self, case: Case, name: str, actual: torch.Tensor | None) -> tuple[str, ...]:
+    def _mixed_up(self, case: Case, name: str, actual: torch.Tensor | None) -> tuple[str, ...]:
         """A sentence about a result that is another one of the case; on public cases alone."""
         if self.attempt.references.hidden or actual is None or actual.unique().numel() < 2:
             return ()

@@ -30,7 +30,10 @@ RETURNED = {
     "generator": (
         "(row * 2 for row in x)",
         ["[row * 2 for row in x]", "iter([2 * x[0], 2 * x[1]])", "map(lambda row: row + row, x)"],
-        {"(row for row in x)": "not the right values", "[2 * x[0]]": "the second part of the result"},
+        {
+            "(row for row in x)": "not the right values",
+            "[2 * x[0]]": "the second part of the result",
+        },
     ),
     "generator of numbers": (
         "(n * n for n in range(3))",
