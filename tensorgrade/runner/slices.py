@@ -64,9 +64,9 @@ def names_spoken(statement: ast.stmt, scopes: list[SymbolTable]) -> set[str]:
     """The names of the file that a statement speaks of; local variables are none."""
     if not isinstance(statement, DEFINITIONS):
         return names_in(statement)
-    head = [one for one in ast.iter_child_nodes(statement) if one not in statement.body]
+    first = [one for one in ast.iter_child_nodes(statement) if one not in statement.body]
     inner = (globals_of(scope) for scope in scopes if scope.get_name() == statement.name)
-    return set().union(*map(names_in, head), *inner)
+    return set().union(*map(names_in, first), *inner)
 
 
 def names_in(part: ast.AST) -> set[str]:

@@ -11,7 +11,13 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
+from tensorgrade.exchange.observation import (
+    Loaded,
+    Observation,
+    Outcome,
+    Slices,
+    read_observation,
+)
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.runner.messages import BadMessage, pack
 from tensorgrade.sources.submission import Source
@@ -39,7 +45,7 @@ CHAPTERS = (
 class Hostile:
     """A backend whose replies are the right ones with parts exchanged by a chooser."""
 
-    isolation, device, source = "none", "cpu", Source("", "")
+    isolation, device, source, slices = "none", "cpu", Source("", ""), Slices()
 
     def __init__(self, references, names, choose):
         self.right = {case.id: expected for e in names for case, expected in references.of(e)}
