@@ -27,7 +27,7 @@ MARKS = {
     State.WRONG: ("✗", "bold red"),
     State.TO_DO: ("·", "dim"),
 }
-WIDEST, NARROW, BAR, TITLE, NAME = 100, 80, 16, 39, 32
+WIDEST, NARROW, BAR, TITLE, NAME = 100, 100, 16, 39, 32
 START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
 MEND = "A mistake is in the code that stands there: find it, mend it, and save."
 MOST_WARNINGS = 3

@@ -196,7 +196,7 @@ def test_titles_bars_and_points_stand_in_columns():
     assert all(line.endswith("1 of 2 points") for line in lines if "█" in line)
 
 
-@pytest.mark.parametrize("width, said", [(80, "1 / 2  mixed_up"), (48, "· g     0 / 2  to do")])
+@pytest.mark.parametrize("width, said", [(80, "1 / 2    mixed_up"), (48, "· g    0 / 2    to do")])
 def test_a_narrow_terminal_leaves_room_for_what_is_wrong(width, said):
     chapter = Chapter("ch1", "Pairs", (Exercise("f", 2), Exercise("g", 2)))
     wrong = Finding("", PublicDiagnosis(Kind.VALUES, "wrong"), mistakes={"mixed_up": "So."})
@@ -208,7 +208,7 @@ def test_a_narrow_terminal_leaves_room_for_what_is_wrong(width, said):
     console = Console(file=io.StringIO(), width=width, highlight=False, color_system=None)
     print_chapter(console, chapter, results)
     text = console.file.getvalue()
-    assert said in text and "1 / 2  mixed_up" in text and "0 / 2  to do" in text
+    assert said in text and "1 / 2    mixed_up" in text and "0 / 2    to do" in text
     assert len({line.index(" / ") for line in text.splitlines() if " / " in line}) == 1
 
 
