@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tensorgrade.instructor.groups import groups_of
 from tensorgrade.instructor.ledger import Ledger, read_lines
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.project import Project
+from tensorgrade.recognition.fingerprints import stored_form
 from tensorgrade.sources.handins import Handin
 
 CONFIG = """
@@ -96,7 +98,9 @@ def build(project: Project, *sides: bool) -> None:
             str(project.root), chapter.name, "row_means", hidden, "none"
         )
         parts = {
-            Part(chapter.name, "row_means", hidden): Made(references, prints.copy, "", "", False)
+            Part(chapter.name, "row_means", hidden): Made(
+                references, partial(stored_form, prints), "", "", "", False
+            )
         }
         for file in chapter_files(project, Stored(project, [chapter]), chapter, hidden, parts):
             file.write()
