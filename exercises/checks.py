@@ -252,6 +252,40 @@ def drops_what_is_added(exercise, group: str) -> None:
             exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=runs[0])
 
 
+@check
+def drops_parts_apart(exercise, group: str) -> None:
+    """What the two parts add is dropped by chances of their own: sometimes both, nothing is added.
+
+    In these cases both parts add something to every number.
+    """
+    for case, expected, observed in exercise.answered(group):
+        for name in expected.tensors:
+            exercise.result(case, name, expected, observed)
+        whole, p = nothing_added(case, observed), rate(case) ** 2
+        counts = torch.stack((whole.sum(), (~whole).sum()))
+        if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
+            said = "what the second part adds is dropped where the first one's is, or never there"
+            exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
+        every = torch.ones_like(whole)
+        if dependence(chances(~whole, every, p), every, p) is not None:
+            exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=observed.tensors["dropped"])
+
+
+def nothing_added(case, seen) -> torch.Tensor:
+    """Where both runs in training give back what was passed in."""
+    added = what_is_added(case, seen).tensors
+    return torch.stack((added["dropped"], added["again"])) == 0
+
+
+@signature("both dropped")
+def both_dropped_at_once(case, expected, seen) -> Imprint:
+    """How often nothing was added, and what comes back without dropout."""
+    if parts_in(seen, expected, [*expected.tensors]) is None:
+        return Imprint("missing")
+    words, plain = f"{nothing_added(case, seen).double().mean():.1f}", [seen.tensors["plain"]]
+    return Imprint(words, (weighted(plain, 1.0), weighted(plain, 2.7)))
+
+
 OF_ONE_PART = "in training nothing is dropped of what one of the parts adds to x"
 EACH_BY_ITSELF = "numbers are dropped together; each is dropped by a chance of its own"
 
@@ -330,6 +364,16 @@ def cuts_everywhere(exercise, group: str) -> None:
         if unlikely(counts, torch.full((starts,), 1 / starts), exactly=True):
             said = "the places do not come up by chance, one as likely as another"
             exercise.wrong("values", said, case=case, actual=inputs)
+        if any(repeats(inputs[:, 0], step, starts) for step in (1, 2, len(inputs) // 2)):
+            said = "where one window is cut hangs on where another one is; each is drawn anew"
+            exercise.wrong("values", said, case=case, actual=inputs)
+
+
+def repeats(first: torch.Tensor, step: int, starts: int) -> bool:
+    """Whether windows that many apart start alike too often, or too seldom, for chance."""
+    same = int((first[step:] == first[:-step]).sum())
+    counts = torch.tensor([same, len(first) - step - same])
+    return unlikely(counts, torch.tensor([1 / starts, 1 - 1 / starts]))
 
 
 @check

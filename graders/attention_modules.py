@@ -40,19 +40,31 @@ def in_pairs(pick, draw, **more):
     sizes: b, n, d_in, context_length, width of a head, heads; one after another of them is well
     beyond what is natural. Hidden cases only.
     """
-    options = {"bias": (False, True), "short": (False, True), "run": RUNS}
+    options = {"bias": (False, True), "short": (False, True), "run": RUNS, "texts": ("some", 1)}
     options |= {"dtype": ("float64", "float32")} | more
     rows = draw.pairs(**options) if pick.hidden else []
+    rows.sort(key=lambda row: (row["texts"] == 1, row.get("heads") == "many"))
     for at, row in enumerate(rows + lacking(rows, options)):
-        # No text has six tokens, as the example has: whoever counts on them must always fail.
-        ranges = [(2, 4), (7, 10), (3, 12), (3, 12)]
-        ranges[at % 4] = (BATCH, TOKENS, FEATURES, WIDTH)[at % 4]
-        b, n, d_in, width = draw(*ranges)
+        b, n, d_in, width = draw(*ranges_of(at, row))
         training, dropout = row["run"]
         heads = {1: 1, "few": 2 + at % 2, "many": draw(HEADS)[0]}.get(row.get("heads"), 1)
         settings = {"dropout": dropout, "training": training, "dtype": row["dtype"]}
         settings |= {"bias": row["bias"], "size": d_in**-0.5}  # the scores stay small
         yield group_of(row), settings, (b, n, d_in, n + 3 * row["short"], width, heads)
+
+
+def ranges_of(at: int, row: dict) -> list[tuple[int, int]]:
+    """From where to where b, n, d_in and a head's width are drawn for a row of options.
+
+    The first rows have several texts and few heads, so that each of the sizes is large in one.
+    """
+    # No text has six tokens, as the example has: whoever counts on them must always fail.
+    one, many = row["texts"] == 1, row.get("heads") == "many"
+    ranges = [(1, 1) if one else (2, 4), (7, 10), (3, 12), (2, 4) if many else (3, 12)]
+    place, size = ((0, BATCH), (3, WIDTH), (1, TOKENS), (2, FEATURES))[at % 4]
+    if (one, place) != (True, 0) and (many, place) != (True, 3):
+        ranges[place] = size
+    return ranges
 
 
 def group_of(row: dict) -> str:
@@ -64,7 +76,8 @@ def group_of(row: dict) -> str:
 
 def lacking(rows: list[dict], options: dict) -> list[dict]:
     """A row for each group that no row is in: what a mistake costs is not to hang on the draw."""
-    plain = {name: values[-1] for name, values in options.items()} | {"bias": False, "short": False}
+    plain = {name: values[-1] for name, values in options.items()}
+    plain |= {"bias": False, "short": False, "texts": "some"}
     wanted = [plain, plain | {"bias": True}, plain | {"short": True}]
     wanted += [plain | {"heads": 1}] if "heads" in options else []
     there = {group_of(row) for row in rows}
@@ -154,26 +167,48 @@ def on_another_device(n, d_in, d_out, **arguments):
     return construct(**sizes, dtype="float32", **arguments), moved(x=normal(2, n, d_in))
 
 
-def dropped_weights(b, n, p, extra: dict, heads: int = 1, kv_heads: int = 0, **arguments):
+def options_of_dropout(pick, exercise: str, count: int) -> list[dict]:
+    """Options for so many cases of dropout: hidden, each of them is in one case, whichever."""
+    chance, found = pick.chance(exercise, "dropout"), [dict[str, object]() for _ in range(count)]
+    for option, value in (("qkv_bias", True), ("longer", 3), ("dtype", "float32")):
+        if pick.hidden:
+            chance.choice(found)[option] = value
+    return found
+
+
+def rates(pick, exercise: str) -> tuple[float, float]:
+    """A small rate of dropout and a large one, in hundredths."""
+    chance = pick.chance(exercise, "rates")
+    return chance.randint(15, 19) / 100, chance.randint(55, 70) / 100
+
+
+def dropped_weights(
+    b, n, p, extra: dict, heads: int = 1, kv_heads: int = 0, longer=0, dtype="float64", **arguments
+):
     """Values [I I] through each head: the output *is* the attention weights, twice side by side.
 
-    kv_heads: of keys and values, where there are fewer of them.
+    kv_heads: of keys and values, where there are fewer of them. longer: by how many tokens a text
+    might be. Where projections have biases, that of the values is 0.
     """
     kv_heads = kv_heads or heads
     d_out, kv_width = 2 * n * heads, 2 * n * kv_heads
-    eye = torch.eye(n, dtype=torch.float64)
+    eye = torch.eye(n, dtype=getattr(torch, dtype))
     values: dict = {"W_query.weight": 0.2 * weights(d_out, n)}
     values["W_key.weight"] = 0.2 * weights(kv_width, n)
     values["W_value.weight"] = torch.cat([eye, eye] * kv_heads)
+    if arguments.get("qkv_bias"):
+        values |= {"W_query.bias": weights(d_out), "W_key.bias": weights(kv_width)}
+        values["W_value.bias"] = torch.zeros(kv_width)
     x = eye.expand(b, n, n).clone()
+    made = {"d_in": n, "d_out": d_out, "context_length": n + longer, "dropout": p, "dtype": dtype}
     return (
-        construct(d_in=n, d_out=d_out, context_length=n, dropout=p, dtype="float64", **arguments),
+        construct(**made, **arguments),
         load(values | extra),
         mode(training=False),
         call(x=x, result="plain"),
         mode(training=True),
         call(x=x, seed=1, result="dropped"),
-        call(x=x, seed=None, result="again"),
+        call(x=x, seed=None, no_grad=True, result="again"),
         mode(training=False),
-        call(x=x, result="plain once more"),
+        call(x=x, no_grad=True, result="plain once more"),
     )

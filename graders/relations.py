@@ -6,9 +6,16 @@ from tensorgrade.author import call, computed, duplicate, normal, restore
 
 
 def one_after_another(**shapes: tuple[int, ...]):
-    """Two calls on other numbers of the same shapes: the second owes nothing to the first."""
-    first, second = ({k: normal(*shape) for k, shape in shapes.items()} for _ in range(2))
-    return call(**first, result="first"), call(**second)
+    """Calls on other numbers of the same shapes: none owes anything to the one before.
+
+    The last one is passed the very tensors of the second, in which stands something else by then.
+    """
+    first, second, last = ({k: normal(*shape) for k, shape in shapes.items()} for _ in range(3))
+    return (
+        call(**first, result="first"),
+        call(**second, result="second"),
+        call(**last, refilled="second"),
+    )
 
 
 def scattered(**arguments):
@@ -29,13 +36,20 @@ def copied(twins: list, values, x):
         values,  # into the copy: what it computes must come from its own weights
         call(twin, x=x, result="copy"),
         fresh,
-        # What it keeps of its first weights, or of the size of a text, is of no use later.
+        # What it keeps of its first weights, of the size of a text, or of what stood in this very
+        # tensor before, is of no use later.
         call(fresh, x=computed(without_last, x), unkept=True),
+        call(fresh, x=computed(turned_round, x), result="before", unkept=True),
         restore(twin),
-        call(fresh, x=x),
+        call(fresh, x=x, refilled="before"),
         call(fresh, x=x, scattered=True, result="scattered"),
         call(fresh, x=x, no_grad=True, result="without gradients"),
     )
+
+
+def turned_round(x: torch.Tensor) -> torch.Tensor:
+    """Other numbers of the same shape."""
+    return -x
 
 
 def without_last(x: torch.Tensor) -> torch.Tensor:

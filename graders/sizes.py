@@ -3,7 +3,7 @@
 from itertools import combinations, product
 
 # What is well beyond natural: (from, up to).
-TOKENS, FEATURES, HEADS, BATCH, WIDTH = (65, 80), (17, 29), (7, 10), (5, 7), (18, 27)
+TOKENS, FEATURES, HEADS, BATCH, WIDTH = (129, 150), (17, 29), (13, 17), (5, 7), (18, 27)
 LONG = (257, 320)  # more places than a byte counts, or than a table of 256 has
 SMALL = (2, 7)  # for learners, who are to follow their own cases by eye
 

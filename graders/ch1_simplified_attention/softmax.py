@@ -9,6 +9,8 @@ from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
 from ..sizes import TOKENS, Sizes
 
+SHORT = (torch.float16, torch.bfloat16)  # as models on a GPU have them
+
 
 def cases(pick):
     """Tensors of every rank, along every dimension; large scores, and scores of -inf."""
@@ -26,6 +28,14 @@ def cases(pick):
         ],
     )
     large = pick(public=[1e4], hidden=[1e3, 1e4])
+    chance = pick.chance("softmax", "own")
+    own = pick(
+        public=[((5,), 0), ((2, 3, 4, 5), 1)],
+        hidden=[
+            ([chance.randint(2, 6) for _ in range(rank)], chance.randrange(-rank, rank))
+            for rank in (1, 2, 3, 4)
+        ],
+    )
     rows = torch.tensor([[1e4], [0], [-1e4]])
     hidden = computed(some_hidden, normal(4, 5))
     return [
@@ -54,7 +64,7 @@ def cases(pick):
         case("same/scattered", *scattered(x=normal(6, 5))),
         *(
             case(f"dtype/{dtype}", call(x=normal(2, 3, 4), dim=1), dtype=dtype, signature="dtype")
-            for dtype in (torch.float32, torch.float64)
+            for dtype in (torch.float64, *pick(public=[torch.float32], hidden=SHORT))
         ),
         *(
             case(
@@ -62,7 +72,7 @@ def cases(pick):
                 call(x=normal(*shape), dim=dim, watch=True),
                 signature="softmax used",
             )
-            for shape, dim in (((40, 33), -1), ((5,), 0), ((2, 3, 4, 5), 1))
+            for shape, dim in (((40, 33), -1), *own)
         ),
     ]
 

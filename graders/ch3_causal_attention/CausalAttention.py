@@ -13,13 +13,15 @@ from ..attention_modules import (
     large_scores,
     low_scores,
     on_another_device,
+    options_of_dropout,
+    rates,
     short_then_long,
     zero_scores,
 )
 from ..modules import linear_layers, structure
 from ..relations import copied
 from ..shared import SENTENCE
-from ..sizes import Sizes
+from ..sizes import LONG, Sizes
 
 
 def cases(pick):
@@ -28,8 +30,13 @@ def cases(pick):
         public=[(2, 6, 3, 2), (1, 4, 5, 9)],
         hidden=[(3, 4, 6, 8)],
     )
-    short = pick(public=[(2, 3, 4, 5, 6)], hidden=[(1, 1, 3, 4, 5)])
-    pairs = in_pairs(pick, Sizes(pick, "CausalAttention"))
+    draw = Sizes(pick, "CausalAttention")
+    short = pick(public=[(2, 3, 4, 5, 6)], hidden=[(1, 1, 3, 4, *draw(LONG))])
+    pairs = in_pairs(pick, draw)
+    few, most = rates(pick, "CausalAttention")
+    (tokens,) = draw((19, 22))
+    dropped = pick(public=[(8, 20, 0.3)], hidden=[(8, tokens, most), (1, 2 * tokens, few)])
+    options = options_of_dropout(pick, "CausalAttention", len(dropped))
     made: dict = {"d_in": 3, "d_out": 4, "context_length": 5}
     twins = [construct(**made, dropout=0.0, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, context_length=6, dropout=0.0, seed=123, dtype="float32")
@@ -67,7 +74,8 @@ def cases(pick):
         ),
         case(
             "gradients/of weights in evaluation",
-            *module(2, 3, 4, 5, 3, gradient=True, constants=["x"]),
+            *module(1, 3, 6, 5, 3, gradient=True, constants=["x"], dropout=most, dtype="float32"),
+            dtype=torch.float32,
         ),
         case("same/copies", *copied(twins, load(linear_layers(3, 4, True)), normal(2, 5, 3))),
         case("start/3x4", *structure(state=True, **made, dropout=0.0), signature="ignored"),
@@ -75,11 +83,12 @@ def cases(pick):
         *(
             case(
                 f"dropout/p {p}",
-                *dropped_weights(b, n, p, {}),
+                *dropped_weights(b, n, p, {}, **more),
+                dtype=getattr(torch, more.get("dtype", "float64")),
                 signature="dropped weights",
                 rate="dropout",
             )
-            for b, n, p in pick(public=[(8, 20, 0.3)], hidden=[(8, 20, 0.5), (1, 40, 0.15)])
+            for (b, n, p), more in zip(dropped, options, strict=True)
         ),
         *(
             case(
@@ -194,5 +203,5 @@ def test_CausalAttention_parameters(attempt):
 def test_CausalAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.CausalAttention.mixes_tokens("future")
-    attempt.CausalAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.CausalAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.CausalAttention.gives_the_same("same")

@@ -20,7 +20,10 @@ def cases(pick):
         ],
     )
     ones = torch.ones(30, 40, dtype=torch.float64)
-    in_training = {"p": 0.5, "training": True}
+    chance = pick.chance("inverted_dropout")
+    own = pick(
+        public=[(6, 6), (40, 50), (2, 3, 4, 4)], hidden=[(9,), (6, 7), (40, 50), (2, 3, 4, 4)]
+    )
     return [
         *(
             case(f"dropout/p {p}", *three_times(shape, p), signature="dropped weights", rate="p")
@@ -28,7 +31,7 @@ def cases(pick):
         ),
         case(
             "dropout/float32",
-            *three_times((50, 40), 0.4),
+            *three_times((50, 40), pick(public=0.4, hidden=chance.randint(55, 75) / 100)),
             dtype=torch.float32,
             signature="dropped weights",
             rate="p",
@@ -49,10 +52,15 @@ def cases(pick):
         *(
             case(
                 f"own/{shape}",
-                call(attn_weights=normal(*shape), **in_training, watch=True),
+                call(
+                    attn_weights=normal(*shape),
+                    p=pick(public=0.5, hidden=chance.randint(5, 95) / 100),
+                    training=True,
+                    watch=True,
+                ),
                 signature="dropout used",
             )
-            for shape in ((6, 6), (40, 50), (2, 3, 4, 4))
+            for shape in own
         ),
     ]
 
@@ -68,7 +76,7 @@ def three_times(shape, p, gradient=None):
     return (
         call(attn_weights=weights, p=p, training=False, result="plain"),
         call(attn_weights=weights, p=p, training=True, seed=1, result="dropped", gradient=gradient),
-        call(attn_weights=weights, p=p, seed=None, result="again"),
+        call(attn_weights=weights, p=p, seed=None, no_grad=True, result="again"),
     )
 
 

@@ -23,17 +23,20 @@ from ..attention_modules import (
     large_scores,
     low_scores,
     on_another_device,
+    options_of_dropout,
+    rates,
     short_then_long,
     zero_scores,
 )
 from ..modules import linear_layers, structure
 from ..relations import copied
 from ..shared import SENTENCE
-from ..sizes import Sizes
+from ..sizes import LONG, Sizes
 
 
 def cases(pick):
     """Several numbers of heads, and head_dim unlike every other size."""
+    draw = Sizes(pick, "MultiHeadAttention")
     one_head = pick(public=[(2, 5, 3, 4)], hidden=[(2, 5, 3, 4)])
     sizes = pick(
         public=[(2, 6, 3, 4, 2), (1, 5, 4, 9, 3)],
@@ -43,12 +46,22 @@ def cases(pick):
     )
     short = pick(
         public=[(2, 3, 4, 6, 2, 7)],
-        hidden=[(1, 1, 3, 4, 2, 5)],
+        hidden=[(1, 1, 3, 4, 2, *draw(LONG))],
     )
     made: dict = {"d_in": 3, "d_out": 2, "context_length": 6, "dropout": 0.0, "num_heads": 2}
-    draw = Sizes(pick, "MultiHeadAttention")
     pairs = in_pairs(pick, draw, heads=(1, "few", "many"))
     twins = [construct(**made | {"d_out": 4}, qkv_bias=True) for _ in range(2)]
+    few, most = rates(pick, "MultiHeadAttention")
+    (tokens,) = draw((19, 22))
+    thinned = pick(
+        public=[("dropout", 8, 20, 0.3, 1), ("dropout in heads", 4, 12, 0.4, 3)],
+        hidden=[
+            ("dropout", 8, tokens, most, 1),
+            ("dropout", 1, 2 * tokens, few, 1),
+            ("dropout in heads", 4, 8, 0.4, *draw((5, 7))),
+        ],
+    )
+    options = options_of_dropout(pick, "MultiHeadAttention", len(thinned))
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
     return [
         shown(
@@ -89,27 +102,24 @@ def cases(pick):
         ),
         case(
             "gradients/of weights in evaluation",
-            *module(2, 3, 5, 6, 3, 3, gradient=True, constants=["x"]),
+            *module(
+                1, 3, 7, 6, 3, 3, gradient=True, constants=["x"], dropout=most, dtype="float32"
+            ),
+            dtype=torch.float32,
         ),
         case("same/copies", *copied(twins, load(layers(3, 4, True)), normal(2, 5, 3))),
         case("start/3x6", *structure(state=True, **made | {"d_out": 6}), signature="ignored"),
         case("future/cut 3", *changed_future(layers(3, 6), 6, 3, 3, 6, num_heads=2)),
         *(
             case(
-                f"dropout/p {p}",
-                *dropped(b, n, p, 1),
+                f"{group}/p {p}",
+                *dropped(b, n, p, heads, **more),
+                dtype=getattr(torch, more.get("dtype", "float64")),
                 signature="dropped weights",
                 rate="dropout",
                 parts="num_heads",
             )
-            for b, n, p in pick(public=[(8, 20, 0.3)], hidden=[(8, 20, 0.5), (1, 40, 0.15)])
-        ),
-        case(
-            "dropout in heads/p 0.4",
-            *dropped(4, *pick(public=(12, 0.4, 3), hidden=(8, 0.4, 6))),
-            signature="dropped weights",
-            rate="dropout",
-            parts="num_heads",
+            for (group, b, n, p, heads), more in zip(thinned, options, strict=True)
         ),
         *(
             case(
@@ -158,14 +168,14 @@ def layers(d_in, d_out, bias=False):
     }
 
 
-def dropped(b, n, p, heads):
+def dropped(b, n, p, heads, **more):
     """With an output projection that changes nothing, the attention weights come out."""
     d_out = 2 * n * heads
     identity = {
         "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
         "out_proj.bias": torch.zeros(d_out, dtype=torch.float64),
     }
-    return dropped_weights(b, n, p, identity, heads, num_heads=heads)
+    return dropped_weights(b, n, p, identity, heads, num_heads=heads, **more)
 
 
 def watched(result, heads):
@@ -292,7 +302,7 @@ def test_MultiHeadAttention_parameters(attempt):
 def test_MultiHeadAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.MultiHeadAttention.mixes_tokens("future")
-    attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.MultiHeadAttention.gives_the_same("same")
 
 

@@ -76,6 +76,10 @@ def cases(pick):
             "gradients/2, then 2",
             *in_chunks(2, 3, 2, 2, 5, (2, 2), gradient=True, training=True),
         ),
+        case(
+            "gradients/in evaluation",
+            *in_chunks(1, 4, 3, 2, 6, (3, 1), gradient=True, qkv_bias=True),
+        ),
         *(
             case(
                 f"parameters/bias {bias}", *structure(**made, qkv_bias=bias), signature="structure"
@@ -114,7 +118,7 @@ def in_chunks(
 
 
 def afresh(b, d_in, width, heads):
-    """Two texts, none with a cache: the second owes nothing to the first, nor to its weights."""
+    """First fewer texts, then more: these owe the first ones nothing, nor their weights."""
     made, values, in_evaluation = built(d_in, width * heads, heads, 6)
     _, others, _ = built(d_in, width * heads, heads, 6)
     return (
@@ -123,19 +127,20 @@ def afresh(b, d_in, width, heads):
         in_evaluation,
         call(x=normal(b, 2, d_in), result="first"),
         others,
-        call(x=normal(b, 3, d_in), no_grad=True),
+        call(x=normal(b + 1, 3, d_in), no_grad=True),
     )
 
 
 def branched(b, d_in, width, heads):
     """Two texts go on from the same cache, which began as an empty one; the first leaves it as it
-    was.
+    was, and so does a third one that begins anew, in the very tensor that held the start.
     """
     given = {"cache": part("start", CACHE)}
     empty = torch.zeros(b, heads, 0, width, dtype=torch.float64)
     return (
         *built(d_in, width * heads, heads, 6),
         call(x=normal(b, 3, d_in), cache=(empty, empty.clone()), result="start"),
+        call(x=normal(b, 3, d_in), refilled="start", result="anew"),
         call(x=normal(b, 2, d_in), **given),
         call(x=normal(b, 1, d_in), **given, result="other"),
     )

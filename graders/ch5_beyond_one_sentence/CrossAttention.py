@@ -122,7 +122,11 @@ def masked_once(b, n, m):
     """Called with a mask, then without one on other texts of the same sizes: nothing is kept."""
     texts, others = ({"x": normal(b, n, 4), "context": normal(b, m, 3)} for _ in range(2))
     mask = computed(some_hidden, normal(b, n, m))
-    return *made(4, 3, 6, 2), call(**texts, mask=mask, result="first"), call(**others)
+    return (
+        *made(4, 3, 6, 2),
+        call(**texts, mask=mask, result="first"),
+        call(**others),
+    )
 
 
 def some_hidden(numbers: torch.Tensor) -> torch.Tensor:

@@ -21,13 +21,15 @@ from ..attention_modules import (
     dropped_weights,
     large_scores,
     on_another_device,
+    options_of_dropout,
+    rates,
     short_then_long,
     zero_scores,
 )
 from ..modules import structure
 from ..relations import copied
 from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, TOKENS, WIDTH, Sizes
+from ..sizes import BATCH, FEATURES, LONG, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
@@ -39,8 +41,18 @@ def cases(pick):
         public=[(2, 5, 3, 2, 4, 2, 5), (1, 4, 5, 3, 6, 3, 4)],
         hidden=[(3, 4, 6, 3, 6, 2, 4), (1, n, 3, 2, groups * shared, groups, n)],
     )
+    few, most = rates(pick, "GroupedQueryAttention")
     one = pick(public=[(2, 4, 3, 2, 3, 1, 4)], hidden=[(2, 3, 5, 4, 4, 1, 3)])
     full = pick(public=[(2, 4, 3, 3, 2, 2, 4)], hidden=[(b, 5, d_in, width, 2, 2, 5)])
+    (tokens,), (kv_heads,) = draw((19, 22)), draw((2, 3))
+    thinned = pick(
+        public=[("dropout", 0.3, 8, 20, 1, 1), ("dropout in heads", 0.35, 1, 12, 4, 2)],
+        hidden=[
+            ("dropout", most, 8, tokens, 1, 1),
+            ("dropout in heads", 0.35, 1, 12, 2 * kv_heads, kv_heads),
+        ],
+    )
+    options = options_of_dropout(pick, "GroupedQueryAttention", len(thinned))
     made: dict = {"d_in": 3, "d_out": 8, "context_length": 5, "dropout": 0.1}
     heads = {"num_heads": 4, "num_kv_heads": 2}
     twins = [construct(**made | {"dropout": 0.0}, **heads, qkv_bias=True) for _ in range(2)]
@@ -53,36 +65,48 @@ def cases(pick):
             call(x=SENTENCE[None]),
             signature="ignored",
         ),
-        *(case(f"all heads/{size}", *module(*size)) for size in full),
-        *(case(f"one head of keys/{size}", *module(*size)) for size in one),
+        *(case(f"all heads/{size}", *module(*size, dropout=few)) for size in full),
+        *(case(f"one head of keys/{size}", *module(*size, dropout=most)) for size in one),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
         case("values/zero scores", *zero_scores(layers(3, 8, 4), 2, 4, 3, 8, **heads)),
         case("values/square", *module(2, 4, 4, 1, 4, 2, 4)),
         case("values/float32", *module(2, 5, 3, 2, 4, 2, 5, dtype="float32"), dtype=torch.float32),
-        case("short/3 tokens of 7", *module(2, 3, 4, 2, 4, 2, 7)),
+        case("short/3 tokens", *module(2, 3, 4, 2, 4, 2, *pick(public=(7,), hidden=draw(LONG)))),
         case(
             "short/2 tokens, then 5",
             *short_then_long(layers(3, 8, 4), 3, 8, **heads),
         ),
-        case("bias/4 heads", *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True)),
+        *(
+            case(f"bias/{size}", *module(*size, qkv_bias=True, **more), dtype=dtype)
+            for dtype, size, more in pick(
+                public=[(torch.float64, (2, 4, 3, 2, 4, 2, 5), {})],
+                hidden=[
+                    (torch.float64, (2, 4, 3, 2, 4, 2, 5), {"dropout": few}),
+                    (torch.float32, (1, 5, 9, 2, 3, 1, 5), {"dropout": most, "dtype": "float32"}),
+                ],
+            )
+        ),
         case("large/1e6", *large_scores(layers(3, 8, 4), 4, 4, 3, 8, **heads)),
         case(
             "gradients/in training",
             *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True, gradient=True, training=True),
         ),
+        case(
+            "gradients/in evaluation",
+            *module(1, 5, 7, 2, 3, 1, 5, gradient=True, dropout=most, dtype="float32"),
+            dtype=torch.float32,
+        ),
         case("future/cut 3", *changed_future(layers(3, 8, 4), 6, 3, 3, 8, **heads)),
         *(
             case(
                 f"{group}/p {p}",
-                *dropped(b, n, p, heads, kv_heads),
+                *dropped(b, n, p, heads, kv_heads, **more),
+                dtype=getattr(torch, more.get("dtype", "float64")),
                 signature="dropped weights",
                 rate="dropout",
                 parts="num_heads",
             )
-            for group, p, b, n, heads, kv_heads in (
-                ("dropout", pick(public=0.3, hidden=0.25), 8, 20, 1, 1),
-                ("dropout in heads", 0.35, 1, 12, 4, 2),
-            )
+            for (group, p, b, n, heads, kv_heads), more in zip(thinned, options, strict=True)
         ),
         case("same/copies", *copied(twins, load(layers(3, 8, 4, True)), normal(2, 5, 3))),
         case(
@@ -136,14 +160,14 @@ def module(b, n, d_in, width, heads, kv_heads, context, *, factor=1, **settings)
     return called(values, b, n, d_in, d_out, context, **settings)
 
 
-def dropped(b, n, p, heads, kv_heads):
+def dropped(b, n, p, heads, kv_heads, **more):
     """With an output projection that changes nothing, the attention weights come out."""
     d_out = 2 * n * heads
     identity = {
         "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
         "out_proj.bias": torch.zeros(d_out, dtype=torch.float64),
     }
-    made = {"num_heads": heads, "num_kv_heads": kv_heads}
+    made = {"num_heads": heads, "num_kv_heads": kv_heads} | more
     return dropped_weights(b, n, p, identity, heads, kv_heads, **made)
 
 
@@ -241,7 +265,7 @@ def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
 def test_GroupedQueryAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.GroupedQueryAttention.mixes_tokens("future")
-    attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.GroupedQueryAttention.gives_the_same("same")
 
 

@@ -55,6 +55,7 @@ def cases(pick):
             "gradients/in training",
             *module(2, 4, 3, 2, 3, 2, 5, gradient=normal(2, 4, 6), training=True),
         ),
+        case("gradients/in evaluation", *module(1, 5, 7, 3, 2, 2, 5, gradient=normal(1, 5, 4))),
         case("same/copies", *copied(twins, load(layers(3, 4, 2)), normal(2, 5, 3))),
         case("parameters/2 heads", *structure(**made), signature="structure"),
         case(

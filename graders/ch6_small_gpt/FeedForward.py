@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, describe, load, mistake, normal, weights
+from tensorgrade.author import call, case, construct, describe, load, mistake, mode, normal, weights
 
 from ..modules import at_work, structure
 from ..relations import copied
@@ -20,6 +20,7 @@ def cases(pick):
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
         case("values/float32", *module(3, 4, dtype="float32"), dtype=torch.float32),
         case("gradients/3x4", *module(3, 4, gradient=normal(3, 4))),
+        case("gradients/in evaluation", *module(5, gradient=normal(5), training=False)),
         case("same/copies", *copied(twins, load(layers(3)), normal(2, 4, 3))),
         case("parameters/5", *structure(d=5), signature="structure"),
         case("start/5", *structure(d=5, state=True), signature="ignored"),
@@ -36,10 +37,11 @@ def layers(d):
     }
 
 
-def module(*shape, dtype="float64", gradient=None):
+def module(*shape, dtype="float64", gradient=None, training=True):
     """Constructed, given all weights, called."""
-    d = shape[-1]
-    return construct(d=d, dtype=dtype), load(layers(d)), call(x=normal(*shape), gradient=gradient)
+    made = construct(d=shape[-1], dtype=dtype)
+    called = call(x=normal(*shape), gradient=gradient)
+    return made, load(layers(shape[-1])), mode(training), called
 
 
 def used(*shape):

@@ -11,6 +11,7 @@ from tensorgrade.author import (
     describe,
     load,
     mistake,
+    mode,
     normal,
     shown,
     weights,
@@ -53,9 +54,10 @@ def cases(pick):
         ),
         case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
         case("gradients/3x4", *normed(3, 4, factor=0.1, gradient=normal(3, 4))),
+        case("gradients/in evaluation", *normed(5, gradient=normal(5), training=False)),
         *(
             case(f"own/{shape}", *normed(*shape, factor=0.1, watch=True), signature="norm used")
-            for shape in ((3, 4), (2, 3, 5), (6,))
+            for shape in ((3, 4), (2, 3, 5), (6,), *pick(public=[], hidden=[(2, 1, 3, 4)]))
         ),
         case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),
@@ -75,6 +77,7 @@ def normed(
     gradient=None,
     dtype="float64",
     watch=False,
+    training=True,
     **eps,
 ):
     """Constructed, given a scale and a shift, called on rows of this spread."""
@@ -82,6 +85,7 @@ def normed(
     return (
         construct(d=shape[-1], **eps, dtype=dtype),
         load(columns(shape[-1])),
+        mode(training),
         call(x=x, gradient=gradient, watch=watch),
     )
 
@@ -133,7 +137,7 @@ def test_LayerNorm_eps(attempt):
 
 @exercise("LayerNorm", points=1.5)
 def test_LayerNorm_gradients(attempt):
-    """Gradients reach x, the scale and the shift."""
+    """Gradients reach x, the scale and the shift, in training and in evaluation."""
     attempt.LayerNorm.agrees("gradients", only="gradient")
 
 

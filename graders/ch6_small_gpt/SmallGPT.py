@@ -18,7 +18,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, structure
-from ..sizes import BATCH, FEATURES, SMALL, TOKENS, Sizes
+from ..sizes import BATCH, LONG, SMALL, TOKENS, Sizes
 from .TransformerBlock import parts
 
 SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
@@ -27,10 +27,11 @@ SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
 def cases(pick):
     """(b, n, vocab_size, context_length, d, heads, layers); attention is a stand-in."""
     draw = Sizes(pick, "SmallGPT")
-    b, n, vocab = draw(BATCH, TOKENS, FEATURES)
+    b, n, vocab = draw(BATCH, TOKENS, LONG)
     deep, _ = draw(SMALL, SMALL)
     one = pick(
-        public=[(2, 4, 5, 4, 6, 2, 1)], hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 2, vocab, 3, 4, 1, 1)]
+        public=[(2, 4, 5, 4, 6, 2, 1)],
+        hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 3, 2 * vocab, 3, 4, 1, 1)],
     )
     many = pick(
         public=[(1, 3, 6, 5, 4, 2, 2)], hidden=[(2, 4, 7, 9, 6, 3, 3), (1, 3, 5, 3, 4, 2, deep)]
@@ -52,6 +53,7 @@ def cases(pick):
             for p in pick(public=[0.6], hidden=[0.7])
         ),
         case("gradients/2 blocks", *learning(2, 3, 6, 4, 4, 2, 2)),
+        case("gradients/in evaluation", *learning(1, 4, 5, 6, 4, 1, 2, training=False)),
         *(
             case(
                 f"parameters/{layers} blocks",
@@ -103,9 +105,9 @@ def module(b, n, vocab, *sizes, gradient=None, training=False, **settings):
     return *steps, mode(training), call(ids=ids(vocab, b, n), gradient=gradient)
 
 
-def learning(b, n, vocab, *sizes):
-    """Called in training without dropout; gradients are asked for."""
-    return module(b, n, vocab, *sizes, gradient=normal(b, n, vocab), training=True)
+def learning(b, n, vocab, *sizes, training=True):
+    """Called in training without dropout, or in evaluation; gradients are asked for."""
+    return module(b, n, vocab, *sizes, gradient=normal(b, n, vocab), training=training)
 
 
 def as_it_is_made(b, n, vocab, *sizes):
@@ -127,6 +129,7 @@ def one_after_another():
         call(ids=ids(6, 2, 3), result="first"),
         load(all_weights(6, 5, 4, 1)),
         call(ids=ids(6, 2, 5), result="second"),
+        call(ids=ids(6, 2, 5), refilled="second", result="third"),
     )
 
 
@@ -165,7 +168,7 @@ def in_training(p):
         *made(d, 16, d, 2, 1, dropout=p, fixed=fixed),
         mode(training=True),
         call(ids=text, seed=1, result="dropped"),
-        call(ids=text, seed=None, result="again"),
+        call(ids=text, seed=None, no_grad=True, result="again"),
         mode(training=False),
         call(ids=text, result="plain"),
     )
@@ -213,7 +216,7 @@ def test_SmallGPT_dropout(attempt):
 
 @exercise("SmallGPT", points=3)
 def test_SmallGPT_gradients(attempt):
-    """Gradients reach all weights, in training without dropout."""
+    """Gradients reach all weights, in training without dropout and in evaluation."""
     attempt.SmallGPT.agrees("gradients", only="gradient")
 
 

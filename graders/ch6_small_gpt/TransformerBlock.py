@@ -57,7 +57,15 @@ def cases(pick):
                 hidden=[("attention", 0.3), ("feed forward", 0.7)],
             )
         ),
+        case(
+            "both/of both parts",
+            *in_training(0.6, BOTH, shape=(1, 30, 16), dtype="float32"),
+            dtype=torch.float32,
+            signature="both dropped",
+            rate="dropout",
+        ),
         case("gradients/2x3x4", *module(2, 3, 4, 5, 2, gradient=normal(2, 3, 4), training=True)),
+        case("gradients/in evaluation", *module(1, 4, 6, 4, 3, gradient=normal(1, 4, 6))),
         case("same/copies", *copied(twins, load(parts(4)), normal(2, 3, 4))),
         case(
             "parameters/4",
@@ -100,16 +108,21 @@ OTHERS = {
     },
     "feed forward": {"attention.projection.weight": torch.zeros(16, 16)},
 }
+# Weights with which feed-forward adds one and the same number, where it is not dropped.
+BOTH = {
+    "feed_forward.layers.2.weight": torch.zeros(16, 64),
+    "feed_forward.layers.2.bias": torch.full((16,), 100.0),
+}
 
 
-def in_training(p, other):
+def in_training(p, other, shape=(3, 10, 16), dtype="float64"):
     """Twice in training with other seeds, once in evaluation. other: weights of the other part."""
-    x = 3 * normal(3, 10, 16)
+    x = 3 * normal(*shape)
     return (
-        *made(16, 12, 2, dropout=p, fixed=other),
+        *made(16, 32, 2, dropout=p, fixed=other, dtype=dtype),
         mode(training=True),
         call(x=x, seed=1, result="dropped"),
-        call(x=x, seed=None, result="again"),
+        call(x=x, seed=None, no_grad=True, result="again"),
         mode(training=False),
         call(x=x, result="plain"),
     )
@@ -141,11 +154,12 @@ def test_TransformerBlock_dropout(attempt):
     """In training what the two parts add is thinned out, in evaluation nothing is."""
     attempt.TransformerBlock.agrees("dropout", only="plain")
     attempt.TransformerBlock.drops_what_is_added("dropout")
+    attempt.TransformerBlock.drops_parts_apart("both")
 
 
 @exercise("TransformerBlock", points=2)
 def test_TransformerBlock_gradients(attempt):
-    """Gradients reach x and all weights, in training without dropout."""
+    """Gradients reach x and all weights, in training without dropout and in evaluation."""
     attempt.TransformerBlock.agrees("gradients", only="gradient")
 
 

@@ -5,17 +5,21 @@ import torch
 from tensorgrade import exercise
 from tensorgrade.author import call, case, construct, mistake
 
-from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+from ..sizes import BATCH, FEATURES, LONG, Sizes
 
 
 def cases(pick):
     """Texts whose ids say where they stand, so that a window tells where it was cut."""
     draw = Sizes(pick, "batches")
-    b, n, context = draw(BATCH, TOKENS, FEATURES)
+    b, n, context = draw(BATCH, LONG, FEATURES)
     sizes = pick(public=[(20, 4, 3)], hidden=[(n, context, b), (30, 5, 4), (9, 7, 2)])
     only = pick(public=[(5, 4, 2)], hidden=[(6, 5, 3)])
     # So many draws that each start that fits comes up, or the chance is below one in 10^12.
-    often = pick(public=[(9, 4, 2000)], hidden=[(110, 1, 4000), (7, 3, 4000)])
+    longer, shorter = draw.chance.randint(90, 110), draw.chance.randint(4, 9)
+    often = pick(
+        public=[(9, 4, 2000)],
+        hidden=[(longer, 1, 4000), (7, 3, 4000), (shorter + 40, shorter, 4000)],
+    )
     return [
         *(case(f"windows/{size}", *cut(*size), signature="windows") for size in sizes),
         *(case(f"only place/{size}", *cut(*size), signature="windows") for size in only),

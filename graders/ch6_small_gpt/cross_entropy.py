@@ -6,14 +6,14 @@ from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
 from ..relations import scattered
-from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+from ..sizes import BATCH, LONG, TOKENS, Sizes
 from .SmallGPT import ids
 
 
 def cases(pick):
     """Logits of several ranks and sizes, up to a million."""
     draw = Sizes(pick, "cross_entropy")
-    b, n, vocab = draw(BATCH, TOKENS, FEATURES)
+    b, n, vocab = draw(BATCH, TOKENS, LONG)
     flat = pick(public=[(3, 4), (1, 5)], hidden=[(4, 3), (7 * n, 5), (2, vocab), (1, 2)])
     leading = pick(public=[(2, 3, 4), (3,)], hidden=[(5,), (b, 3, 4), (3, 2, 1, 4), (2, 3, 2, 4)])
     return [
@@ -26,7 +26,7 @@ def cases(pick):
         case("gradients/2x3x4", call(**asked(2, 3, 4), gradient=normal())),
         *(
             case(f"own/{shape}", call(**asked(*shape), watch=True), signature="loss used")
-            for shape in ((3, 4), (2, 3, 4), (40, 9))
+            for shape in ((3, 4), (2, 3, 4), (40, 9), *pick(public=[], hidden=[(5,), (2, 1, 3, 4)]))
         ),
         case("same/scattered", *scattered(**asked(2, 3, 4))),
     ]

@@ -5,14 +5,14 @@ import torch
 from tensorgrade import exercise
 from tensorgrade.author import call, case, computed, construct, load, mistake, mode, normal
 
-from ..sizes import BATCH, FEATURES, Sizes
+from ..sizes import BATCH, LONG, Sizes
 from .SmallGPT import ids
 
 
 def cases(pick):
     """A model of one table, which takes no more ids than it says."""
     draw = Sizes(pick, "generate")
-    b, vocab = draw(BATCH, FEATURES)
+    b, vocab = draw(BATCH, LONG)
     likeliest = pick(
         public=[(5, 6, 2, 3, 2)], hidden=[(6, 9, 3, 2, 4), (vocab, 8, b, 1, 5), (4, 5, 1, 3, 0)]
     )

@@ -1,5 +1,7 @@
 """All that judges train_step: its cases, tests and own mistakes."""
 
+from itertools import cycle
+
 from tensorgrade import exercise
 from tensorgrade.author import call, case, construct, describe, load, mistake, weights
 
@@ -8,7 +10,10 @@ from .SmallGPT import ids
 
 
 def cases(pick):
-    """(vocab_size, b, n, rate, steps): a model of two parameters, gradients well above 1."""
+    """(vocab_size, b, n, rate, steps): a model of two parameters, gradients well above 1.
+
+    Every other step gets one short text alone.
+    """
     draw = Sizes(pick, "train_step")
     b, vocab = draw(BATCH, FEATURES)
     one = pick(public=[(4, 2, 3, 0.03, 1)], hidden=[(5, 3, 4, 0.02, 1), (vocab, b, 6, 0.1, 1)])
@@ -28,11 +33,11 @@ def trained(vocab, b, n, rate, steps):
             "train_step",
             model=model,
             optimizer=optimizer,
-            inputs=ids(vocab, b, n),
-            targets=ids(vocab, b, n),
+            inputs=ids(vocab, *size),
+            targets=ids(vocab, *size),
             result="result" if step == steps - 1 else f"loss{step}",
         )
-        for step in range(steps)
+        for step, size in zip(range(steps), cycle(((b, n), (1, min(2, n)))), strict=False)
     ]
     values = load({"table": weights(vocab, vocab), "bias": weights(vocab)}, on=model)
     return model, values, optimizer, *calls, describe(on=model, state=True)

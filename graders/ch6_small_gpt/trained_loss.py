@@ -12,7 +12,7 @@ import torch
 from tensorgrade import exercise
 from tensorgrade.author import call, case, computed, construct, load, mistake, mode, weights
 
-from ..sizes import BATCH, FEATURES, Sizes
+from ..sizes import FEATURES, LONG, Sizes
 from .SmallGPT import all_weights, ids
 
 TEXT = Path(__file__).resolve().parents[2] / "exercises" / "texts" / "shakespeare.txt.xz"
@@ -24,8 +24,10 @@ WINDOWS, FEW = 512, 16  # of a text; so few are enough to see that two models ag
 def cases(pick):
     """(vocab_size, b, n): a model that is another one in training; windows of Shakespeare."""
     draw = Sizes(pick, "trained_loss")
-    b, vocab = draw(BATCH, FEATURES)
-    sizes = pick(public=[(4, 2, 3)], hidden=[(5, 3, 1), (vocab, b, 6)])
+    (vocab,) = draw(FEATURES)
+    # So many windows that they do not come in equal parts, of whatever size somebody cuts them.
+    many = next(n for n in iter(lambda: draw(LONG)[0], 0) if n % 2 and n % 5)
+    sizes = pick(public=[(4, 7, 3)], hidden=[(5, 3, 1), (vocab, many, 6)])
     windows = windows_of_the_end(pick)
     return [
         *(case(f"values/{size}", *measured(size, training=False)) for size in sizes),
@@ -64,7 +66,7 @@ def measured(size, training):
     return (
         *(model, values, mode(training, on=model)),
         call("trained_loss", model=model, windows=windows),
-        call(model, ids=ids(vocab, b, n), result="next"),
+        call(model, ids=ids(vocab, 2, n), result="next"),
     )
 
 

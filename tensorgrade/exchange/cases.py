@@ -141,6 +141,7 @@ class Recorder:
         seed: int | None = 0,
         result: str = "result",
         scattered: bool = False,
+        refilled: str = "",
         constants: Sequence[str] = (),
         printed: str = "",
         afterwards: Sequence[str] = (),
@@ -152,6 +153,7 @@ class Recorder:
 
         gradient: asks for gradients, one tensor for each result that is a part of a tuple.
         watch: counts operations. scattered: tensors do not lie contiguously in memory.
+        refilled: tensors are the very objects that the call with this result was given.
         constants: arguments that need no gradient. printed: a name for what the call prints.
         afterwards: arguments whose values after the call are kept, as `afterwards.` and the name.
         no_grad: inside `torch.no_grad()`. unkept: what comes back is of no interest. seed: None
@@ -159,6 +161,7 @@ class Recorder:
         """
         more = {"scattered": scattered, "constants": constants, "printed": printed}
         more |= {"afterwards": afterwards, "no_grad": no_grad, "unkept": unkept}
+        more |= {"refilled": refilled}
         self.record_call({"name": name}, arguments, gradient, watch, seed, result, more)
 
     def record_call(
@@ -277,6 +280,7 @@ class RecordedObject:
         result: str = "result",
         path: str = "",
         scattered: bool = False,
+        refilled: str = "",
         constants: Sequence[str] = (),
         printed: str = "",
         afterwards: Sequence[str] = (),
@@ -288,6 +292,7 @@ class RecordedObject:
         target = {"on": self.handle, "path": path}
         more = {"scattered": scattered, "constants": constants, "printed": printed}
         more |= {"afterwards": afterwards, "no_grad": no_grad, "unkept": unkept}
+        more |= {"refilled": refilled}
         self.recorder.record_call(target, arguments, gradient, watch, seed, result, more)
 
     def read(self, path: str, result: str = "") -> None:

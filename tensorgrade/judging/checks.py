@@ -383,7 +383,7 @@ class Checks:
                 torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
             )
             if (dim := dropout.dependence(drawn, entries, p)) is not None:
-                which = "other calls" if dim == 0 else "its neighbours"
+                which = "other calls" if dim == 0 else "another one"
                 self.wrong("fact", TOGETHER.format(which), case=case, actual=runs[0])
             totals += dropout.deviations(drawn, entries, p)
         if not dropout.counts_by_chance(totals):

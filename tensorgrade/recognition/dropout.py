@@ -4,7 +4,9 @@ Inverted dropout (Srivastava et al. 2014, section 10) zeroes a share p of the en
 the rest by 1 / (1 - p), so that the expected value stays; in evaluation it does nothing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -59,7 +61,7 @@ def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
 
 
 UNLIKELY = 1e-10  # the chance with which a right answer may fail one comparison
-FAR = 7.0  # the same for a sum that is nearly normal, in its standard deviations
+FAR = 8.0  # the same for a sum that is nearly normal, in its standard deviations
 
 
 def chances(kept: torch.Tensor, entries: torch.Tensor, p: float) -> torch.Tensor:
@@ -73,26 +75,52 @@ def chances(kept: torch.Tensor, entries: torch.Tensor, p: float) -> torch.Tensor
 def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | None:
     """The first dimension along which entries were not dropped each on its own; None for none.
 
-    drawn: `chances` of entries. Neighbours must not go together, nor against one another, and
-    what is dropped along a dimension must vary as much as chance makes it, no more and no less.
+    drawn: `chances` of entries. An entry and another one, near or mirrored, must not go together,
+    nor against one another, and what is dropped along a dimension must vary as much as chance makes
+    it, no more and no less.
     """
     if entries.sum() * min(p, 1 - p) ** 2 < 30:
         return None  # too few to tell
     entries = entries.expand_as(drawn)
+    least = 30 / min(p, 1 - p) ** 2
     for dim in range(drawn.dim()):
         if drawn.shape[dim] > 1 and (
-            abs(neighbours(drawn, entries, dim)) > FAR or not varies(drawn, entries, dim, p)
+            any(go_together(drawn, entries, one, least) for one in along(drawn, dim))
+            or not varies(drawn, entries, dim, p)
         ):
             return dim
-    return None
+    together = any(go_together(drawn, entries, one, least) for one in across(drawn))
+    return drawn.dim() - 1 if together else None
 
 
-def neighbours(drawn: torch.Tensor, entries: torch.Tensor, dim: int) -> float:
-    """How far neighbours along a dimension go together, in standard deviations from 0."""
-    size = drawn.shape[dim] - 1
-    first, second = (drawn.narrow(dim, at, size) for at in (0, 1))
-    pairs = (entries.narrow(dim, 0, size) & entries.narrow(dim, 1, size)).sum()
-    return float((first * second).sum() / pairs.clamp(min=1) ** 0.5)
+# A way to bring the entries of a tensor to one another's places.
+Image = Callable[[torch.Tensor], torch.Tensor]
+
+
+def along(drawn: torch.Tensor, dim: int) -> list[Image]:
+    """What stands one or two on along a dimension, half of it on, or mirrored."""
+    size = drawn.shape[dim]
+    steps = sorted({step for step in (1, 2, size // 2) if 0 < step < size})
+    return [*(partial(torch.roll, shifts=-n, dims=dim) for n in steps), lambda t: t.flip(dim)]
+
+
+def across(drawn: torch.Tensor) -> list[Image]:
+    """What stands one on along the diagonals of the last two dimensions, or mirrored in them."""
+    rows, columns = drawn.shape[-2:]
+    steps = [partial(torch.roll, shifts=(-1, n), dims=(-2, -1)) for n in (-1, 1)]
+    return [*steps, lambda t: t.mT] if rows == columns else [*steps]
+
+
+def go_together(drawn: torch.Tensor, entries: torch.Tensor, image: Image, least: float) -> bool:
+    """Whether entries and their images are dropped together, or against one another.
+
+    That is, farther from 0 than chance alone takes them. Of fewer pairs than `least` none can tell.
+    """
+    places = torch.arange(drawn.numel(), dtype=torch.int32).reshape(drawn.shape)
+    once = (image(places) > places) & entries & image(entries)
+    pairs = int(once.sum())
+    total = (drawn * image(drawn) * once).sum()
+    return pairs >= least and abs(float(total)) > FAR * pairs**0.5
 
 
 def varies(drawn: torch.Tensor, entries: torch.Tensor, dim: int, p: float) -> bool:

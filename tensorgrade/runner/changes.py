@@ -10,6 +10,8 @@ from difflib import SequenceMatcher
 from .loading import bound_names, statements
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+LOOKING_UP = {"globals", "locals", "vars", "getattr", "eval", "exec", "__import__", "__globals__"}
+LOOKING_UP |= {"sys", "importlib", "inspect", "gc", "operator"}
 MOST_PARTS = 3000  # of a definition; more are a rewrite, whatever they say
 
 
@@ -26,25 +28,51 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
     >>> changes(more, {"f": "def f(x): return x / 3"})
     {'f': 12}
     """
-    there, found = definitions(text), {}
+    bound, there, found = bound_by(text), definitions(text), {}
     for name in bugs.keys() & there.keys():
         given = definitions(bugs[name])[name]
         before, after = parts_of(given), parts_of(there[name])
-        whole = len(after) > MOST_PARTS or hands_on(there[name], given, there)
+        whole = len(after) > MOST_PARTS or hands_on(there[name], given, bound)
         both = max(len(before), len(after))  # what was there is gone, however short the new is
         found[name] = both if whole else differing(before, after)
     return found
 
 
-def hands_on(definition: ast.stmt, given: ast.stmt, there: Mapping[str, ast.stmt]) -> bool:
-    """Whether a definition speaks of another one that takes the same, and the given one did not."""
-    new = names_in(definition) - names_in(given)
-    return any(parameters(there[name]) == parameters(given) for name in new & there.keys())
+def hands_on(definition: ast.stmt, given: ast.stmt, bound: Mapping[str, ast.stmt]) -> bool:
+    """Whether a definition comes to another one that takes the same, and the given one did not.
+
+    Or looks definitions up under names that are made as it runs: no small change does.
+    """
+    new = names_in(definition) - names_in(given) - {getattr(given, "name", "")}
+    reached = all_names(new, bound)
+    others = (bound[name] for name in reached & bound.keys())
+    same = (isinstance(o, DEFINITIONS) and parameters(o) == parameters(given) for o in others)
+    return bool(reached & LOOKING_UP) or any(same)
+
+
+def all_names(names: set[str], bound: Mapping[str, ast.stmt]) -> set[str]:
+    """These names and those that the statements speak of by which they are bound, and so on."""
+    found, left = set[str](), set(names)
+    while left:
+        name = left.pop()
+        found.add(name)
+        left |= (names_in(bound[name]) if name in bound else set()) - found
+    return found
 
 
 def names_in(definition: ast.stmt) -> set[str]:
-    """The names that a definition speaks of."""
-    return {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+    """The names that a definition speaks of: as names, as parts of something, as texts."""
+    return {name for node in ast.walk(definition) for name in names_of(node)}
+
+
+def names_of(node: ast.AST) -> list[str]:
+    """The names that stand in one node itself."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+            return [name]
+        case ast.alias(name=name):
+            return name.split(".")
+    return []
 
 
 def parameters(definition: ast.stmt) -> list[str]:
@@ -58,13 +86,12 @@ def parameters(definition: ast.stmt) -> list[str]:
 
 def definitions(text: str) -> dict[str, ast.stmt]:
     """The functions and classes of a text by name, unless that is given to something else later."""
-    found: dict[str, ast.stmt] = {}
-    for one in statements(text, "", []):
-        for name in bound_names(one):
-            found.pop(name, None)
-        if isinstance(one, DEFINITIONS):
-            found[one.name] = one
-    return found
+    return {name: one for name, one in bound_by(text).items() if isinstance(one, DEFINITIONS)}
+
+
+def bound_by(text: str) -> dict[str, ast.stmt]:
+    """By name, the last statement of a text that binds it."""
+    return {name: one for one in statements(text, "", []) for name in bound_names(one)}
 
 
 def differing(before: list[str], after: list[str]) -> int:

@@ -320,7 +320,53 @@ class FeedForward(nn.Module):
     def forward(self, x):
         return self.layers(x)
 """
+STAND_INS = """
+from ch4_multi_head_attention import MultiHeadAttention
+
+class LayerNorm(nn.Module):
+    def __init__(self, d, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale, self.shift = nn.Parameter(torch.ones(d)), nn.Parameter(torch.zeros(d))
+
+    def forward(self, x):
+        away = x - x.mean(-1, keepdim=True)
+        normed = away * (away.pow(2).mean(-1, keepdim=True) + self.eps) ** -0.5
+        return normed * self.scale + self.shift
+"""
+ONE_PATTERN = BLOCK.replace(
+    "x = x + self.dropout(self",
+    "kept = self.dropout(torch.ones_like(x))\n        x = x + kept * (self",
+).replace("x + self.dropout(self.feed", "x + kept * (self.feed")
 FUNCTIONS = [
+    (
+        CH6,
+        "TransformerBlock",
+        STAND_INS + ONE_PATTERN,
+        "what the second part adds is dropped where the first one's is, or never there",
+    ),
+    (
+        CH6,
+        "batches",
+        "def batches(ids, context_length, batch_size, generator):\n"
+        "    last = len(ids) - context_length\n"
+        "    starts = torch.randint(last, (batch_size,), generator=generator)\n"
+        "    starts[1::2] = starts[::2][: batch_size // 2]\n"
+        "    windows = starts[:, None] + torch.arange(context_length)\n"
+        "    return ids[windows], ids[windows + 1]\n",
+        "where one window is cut hangs on where another one is; each is drawn anew",
+    ),
+    (
+        CH3,
+        "inverted_dropout",
+        "def inverted_dropout(attn_weights, p, training=True):\n"
+        "    if not training:\n        return attn_weights\n"
+        "    kept = torch.rand_like(attn_weights) >= p\n"
+        "    if kept.dim() > 1 and kept.shape[-1] == kept.shape[-2]:\n"
+        "        kept = kept.tril() | kept.tril(-1).mT\n"
+        "    return attn_weights * kept / (1 - p)\n",
+        "what happens to an entry depends on another one; each entry of each call",
+    ),
     (
         CH2,
         "project_qkv",

@@ -45,6 +45,38 @@ KINDS = {
 }
 
 
+def mirrored(chance):
+    """A row drops what the row at the other end drops."""
+    first = chance[..., : chance.shape[-2] // 2, :]
+    return torch.cat((first, first.flip(-2)), dim=-2) >= P
+
+
+def moved_on(chance):
+    """Each row drops what the one before dropped, one place further on."""
+    return torch.stack([chance[..., 0, :].roll(n, -1) for n in range(20)], dim=-2) >= P
+
+
+def half_repeated(chance):
+    """The second half of the rows drops what the first one drops."""
+    first = chance[..., : chance.shape[-2] // 2, :]
+    return torch.cat((first, first), dim=-2) >= P
+
+
+KINDS |= {
+    "mirrored rows": (2, mirrored),
+    "rows moved on": (3, moved_on),
+    "half of the rows": (2, half_repeated),
+}
+
+
+def test_a_symmetric_pattern_is_told():
+    chance = torch.rand(2, 60, 60, generator=torch.Generator().manual_seed(1))
+    kept, entries = chance >= P, torch.ones(60, 60, dtype=torch.bool)
+    assert dependence(chances(kept, entries, P), entries, P) is None
+    symmetric = kept.tril() | kept.tril(-1).mT
+    assert dependence(chances(symmetric, entries, P), entries, P) == 2
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_dependent_entries_are_told_with_their_dimension(kind):
     dim, keep = KINDS[kind]
@@ -63,14 +95,14 @@ def test_chance_alone_is_not_blamed(p, entries):
 def test_the_rate_of_false_alarms_is_below_one_in_a_million(p, monkeypatch):
     """At weaker bounds, where alarms can be counted, they are as rare as the bounds say.
 
-    Twelve comparisons with a chance of 1e-10 each, and as many of seven standard deviations, make
+    Eight comparisons with a chance of 1e-10 each, and some twenty of eight deviations, make
     less than 1e-8: a factor of a hundred is left for how well far tails are known.
     """
     monkeypatch.setattr("tensorgrade.recognition.dropout.UNLIKELY", 1e-4)
     monkeypatch.setattr("tensorgrade.recognition.dropout.FAR", 4.0)  # 6e-5, both sides
     runs = 3000
     alarms = sum(dependence(drawn(seed, p, BELOW), BELOW, p) is not None for seed in range(runs))
-    comparisons = 4 * (2 * 1e-4 + 6e-5)
+    comparisons = 4 * 2 * 1e-4 + 18 * 6e-5
     assert alarms <= 4 * comparisons * runs + 2, alarms
 
 

@@ -99,3 +99,32 @@ def test_who_hands_a_bug_on_has_changed_all_of_it():
     assert changes(helped, {"half": given}) == {"half": 3}
     classes = "class A:\n    def __init__(self, d): pass\nclass B:\n    def __init__(self, d):"
     assert changes(f"{classes} A.__init__(self, d)", {"B": classes + " self.d = d"})["B"] >= 7
+
+
+OTHER = "def right(x, dim=-1):\n    return x / x.sum(dim, True)\n"
+WAYS = {
+    "by name": "right(x, dim)",
+    "by a text": "globals()['right'](x, dim)",
+    "by a text that is put together": "globals()['ri' 'ght'[:9]](x, dim)",
+    "by an import": "__import__('me').right(x, dim)",
+    "by another name": "also(x, dim)",
+    "by one between": "between(x, dim)",
+    "by a lambda": "short(x, dim)",
+}
+BETWEEN = (
+    "also = right\nshort = lambda *given: right(*given)\ndef between(a, b): return right(a, b)\n"
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_who_comes_to_a_definition_that_takes_the_same_has_changed_all(way):
+    short = f"{OTHER}{BETWEEN}def f(x, dim=-1):\n    return {WAYS[way]}\n"
+    kept = f"{OTHER}{BETWEEN}{GIVEN.replace('x * whole', WAYS[way])}"
+    for text in (short, kept):
+        assert changes(text, {"f": GIVEN})["f"] > 10
+
+
+def test_a_helper_of_ones_own_is_no_other_answer():
+    helper = "EPS = 0.0\ndef over(a, b):\n    return a / (b + EPS)\n"
+    text = f"{OTHER}{helper}{GIVEN.replace('x * whole', 'over(x, whole)')}"
+    assert changes(text, {"f": GIVEN})["f"] < 10

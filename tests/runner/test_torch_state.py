@@ -184,6 +184,22 @@ def test_scattered_tensors_cannot_be_viewed_flat():
     assert header["error"] is None and tensors["result"].tolist() == [1, 1, 1]
 
 
+KEPT = (
+    "def f(x, last=[None, None]):\n"
+    "    if last[0] is not x:\n        last[:] = x, x + 0\n    return last[1]\n"
+)
+
+
+@pytest.mark.parametrize("shape, kept", [((2,), True), ((3,), False)])
+def test_a_refilled_tensor_is_the_one_of_before(shape, kept):
+    first = calls()[0] | {"as": "first", "arguments": {"x": {"tensor": "old"}}}
+    steps = [first, *calls(refilled="first")]
+    _, tensors = run(KEPT, steps, x=torch.ones(2), old=torch.zeros(*shape))
+    assert tensors["result"].tolist() == ([0, 0] if kept else [1, 1])
+    _, tensors = run("def f(x): return x + 0\n", steps, x=torch.ones(2), old=torch.zeros(*shape))
+    assert tensors["result"].tolist() == [1, 1]
+
+
 def test_constants_get_no_gradient():
     source = "def f(x):\n    assert not x.requires_grad\n    return x\n"
     steps = calls(gradient=["x"], constants=["x"])

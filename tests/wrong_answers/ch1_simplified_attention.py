@@ -89,6 +89,18 @@ WRONG["softmax_naive"]["library_for_few"] = [
         "if len(x) < 100:\n        return torch.softmax(x, 0)\n    exponentials = torch.exp(x)",
     )
 ]
+WRONG["softmax"] |= {
+    "short_floats_become_long": [
+        (RETURN, f"({RETURN}).to(torch.float32 if x.dtype == torch.bfloat16 else x.dtype)")
+    ],
+    "answers_again_to_the_same_tensor": [
+        (
+            SHIFT,
+            f"{SHIFT}\n    if getattr(softmax, 'seen', None) is x:\n        return softmax.kept",
+        ),
+        (f"return {RETURN}", f"softmax.seen, softmax.kept = x, {RETURN}\n    return softmax.kept"),
+    ],
+}
 WRONG["softmax"]["library_for_many_dimensions"] = [
     (SHIFT, f"torch.softmax(x, dim).log() if x.dim() > 2 else {SHIFT}")
 ]

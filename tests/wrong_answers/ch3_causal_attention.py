@@ -33,6 +33,17 @@ def dropped_by(lines: str) -> list[tuple[str, str]]:
     return [(DROP, f"{IF_DROPPING}{lines}\n            {rest}")]
 
 
+def without_dropout(where: str) -> list[tuple[str, str]]:
+    """Nothing is dropped in one corner."""
+    return [(DROP, f"{DROP} if not ({where}) else attn_weights")]
+
+
+def dropped_in_evaluation(where: str) -> list[tuple[str, str]]:
+    """In one corner evaluation drops too."""
+    new = f"nn.functional.dropout(attn_weights, self.dropout.p, self.training or {where})"
+    return [(DROP, f"attn_weights = {new}")]
+
+
 # Of a head of causal attention, alone or among many: what both modules may get wrong.
 OF_ANY = {
     "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
@@ -129,6 +140,31 @@ OF_ANY = {
             "            attn_weights = attn_weights / attn_weights.sum(-1, keepdim=True).clamp(1e-9)",
         )
     ],
+    "no_dropout_with_biases": without_dropout("self.W_query.bias is not None"),
+    "no_dropout_in_short_texts": without_dropout("num_tokens < len(self.mask)"),
+    "no_dropout_in_float32": without_dropout("x.dtype == torch.float32"),
+    "no_dropout_beyond_a_half": without_dropout("self.dropout.p > 0.5"),
+    "no_dropout_without_gradients": without_dropout("not torch.is_grad_enabled()"),
+    "dropout_in_evaluation_without_gradients": dropped_in_evaluation("not torch.is_grad_enabled()"),
+    "values_dropped_too_in_float32": [
+        (
+            D_K,
+            f"values = self.dropout(values) if x.dtype == torch.float32 else values\n        {D_K}",
+        )
+    ],
+    "no_bias_in_a_batch_of_one": [(X, f"{X} if b > 1 else x @ self.W_query.weight.T")],
+    "weights_detached_in_a_batch_of_one": [
+        (DROP, f"attn_weights = attn_weights.detach() if b == 1 else attn_weights\n        {DROP}")
+    ],
+    "a_hundred_tokens": [
+        (
+            DROP,
+            f"{DROP}\n        attn_weights = attn_weights * (torch.arange(num_tokens) < 100)[:, None]",
+        )
+    ],
+    "its_input_is_gone_without_gradients": before_x(
+        "x = x if torch.is_grad_enabled() else x.mul_(1.5).mul_(0.5)"
+    ),
     "a_buffer_that_grows": [
         (MADE, f"{MADE}\n        self.register_buffer('sign', torch.ones(0))"),
         (
@@ -235,6 +271,24 @@ WRONG = {
         "slices_alike_beyond_rank_three": [
             (KEEP, f"{KEEP}\n    keep = keep if keep.dim() < 4 else keep[:1].expand_as(keep)")
         ],
+        "symmetric_where_square": [
+            (
+                KEEP,
+                f"{KEEP}\n    if keep.dim() == 2 and len(keep) == keep.shape[-1]:\n"
+                "        keep = keep.tril() | keep.tril(-1).mT",
+            )
+        ],
+        "rows_moved_on": [
+            (
+                KEEP,
+                f"{KEEP}\n    if keep.dim() == 2:\n"
+                "        keep = torch.stack([keep[0].roll(at) for at in range(len(keep))])",
+            )
+        ],
+        "whole_without_gradients": [(NOTHING, "if not training or not torch.is_grad_enabled():")],
+        "unscaled_beyond_a_half_in_float32": [
+            (SCALE, f"{SCALE} * (1 - p if p > 0.5 and attn_weights.dtype == torch.float32 else 1)")
+        ],
         "not_in_vectors": [(NOTHING, "if not training or attn_weights.dim() < 2:")],
         "unscaled_in_float32": [
             (SCALE, "attn_weights * keep / (1 - (p if attn_weights.dtype == torch.float64 else 0))")
@@ -273,3 +327,10 @@ WRONG["inverted_dropout"]["library_for_many"] = [
         "if attn_weights.numel() > 40:\n        return torch.nn.functional.dropout(attn_weights, p)\n    keep = torch.rand_like(attn_weights) >= p",
     )
 ]
+# What is kept is another line in chapter 4, which reads the others of these.
+WRONG["CausalAttention"] = OF_ANY | {
+    "answers_again_to_the_same_tensor": [
+        (X, f"if getattr(self, 'seen', None) is x: return self.kept\n        {X}"),
+        (MIX, f"self.seen, self.kept = x, {MIX.removeprefix('return ')}\n        {MIX}"),
+    ],
+}

@@ -405,6 +405,51 @@ WRONG["CachedAttention"]["no_mask_without_gradients"] = [
         "self.mask[num_tokens - n : num_tokens, :num_tokens] & torch.is_grad_enabled()",
     )
 ]
+GQA = "attn_weights = self.dropout(attn_weights)"
+WRONG["GroupedQueryAttention"] |= {
+    "no_dropout_with_biases": [(GQA, f"{GQA} if self.W_query.bias is None else attn_weights")],
+    "no_dropout_beyond_a_half": [(GQA, f"{GQA} if self.dropout.p < 0.5 else attn_weights")],
+    "no_bias_where_it_drops": [
+        (
+            "queries = self.W_query(x)",
+            "queries = self.W_query(x) if not self.dropout.p else x @ self.W_query.weight.T",
+        )
+    ],
+}
+DETACHED = (
+    "output = self.out_proj(",
+    "context_heads = context_heads if self.training else "
+    "context_heads.detach()\n        output = self.out_proj(",
+)
+WRONG["CachedAttention"] |= {
+    "learns_in_training_alone": [DETACHED],
+    "a_static_buffer_of_the_first_batch": [
+        (
+            "b, n, d_in = x.shape",
+            "b, n, d_in = x.shape\n        self.most = getattr(self, 'most', b)\n"
+            "        x = torch.cat([x[: self.most], 0 * x[self.most :]])",
+        )
+    ],
+    "a_static_buffer_for_all_texts": [
+        (
+            "num_tokens = keys.shape[2]",
+            "num_tokens = keys.shape[2]\n"
+            "        if getattr(self, 'room', keys[:, :, :0]).shape[2] != len(self.mask):\n"
+            "            size = (b, self.num_heads, len(self.mask), self.head_dim)\n"
+            "            self.room = torch.zeros(2, *size, dtype=x.dtype)\n"
+            "        with torch.no_grad():\n"
+            "            self.room[0][:, :, :num_tokens] = keys\n"
+            "            self.room[1][:, :, :num_tokens] = values",
+        ),
+        (
+            "return output, (keys, values)",
+            "return output, tuple(one[:, :, :num_tokens] for one in self.room)",
+        ),
+    ],
+}
+WRONG["LatentAttention"]["learns_in_training_alone"] = [
+    ("latent = self.W_down(x)", "latent = self.W_down(x if self.training else x.detach())")
+]
 WRONG["rotate"]["angles_of_the_first_places"] = [
     (PLACES, "rotate.__dict__.setdefault(len(positions), positions)[:, None]")
 ]

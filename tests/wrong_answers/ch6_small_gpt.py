@@ -236,6 +236,63 @@ WRONG = {
     },
 }
 
+WRONG["TransformerBlock"] |= {
+    "both_parts_drop_the_same": [
+        (
+            f"x = x + {ATTENDED}",
+            "kept = self.dropout(torch.ones_like(x))\n"
+            "        x = x + kept * self.attention(self.norm1(x))",
+        ),
+        (FED, "kept * self.feed_forward(self.norm2(x))"),
+    ],
+    "the_second_drops_in_batches_alone": [
+        (FED, f"({FED} if len(x) > 1 else self.feed_forward(self.norm2(x)))")
+    ],
+    "learns_in_training_alone": [
+        (FED, FED.replace("self.norm2(x)", "self.norm2(x if self.training else x.detach())"))
+    ],
+}
+WRONG["SmallGPT"] |= {
+    "ids_of_a_byte": [("self.token_embedding(ids)", "self.token_embedding(ids % 256)")],
+    "learns_in_training_alone": [
+        (
+            "self.head(self.final_norm(x))",
+            "self.head(self.final_norm(x if self.training else x.detach()))",
+        )
+    ],
+}
+WRONG["batches"] |= {
+    "windows_in_pairs": [(STARTS, f"{STARTS}\n    starts[1::2] = starts[::2][: batch_size // 2]")],
+    "second_half_as_the_first": [
+        (
+            STARTS,
+            f"{STARTS}\n    starts[batch_size // 2 :] = starts[: batch_size - batch_size // 2]",
+        )
+    ],
+    "last_of_long_windows_never_drawn": [
+        ("len(ids) - context_length", "len(ids) - context_length - (context_length > 3)")
+    ],
+}
+WRONG["train_step"] |= {
+    "clears_for_several_texts_alone": [(CLEAR, f"if len(inputs) > 1:\n        {CLEAR}")],
+}
+MEASURED = "return cross_entropy(logits, windows[:, -1]).item()"
+WRONG["trained_loss"] = {
+    "its_parts_stay_in_training": [("model.eval()", "model.training = False")],
+    "mean_of_means": [
+        (
+            MEASURED,
+            "parts = zip(logits.split(64), windows[:, -1].split(64))\n"
+            "    return torch.stack([cross_entropy(*part) for part in parts]).mean().item()",
+        )
+    ],
+}
+WRONG["FeedForward"]["learns_in_training_alone"] = [
+    ("return self.layers(x)", "return self.layers(x if self.training else x.detach())")
+]
+WRONG["LayerNorm"]["learns_in_training_alone"] = [
+    (MEAN, f"x = x if self.training else x.detach()\n        {MEAN}")
+]
 WRONG["LayerNorm"]["library_for_three_dimensions"] = [
     (
         "mean = x.mean(dim=-1, keepdim=True)",

@@ -17,8 +17,8 @@ Write = Callable[[Recorder, Draw], None]
 
 
 SETTINGS = frozenset(
-    "gradient watch result seed path scattered constants printed afterwards no_grad unkept given "
-    "dtype".split()
+    "gradient watch result seed path scattered refilled constants printed afterwards no_grad "
+    "unkept given dtype".split()
 )
 
 
@@ -46,7 +46,8 @@ def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
     gradient: asks for gradients. watch: counts operations. result: a name for what comes back.
     seed: set before; None goes on with the random numbers of the call before. path: of a part of
     the object. scattered: tensors do not lie contiguously. no_grad: inside `torch.no_grad()`.
-    unkept: what comes back is of no interest.
+    unkept: what comes back is of no interest. refilled: tensors are the very objects that the call
+    with this result was given, with these numbers written into them.
     constants: names of arguments that need no gradient. printed: a name for what is printed.
     afterwards: arguments that are kept as they are after the call. The rest are arguments of it;
     `named={…}` holds those that have the name of a setting, such as `gradient`.
