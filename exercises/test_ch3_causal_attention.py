@@ -205,7 +205,7 @@ def test_CausalAttention_parameters(attempt):
 def test_CausalAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.CausalAttention.mixes_tokens("future")
-    attempt.CausalAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.CausalAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.CausalAttention.gives_the_same("same")
 
 

@@ -225,7 +225,7 @@ def test_MultiHeadAttention_parameters(attempt):
 def test_MultiHeadAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.MultiHeadAttention.mixes_tokens("future")
-    attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.MultiHeadAttention.gives_the_same("same")
 
 

@@ -237,7 +237,7 @@ def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
 def test_GroupedQueryAttention_inputs(attempt):
     """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
     attempt.GroupedQueryAttention.mixes_tokens("future")
-    attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients")
+    attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.GroupedQueryAttention.gives_the_same("same")
 
 

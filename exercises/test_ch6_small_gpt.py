@@ -38,7 +38,7 @@ def test_LayerNorm_eps(attempt):
 
 @exercise("LayerNorm", points=1.5)
 def test_LayerNorm_gradients(attempt):
-    """Gradients reach x, the scale and the shift."""
+    """Gradients reach x, the scale and the shift, in training and in evaluation."""
     attempt.LayerNorm.agrees("gradients", only="gradient")
 
 
@@ -104,11 +104,12 @@ def test_TransformerBlock_dropout(attempt):
     """In training what the two parts add is thinned out, in evaluation nothing is."""
     attempt.TransformerBlock.agrees("dropout", only="plain")
     attempt.TransformerBlock.drops_what_is_added("dropout")
+    attempt.TransformerBlock.drops_parts_apart("both")
 
 
 @exercise("TransformerBlock", points=2)
 def test_TransformerBlock_gradients(attempt):
-    """Gradients reach x and all weights, in training without dropout."""
+    """Gradients reach x and all weights, in training without dropout and in evaluation."""
     attempt.TransformerBlock.agrees("gradients", only="gradient")
 
 
@@ -159,7 +160,7 @@ def test_SmallGPT_dropout(attempt):
 
 @exercise("SmallGPT", points=3)
 def test_SmallGPT_gradients(attempt):
-    """Gradients reach all weights, in training without dropout."""
+    """Gradients reach all weights, in training without dropout and in evaluation."""
     attempt.SmallGPT.agrees("gradients", only="gradient")
 
 
@@ -366,7 +367,7 @@ def test_BugLayerNorm_eps(attempt):
 
 @exercise("BugLayerNorm", points=1.5)
 def test_BugLayerNorm_gradients(attempt):
-    """Gradients reach x, the scale and the shift."""
+    """Gradients reach x, the scale and the shift, in training and in evaluation."""
     attempt.BugLayerNorm.agrees("gradients", only="gradient")
 
 
