@@ -343,7 +343,7 @@ FUNCTIONS = [
         CH6,
         "TransformerBlock",
         STAND_INS + ONE_PATTERN,
-        "what the second part adds is dropped where the first one's is, or never there",
+        "What the second part adds is dropped where the first one's is, or never there",
     ),
     (
         CH6,
@@ -354,7 +354,7 @@ FUNCTIONS = [
         "    starts[1::2] = starts[::2][: batch_size // 2]\n"
         "    windows = starts[:, None] + torch.arange(context_length)\n"
         "    return ids[windows], ids[windows + 1]\n",
-        "where one window is cut hangs on where another one is; each is drawn anew",
+        "Where one window is cut hangs on where another one is; each is drawn anew",
     ),
     (
         CH3,
@@ -365,7 +365,7 @@ FUNCTIONS = [
         "    if kept.dim() > 1 and kept.shape[-1] == kept.shape[-2]:\n"
         "        kept = kept.tril() | kept.tril(-1).mT\n"
         "    return attn_weights * kept / (1 - p)\n",
-        "what happens to an entry depends on another one; each entry of each call",
+        "What happens to an entry depends on another one; each entry of each call",
     ),
     (
         CH2,
