@@ -3,10 +3,13 @@
 Everything heavy is imported when a check runs, so this costs nothing where nothing is checked.
 """
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from .course import CourseError
 from .learner.notebook.chapters import make_chapters_importable
 from .learner.pictures import bars, heatmap, heatmaps, lines
 
@@ -50,13 +53,20 @@ def command(name: str, *arguments: object) -> None:
 
 
 TO_DO = "{} is still to do: write it in its own cell and run that; then run this one again."
+NOT_RIGHT = (
+    "This cell needs your {}, which is not right yet, and ends in `{}`. Mend that first: the check "
+    "below it says what is wrong. (`%tb` shows where Python stopped.)"
+)
+NOT_THERE = (
+    "The name {} comes from an earlier cell, which did not come to its end: run that one first."
+)
 
 
-def say_what_is_to_do() -> None:
-    """In place of a traceback that ends in a stub: a sentence on which exercise it is."""
+def say_what_stops_a_cell() -> None:
+    """In place of a traceback that ends in an exercise: a sentence on which one it is."""
     ipython = sys.modules.get("IPython")
     if ipython is not None and (shell := ipython.get_ipython()) is not None:
-        shell.set_custom_exc((NotImplementedError,), told_or_shown)
+        shell.set_custom_exc((Exception,), told_or_shown)
 
 
 def told_or_shown(
@@ -66,17 +76,51 @@ def told_or_shown(
     trace: TracebackType,
     tb_offset: int | None = None,
 ) -> None:
-    """The sentence for a stub, which gives no reason; for any other error the traceback."""
-    if str(error):
+    """The sentence where an exercise stops a cell; for any other error the traceback.
+
+    It is shown as an error, so that nobody who looks for one in a cell's output misses it.
+    """
+    sentence = what_stops(error, trace)
+    if sentence is None:
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
         return
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    name = trace.tb_frame.f_code.co_qualname.split(".")[0]
-    print(TO_DO.format("An exercise" if name.startswith("<") else name))
+    sys.last_type, sys.last_value, sys.last_traceback = kind, error, trace
+    shell._showtraceback(kind, error, [sentence])
+
+
+def what_stops(error: BaseException, trace: TracebackType) -> str | None:
+    """A sentence on the exercise that stops a cell; None where that is none."""
+    from .exchange.text import short
+    from .learner.notebook.running import (
+        called_on_the_way,
+        cells_run,
+        is_made_in,
+        needed_by,
+        stopped_cell,
+    )
+
+    called, cell = called_on_the_way(trace), stopped_cell(trace)
+    if isinstance(error, NotImplementedError) and not str(error):
+        return TO_DO.format("An exercise" if called[0].startswith("<") else called[0])
+    before = [other for other in cells_run() if other.strip() != cell.strip()]
+    if isinstance(error, NameError) and is_made_in(before, error.name):
+        return NOT_THERE.format(error.name)
+    name = next(unfinished([*called, *needed_by(cell, before)]), None)
+    return NOT_RIGHT.format(name, f"{type(error).__name__}: {short(str(error))}") if name else None
+
+
+def unfinished(names: list[str]) -> Iterator[str]:
+    """Those of these names that are exercises in this notebook and not right yet."""
+    from .learner.notebook.checking import check_here
+    from .learner.notebook.running import is_written_here
+
+    for name in dict.fromkeys(names):
+        with contextlib.suppress(CourseError):  # no exercise, or no checks near the notebook
+            if is_written_here(name) and check_here(name).state != "done":
+                yield name
 
 
 make_chapters_importable()
-say_what_is_to_do()
+say_what_stops_a_cell()
 
 __all__ = ["bars", "check", "command", "heatmap", "heatmaps", "lines", "points"]

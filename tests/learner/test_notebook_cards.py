@@ -291,7 +291,7 @@ def shell():
     from tensorgrade import notebook
 
     made = InteractiveShell.instance()
-    notebook.say_what_is_to_do()
+    notebook.say_what_stops_a_cell()
     made.run_cell("from tensorgrade.notebook import bars, heatmap")
     yield made
     InteractiveShell.clear_instance()
@@ -312,6 +312,45 @@ def test_another_persons_error_keeps_its_traceback(shell, capsys):
     assert "no such kernel" in capsys.readouterr().out
     shell.run_cell("1 / 0")
     assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+LESSON = (
+    "import torch",
+    "def attention_weights(queries, keys):\n    return torch.softmax(queries @ keys, dim=-1)",
+    "print(queries)\nqueries = torch.ones(6, 2)",  # the name is made too late, in this very cell
+    "queries = torch.ones(6, 2)\nattn_weights = attention_weights(queries, queries)",
+    "heatmap(attn_weights)",
+    "attention_weights = attention_weights(queries, queries.T)",
+    "1 / 0",
+)
+
+
+def test_a_cell_that_needs_a_wrong_answer_says_which(shell, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    told = []
+    for cell in LESSON:
+        shell.run_cell(cell, store_history=True)
+        told.append(capsys.readouterr().out)
+    assert "Traceback" in told[2] and "NameError" in told[2]
+    first = (
+        "This cell needs your attention_weights, which is not right yet, and ends in `RuntimeErr"
+    )
+    assert told[3].startswith(first) and "Traceback" not in told[3]
+    assert told[4].startswith("The name attn_weights comes from an earlier cell, which did not")
+    assert told[5] == "" and "Traceback" in told[6] and "ZeroDivisionError" in told[6]
+    shell.run_line_magic("tb", "")
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_a_cell_that_uses_what_a_wrong_answer_gave_names_that(shell, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    shell.run_cell("import torch", store_history=True)
+    shell.run_cell("def causal_mask(n):\n    return torch.ones(n, n + 1)", store_history=True)
+    shell.run_cell("mask = causal_mask(3)", store_history=True)
+    assert not shell.run_cell("mask @ mask", store_history=True).success
+    assert capsys.readouterr().out.startswith("This cell needs your causal_mask, which is not ri")
+    shell.run_line_magic("tb", "")
+    assert "mat1 and mat2 shapes" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong", ["None", "'x'", "object()", "[[1], [2, 3]]"])

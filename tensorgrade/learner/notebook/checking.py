@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,17 +15,14 @@ from ...attempts.attempt import Attempt
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...attempts.verdict import CheckResult, State, first_failure, state_of
-from ...course import CourseError, Exercise
+from ...course import Exercise
 from ...judging.diagnosis import Finding
-from ...runner.notebooks import Cell, extract
 from ...runner.source import Source
 from ...testing.interrupting import Interrupter
 from ...testing.warm_session import WarmSession
 from ...views.summary import OF_THE_TEST
 from .public_checks import find_exercises
-
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
+from .running import running_source
 
 
 @dataclass(frozen=True)
@@ -111,23 +107,3 @@ def silence() -> Iterator[None]:
         warnings.catch_warnings(action="ignore"),
     ):
         yield
-
-
-def running_source() -> Source:
-    """The definitions of all cells run so far. Raises CourseError outside a notebook."""
-    shell = find_shell()
-    if shell is None or shell.history_manager is None:
-        raise CourseError(
-            "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
-        )
-    history = enumerate(shell.history_manager.input_hist_raw)
-    return extract([Cell(source, f"[{number}]") for number, source in history if source.strip()])
-
-
-def find_shell() -> "InteractiveShell | None":
-    """The running IPython, or None."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    return get_ipython()

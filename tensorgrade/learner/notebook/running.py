@@ -1,0 +1,92 @@
+"""The notebook that is running: its cells so far, and the names that one which stopped needs."""
+
+import ast
+import linecache
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ...course import CourseError
+from ...runner.notebooks import Cell, extract
+from ...runner.source import Source
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+
+def find_shell() -> "InteractiveShell | None":
+    """The running IPython, or None."""
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return None
+    return get_ipython()
+
+
+def cells_run() -> list[str]:
+    """The text of every cell run so far, in order. Raises CourseError outside a notebook."""
+    shell = find_shell()
+    if shell is None or shell.history_manager is None:
+        raise CourseError(
+            "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
+        )
+    return list(shell.history_manager.input_hist_raw)
+
+
+def running_source() -> Source:
+    """The definitions of all cells run so far. Raises CourseError outside a notebook."""
+    cells = enumerate(cells_run())
+    return extract([Cell(source, f"[{number}]") for number, source in cells if source.strip()])
+
+
+def is_written_here(name: str) -> bool:
+    """Whether a cell defines this function or class."""
+    shell = find_shell()
+    return shell is not None and getattr(shell.user_ns.get(name), "__module__", "") == "__main__"
+
+
+def called_on_the_way(trace: TracebackType) -> list[str]:
+    """The outermost names of the functions in a traceback, the last one called first."""
+    found: list[str] = []
+    step: TracebackType | None = trace
+    while step is not None:
+        found.insert(0, step.tb_frame.f_code.co_qualname.split(".")[0])
+        step = step.tb_next
+    return found
+
+
+def stopped_cell(trace: TracebackType) -> str:
+    """The text of the cell in which a traceback begins; empty where there is none."""
+    step: TracebackType | None = trace
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_name == "<module>":
+            return "".join(linecache.getlines(code.co_filename))
+        step = step.tb_next
+    return ""
+
+
+def needed_by(cell: str, before: list[str]) -> list[str]:
+    """The names that a cell uses, then those that were used where these were made.
+
+    >>> needed_by("print(y)", ["def f(): pass", "y = f()"])
+    ['print', 'y', 'f']
+    """
+    used = names(cell, ast.Load)
+    makers = [other for other in before if set(used) & {*names(other, ast.Store)}]
+    return list(dict.fromkeys([*used, *(n for other in makers for n in names(other, ast.Load))]))
+
+
+def is_made_in(cells: list[str], name: str | None) -> bool:
+    """Whether one of these cells gives this name a value, or would have."""
+    return any(name in names(cell, ast.Store) for cell in cells)
+
+
+def names(cell: str, use: type[ast.expr_context]) -> list[str]:
+    """The names that a cell uses in such a way, in order; none where it is no plain Python."""
+    try:
+        tree = ast.parse(cell)
+    except (SyntaxError, ValueError):
+        return []
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    ordered = sorted(found, key=lambda node: (node.lineno, node.col_offset))
+    return list(dict.fromkeys(node.id for node in ordered if isinstance(node.ctx, use)))
