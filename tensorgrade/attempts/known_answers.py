@@ -62,9 +62,9 @@ def made_of(attempt: Attempt, name: str) -> str:
 
     Where a bug is to be found it counts how much was changed, too; and weights are no code.
     """
-    steps = [step for case, _ in attempt.references.of(name) for step in case.steps]
-    if attempt.loaded.status != Outcome.LOADED or name in attempt.references.bugs:
+    if attempt.loaded.status != Outcome.LOADED or attempt.loaded.failure_of(name):
         return ""
-    if attempt.loaded.failure_of(name) or any("beside" in step for step in steps):
+    steps = [step for case, _ in attempt.references.of(name) for step in case.steps]
+    if name in attempt.references.bugs or any("beside" in step for step in steps):
         return ""
     return attempt.backend.slices.text({name, *attempt.references.asked_by_name(name)})
