@@ -137,7 +137,7 @@ def anything(chance):
     return case("anything", *module(b, n, d, context, heads, **asked), describe())
 
 
-@exercise("TransformerBlock", points=7.1)
+@exercise("TransformerBlock", points=7.6)
 def test_TransformerBlock_values(attempt):
     """Normalised, computed, added; twice."""
     attempt.TransformerBlock.agrees("values")

@@ -51,7 +51,7 @@ def test_cross_entropy_by_eye(attempt):
     attempt.cross_entropy.agrees("sentence")
 
 
-@exercise("cross_entropy", points=3)
+@exercise("cross_entropy", points=3.2)
 def test_cross_entropy_values(attempt):
     """Minus the logarithm of the right tokens' probabilities, on average."""
     attempt.cross_entropy.agrees("values")

@@ -90,6 +90,11 @@ def signature(arguments: ast.arguments) -> str:
     return " ".join(plain + [f"{name}={default}" for name, default in optional])
 
 
+def test_an_exercise_is_worth_a_whole_number_of_points(project):
+    points = {e.name: e.points for chapter in project.course.chapters for e in chapter.exercises}
+    assert {name: worth for name, worth in points.items() if worth != int(worth)} == {}
+
+
 FACTS = {"keeps_inputs", "has_parameters", "has_buffer", "does_not_grow", "refuses"}
 FACTS |= {"avoids", "makes_no_table"}
 

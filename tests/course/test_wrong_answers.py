@@ -30,6 +30,7 @@ def test_an_exercise_judged_alone_is_judged_as_with_the_others(project, grader, 
     handin = Handin("somebody", chapter, f"{chapter}.py", wrong.encode(), beside=beside)
     for verdict in grader.grade(handin):
         assert judged(chapter, verdict.exercise, wrong) == verdict
+        assert judged(chapter, verdict.exercise, wrong, told=False).points == verdict.points
         assert (verdict.points < verdict.max_points) == (verdict.exercise == exercise)
 
 
@@ -41,6 +42,6 @@ def test_an_exercise_judged_alone_is_judged_as_with_the_others(project, grader, 
 def test_wrong_answer_loses_points(project, judged, chapter, exercise, name, edits):
     source = project.solution(chapter).read_text(encoding="utf-8")
     wrong = make(source, exercise, [mistake(name, "", {exercise: tuple(edits)})])
-    verdict = judged(chapter, exercise, wrong)
+    verdict = judged(chapter, exercise, wrong, told=False)
     assert verdict.points < verdict.max_points, verdict
     assert verdict.status in ("partial", "failed"), verdict
