@@ -1,6 +1,7 @@
 """A learner's text is read where learners' code runs, and may do what it likes there."""
 
 import json
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -15,6 +16,7 @@ from tensorgrade.sources.handins import Handin
 from tensorgrade.sources.submission import Submission
 
 LIMITS = Limits(reply_bytes=1 << 20)
+SHORT = replace(LIMITS, load_seconds=5)
 ANSWER = "def softmax(x):\n    return x.softmax(-1)"
 
 
@@ -34,7 +36,7 @@ def handin(content: bytes, script: bytes = b"") -> Handin:
 
 
 def loaded(warm, given: Handin):
-    backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, LIMITS)
+    backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, warm.limits)
     try:
         return backend.load(), backend.source
     finally:
@@ -90,13 +92,13 @@ def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said)
         f"import os, time, runner.reading as r; r.extract = lambda *a: {how}; from runner",
     )
     monkeypatch.setattr(command, "START", start)
-    with WarmProcess(LIMITS) as warm:
+    with WarmProcess(SHORT) as warm:
         found, _ = loaded(warm, handin(notebook(ANSWER)))
         assert found.status == Outcome.UNREADABLE and said in found.reason
         both, source = loaded(warm, handin(notebook(ANSWER), ANSWER.encode()))
         assert both.names == ("softmax",) and source.filename == "ch.py"
         with pytest.raises(Unreadable, match=said):
-            Reader(warm, LIMITS).source(handin(notebook(ANSWER)), ("softmax",))
+            Reader(warm, SHORT).source(handin(notebook(ANSWER)), ("softmax",))
 
 
 def test_a_reader_runs_nothing(warm):
