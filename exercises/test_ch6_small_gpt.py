@@ -87,7 +87,7 @@ def test_FeedForward_copies(attempt):
     attempt.FeedForward.gives_the_same("same")
 
 
-@exercise("TransformerBlock", points=7.1)
+@exercise("TransformerBlock", points=7.6)
 def test_TransformerBlock_values(attempt):
     """Normalised, computed, added; twice."""
     attempt.TransformerBlock.agrees("values")
@@ -209,7 +209,7 @@ def test_cross_entropy_by_eye(attempt):
     attempt.cross_entropy.agrees("sentence")
 
 
-@exercise("cross_entropy", points=3)
+@exercise("cross_entropy", points=3.2)
 def test_cross_entropy_values(attempt):
     """Minus the logarithm of the right tokens' probabilities, on average."""
     attempt.cross_entropy.agrees("values")
