@@ -6,7 +6,7 @@ All that the page needs is in it: no script, and nothing from a network.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader
@@ -30,6 +30,7 @@ PAGES.filters["in_tenths"] = in_tenths
 TEMPLATE = PAGES.get_template("lessons.html")
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
+SCREENS = {"large": 80, "small": 38}  # columns
 PLACEHOLDER = "formula{}formula"
 
 
@@ -37,7 +38,7 @@ PLACEHOLDER = "formula{}formula"
 class Block:
     """A piece of a lesson: `text` as HTML, or `code`; an exercise's code with how far it is.
 
-    note: what is wrong with it.
+    notes: what is wrong with it, by the class of the screens that it is laid out for.
     """
 
     text: str = ""
@@ -45,7 +46,7 @@ class Block:
     exercise: Exercise | None = None
     state: State | None = None
     points: float = 0
-    note: str = ""
+    notes: dict[str, str] = field(default_factory=dict)
 
     @property
     def mark(self) -> str:
@@ -103,13 +104,16 @@ def blocks_of(notebook: Path, chapter: Chapter, by_exercise: Results) -> Iterato
 def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult]) -> Block:
     """The block of an exercise."""
     state = state_of(checks) if checks else None
-    return Block("", stub, exercise, state, earned(checks), note_on(checks))
+    return Block("", stub, exercise, state, earned(checks), notes_on(checks))
 
 
-def note_on(checks: list[CheckResult]) -> str:
+def notes_on(checks: list[CheckResult]) -> dict[str, str]:
     """What is wrong with an exercise, as on a terminal; nothing where it is done or to do."""
     first = first_failure(checks) if state_of(checks) == State.WRONG else None
-    return str(Note(first.finding)) if first and first.finding else ""
+    if first is None or first.finding is None:
+        return {}
+    note = Note(first.finding)
+    return {screen: note.plain(width) for screen, width in SCREENS.items()}
 
 
 def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:

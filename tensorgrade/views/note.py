@@ -24,10 +24,14 @@ class Note:
 
     def __str__(self) -> str:
         """Plain text, 80 columns wide."""
+        return self.plain(WIDTH)
+
+    def plain(self, width: int) -> str:
+        """Plain text, so many columns wide."""
         written = io.StringIO()
         # In a notebook rich would show the note by itself.
         console = Console(
-            file=written, width=WIDTH, color_system=None, highlight=False, force_jupyter=False
+            file=written, width=width, color_system=None, highlight=False, force_jupyter=False
         )
         self.print(console)
         return "\n".join(line.rstrip() for line in written.getvalue().splitlines())

@@ -14,7 +14,7 @@ from tensorgrade.author.building.script import read_script, readable, stub_text
 from tensorgrade.course import CourseError
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
 from tensorgrade.views.formulas import in_mathml
-from tensorgrade.views.lessons import lessons_page
+from tensorgrade.views.lessons import SCREENS, lessons_page
 
 from ..commands import run
 
@@ -143,18 +143,24 @@ def test_the_page_shows_the_learners_own_progress(project, root):
 
 
 def test_the_page_says_where_to_go_on_and_what_is_wrong_there(project, root):
-    finding = Finding("Is a <sum> right?", Diagnosis(Kind.VALUES, "the values differ"))
+    finding = Finding(
+        "Is a <sum> right?", Diagnosis(Kind.VALUES, 12 * "the values and " + "values differ")
+    )
     wrong = {
         "attention_scores": [CheckResult("attention_scores", 5, True)],
         "softmax": [CheckResult("softmax", 7, False, finding=finding)],
     }
     page = lessons_page(project.course, root, wrong)
-    assert '<a href="#softmax">softmax</a>' in page and page.count('class="note"') == 1
+    assert '<a href="#softmax">softmax</a>' in page and page.count('<pre class="note') == 2
     own = page.split('id="softmax"')[1].split("</section>")[0]
-    assert "Is a &lt;sum&gt; right?" in own and "The values differ." in own
+    for screen, columns in SCREENS.items():  # a phone's note wraps where its screen does
+        note = re.search(rf'class="note {screen}"><code>(.*?)</code>', own, re.DOTALL)[1]
+        assert "Is a &lt;sum&gt; right?" in note and note.rstrip().endswith("differ.")
+        lines = html.unescape(note).splitlines()
+        assert columns / 2 < max(map(len, lines)) <= columns
     assert 'href="#top"' in page and 'id="top"' in page
     untried = lessons_page(project.course, root, {})
-    assert "Go on here" not in untried and 'class="note"' not in untried
+    assert "Go on here" not in untried and '<pre class="note' not in untried
 
 
 def test_a_formula_is_cut_at_wide_gaps_only():
