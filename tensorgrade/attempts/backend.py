@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..exchange.cases import Case
-from ..exchange.observation import Loaded, Observation, Outcome, Slices
+from ..exchange.observation import Loaded, Observation, Outcome
 from ..runner.source import Source
 from ..sources.submission import Weights
 
@@ -18,7 +18,7 @@ class Backend(Protocol):
 
     isolation: the rung that it runs on. warned: what Python and torch warned of in the learner's
     own lines, a sentence each, where that is known. weights: of the files beside the learner's, by
-    their names. slices: what each definition in it can reach, where that is known.
+    their names.
     """
 
     @property
@@ -35,9 +35,6 @@ class Backend(Protocol):
 
     @property
     def weights(self) -> Mapping[str, Weights]: ...
-
-    @property
-    def slices(self) -> Slices: ...
 
     def load(self) -> Loaded:
         """Load the learner's file."""
@@ -67,7 +64,6 @@ class Unread:
     device = "cpu"
     warned = ()
     weights: Mapping[str, Weights] = {}
-    slices = Slices()
 
     def __init__(self, reason: str, isolation: str):
         self.reason, self.isolation = reason, isolation

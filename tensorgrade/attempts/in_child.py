@@ -15,12 +15,10 @@ from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
-    Slices,
     Try,
     read_changes,
     read_loaded,
     read_observation,
-    read_slices,
     read_source,
     read_tries,
 )
@@ -82,9 +80,7 @@ class InChild:
         self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
-        # As the reader of the files says, before a line of them has run.
-        self.counted: dict[str, int] | None = None
-        self.slices = Slices()
+        self.counted: dict[str, int] | None = None  # `changes`, as the reader of the files says
 
     @property
     def isolation(self) -> str:
@@ -132,8 +128,7 @@ class InChild:
         if isinstance(self.submission.source, Source):
             return
         filename = self.submission.source.filename
-        found = answer_of(child, read_found, filename, self.limits)
-        self.source, self.counted, self.slices = found
+        self.source, self.counted = answer_of(child, read_source_and_changes, filename, self.limits)
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -234,9 +229,9 @@ class InChild:
             self.child = None
 
 
-def read_found(message: bytes) -> tuple[Source, dict[str, int], Slices]:
-    """All that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
-    return read_source(message), read_changes(message), read_slices(message)
+def read_source_and_changes(message: bytes) -> tuple[Source, dict[str, int]]:
+    """Both that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
+    return read_source(message), read_changes(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

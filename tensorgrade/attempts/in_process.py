@@ -9,7 +9,6 @@ from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
-    Slices,
     read_error,
     read_loaded,
     read_observation,
@@ -28,7 +27,6 @@ class InProcess:
     """The same runner as in grading, called directly; its bytes are read with the same care."""
 
     isolation = "in-process"
-    slices = Slices()  # nobody's answer is kept for another here
 
     def __init__(self, submission: Submission, device: str = "cpu"):
         self.submission, self.device = submission, device

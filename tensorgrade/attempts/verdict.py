@@ -1,7 +1,6 @@
 """From single checks to one verdict for each exercise: the rows of `results.jsonl`."""
 
 import re
-from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
@@ -30,7 +29,6 @@ class Status(StrEnum):
 
 # Statuses of exercises that could not be graded as usual, whoever is to blame.
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
-RIGHT = "Right."
 ASKS_LITTLE = "Little is changed: it is mended, not written anew."
 # What an answer may lack that is right: it differs in names, or more was changed than need be.
 RIGHT_OTHERWISE = (ASKS, ASKS_LITTLE)
@@ -163,17 +161,10 @@ class Verdict:
         return row
 
 
-def verdicts_on(
-    student: str, attempt: Attempt, results: list[CheckResult], known: Collection[str] = ()
-) -> list[Verdict]:
-    """One verdict for each exercise of a chapter, from the results of all checks on an attempt.
-
-    known: exercises that are right, as is known without any checks.
-    """
+def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
+    """One verdict for each exercise of a chapter, from the results of all checks on an attempt."""
     return [
-        right(student, exercise, attempt)
-        if exercise.name in known
-        else verdict(
+        verdict(
             student,
             exercise,
             attempt.exercises[exercise.name],
@@ -181,20 +172,6 @@ def verdicts_on(
         )
         for exercise in attempt.chapter.exercises
     ]
-
-
-def right(student: str, exercise: Exercise, attempt: Attempt) -> Verdict:
-    """The verdict on an exercise that is right without any reserve."""
-    return Verdict(
-        student,
-        attempt.chapter.name,
-        exercise.name,
-        float(exercise.points),
-        float(exercise.points),
-        Status.PASSED,
-        message=RIGHT,
-        isolation=attempt.backend.isolation,
-    )
 
 
 def verdict(

@@ -260,41 +260,6 @@ def read_changes(message: bytes) -> dict[str, int]:
     return told
 
 
-@dataclass(frozen=True)
-class Slices:
-    """The statements of a file, and by definition the numbers of those that it can reach."""
-
-    statements: tuple[str, ...] = ()
-    reached: dict[str, list[int]] = field(default_factory=dict)
-
-    def text(self, names: Collection[str]) -> str:
-        """All that some definitions can reach; empty where one of them is not there.
-
-        >>> Slices(("x = 1", "y = 2", "def f(): return x"), {"f": [0, 2]}).text(["f"])
-        'x = 1\\ndef f(): return x'
-        """
-        if not self.reached.keys() >= set(names):
-            return ""
-        numbers = sorted({number for name in names for number in self.reached[name]})
-        return "\n".join(self.statements[number] for number in numbers)
-
-
-def read_slices(message: bytes) -> Slices:
-    """What the definitions of a file can reach. Raises BadMessage."""
-    told = unpack(message)[0].get("slices")
-    if not isinstance(told, list) or len(told) != 2 or not isinstance(told[1], dict):
-        raise BadMessage("no slices")
-    statements, reached = told
-    texts = isinstance(statements, list) and all(isinstance(one, str) for one in statements)
-    numbers = range(len(statements)) if texts else ()
-    if not texts or not all(
-        isinstance(one, list) and all(type(n) is int and n in numbers for n in one)
-        for one in reached.values()
-    ):
-        raise BadMessage("no slices of a file")
-    return Slices(tuple(statements), reached)
-
-
 def is_part(part: object) -> bool:
     """Whether something is a pair of names and a text."""
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):

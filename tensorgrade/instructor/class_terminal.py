@@ -112,7 +112,10 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
 
 
 def exercise_table(course: Course, rows: list[dict]) -> Table:
-    """How many learners ended with which status, and the mean points, for every exercise."""
+    """How many learners ended with which status, and the mean points, for every exercise.
+
+    Who is excused counts in neither.
+    """
     by_exercise = defaultdict(list)
     for row in rows:
         by_exercise[row["exercise"]].append(row)
@@ -122,7 +125,7 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     for chapter in course.chapters:
         for exercise in chapter.exercises:
-            if own := by_exercise.get(exercise.name):
+            if own := [row for row in by_exercise[exercise.name] if row["max_points"]]:
                 counts = Counter(row["status"] for row in own)
                 mean = sum(row["points"] for row in own) / len(own)
                 cells = [str(counts[status] or "·") for status in STATUSES]

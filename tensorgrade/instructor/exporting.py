@@ -4,7 +4,7 @@ import json
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
@@ -160,8 +160,16 @@ def canvas_csv(what: Export) -> list[Path]:
         ]
         for name, row in what.roster.by_name().items()
     ]
+    note_unlisted(what, {student for student, _ in points})
     header = CANVAS + list(columns.values())
     return write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
+
+
+def note_unlisted(what: Export, students: Collection[str]) -> None:
+    """Say who was graded and is not in the course system's own list."""
+    listed = {escaped(safe(name)) for name in what.roster.by_name()}
+    if missing := sorted(set(students) - listed):
+        what.notes.append(f"not on the roster, so not in the file: {', '.join(missing)}")
 
 
 def scale(what: Export, chapter: Chapter, most: str) -> float:
@@ -246,6 +254,7 @@ def moodle_csv(what: Export) -> list[Path]:
         person = people.get(escaped(safe(name)))
         own = filled_in(what, chapter, person, row) if person else {}
         lines.append([own.get(n.casefold(), row.get(n.casefold(), "")) for n in header])
+    note_unlisted(what, people.keys())
     return write(path, as_csv(header, lines))
 
 

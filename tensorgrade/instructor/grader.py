@@ -5,13 +5,11 @@ import logging
 import torch
 
 from ..attempts.attempt import Attempt
-from ..attempts.known_answers import KnownAnswers, is_without_reserve
 from ..attempts.maker import AttemptMaker
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Verdict, verdict, verdicts_on
+from ..attempts.verdict import Status, Verdict, verdicts_on
 from ..course import Course, CourseError
 from ..sources.handins import Handin
-from ..sources.submission import Source
 from ..testing.warm_session import WarmSession
 
 TRIES = 2
@@ -26,7 +24,6 @@ class Grader:
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
         self.session = WarmSession(setup.tests)
-        self.known = KnownAnswers(self.is_right_alone)
 
     def start(self) -> str:
         """Be ready for the first hand-in; returns the name of the rung of isolation.
@@ -59,25 +56,9 @@ class Grader:
         return self.maker.attempt_from_source(handin.chapter, handin)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
-        """Run the cases of what is not known yet, the tests on what was seen, and sum them up."""
+        """Run the cases, the tests on what was seen, and sum them up."""
         try:
-            attempt.load()
-            known = self.known.among(attempt)
-            left = [name for name in attempt.exercises if name not in known]
-            checks = self.session.results(attempt, *left) if left else []
-            verdicts = verdicts_on(student, attempt, checks, known)
-            self.known.learn(attempt, verdicts)
-            return verdicts
-        finally:
-            attempt.backend.close()
-
-    def is_right_alone(self, chapter: str, exercise: str, text: str) -> bool:
-        """Whether an exercise is right in a text, in a process that has seen nothing else."""
-        attempt = self.maker.attempt_from_source(chapter, Source(text, f"{chapter}.py"))
-        try:
-            checks = self.session.results(attempt, exercise)
-            asked = attempt.chapter.exercise(exercise)
-            return is_without_reserve(verdict("", asked, attempt.exercises[exercise], checks))
+            return verdicts_on(student, attempt, self.session.results(attempt))
         finally:
             attempt.backend.close()
 

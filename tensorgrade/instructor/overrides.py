@@ -41,9 +41,13 @@ def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
     except UnicodeDecodeError:
         raise CourseError(f"{path} is not UTF-8 text") from None
     found: dict[Key, Override] = {}
+    said: dict[tuple[str, ...], str] = {}
     for number, line in enumerate(lines, 2):
         try:
             found |= rows_of(line, course)
+            student, name, points, _ = (line[column] for column in COLUMNS)
+            if said.setdefault((student, name), points) != points:
+                raise ValueError(f"a line above says something else of {name} for {student}")
         except ValueError as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
     return found

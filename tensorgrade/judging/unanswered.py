@@ -124,8 +124,8 @@ BEHIND = {
     "only supports boolean masks": "it takes a mask of True and False, and this one holds numbers",
     "Mismatch in shape: grad_output": "the first is the shape asked for, the second the result's",
     "`inputs` argument to `grad()` cannot be empty": "torch finds no parameter that could learn",
-    "is not a Module subclass": "a class stands where a layer is asked for: are brackets missing "
-    "behind its name?",
+    "is not a Module subclass": "what stands where a layer is asked for is none; if it is a class, "
+    "are brackets missing behind its name?",
     "bitwise_xor": POWER,
     "for ^:": POWER,
     "'torch.Size' and": "a shape is several numbers: take one of them, `x.shape[-1]`",

@@ -19,7 +19,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from difflib import get_close_matches
 from io import StringIO
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import torch
 
@@ -30,12 +30,10 @@ from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
 from .reading import parts, shapes, source_in, source_that_counts
-from .slices import slices
 from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
 
-Told = TypeVar("Told")
 SECONDS_OF_A_TRY = 0.2
 SECONDS_OF_COUNTING = 2
 
@@ -81,9 +79,8 @@ def read(
 ) -> Source | None:
     """The text to load, which the request holds or the files in it; None where there is none.
 
-    tell: is given what was found in the files, in how many parts it differs from code that
-    learners were given to mend, and what each definition in it can reach; or the reason why
-    nothing was found.
+    tell: is given what was found in the files and in how many parts it differs from code that
+    learners were given to mend, or the reason why nothing was found.
     """
     if request["source"] is not None:
         return Source(**request["source"])
@@ -99,22 +96,18 @@ def read(
     except Unreadable as error:
         tell({"reason": str(error)})
         return None
-    told: dict[str, Any] = {"source": asdict(found), "changes": {}, "slices": ([], {})}
-    if request["do"] == "load":
-        bugs = {name: given for name, given in request["exercises"].items() if given}
-        told["changes"] = in_time(lambda: changes(found.text, bugs)) or {}
-        told["slices"] = in_time(lambda: slices(found.text)) or ([], {})
-    tell(told)
+    counted = changes_in_time(found.text, request["exercises"]) if request["do"] == "load" else {}
+    tell({"source": asdict(found), "changes": counted})
     return found
 
 
-def in_time(count: Callable[[], Told]) -> Told | None:
-    """What is told of a text; nothing where that takes long."""
+def changes_in_time(text: str, exercises: dict[str, str]) -> dict[str, int]:
+    """`changes` of the exercises that are given with code; none where counting them takes long."""
     try:
         with seconds(SECONDS_OF_COUNTING):
-            return count()
+            return changes(text, {name: given for name, given in exercises.items() if given})
     except (OutOfTime, *UNPARSABLE):
-        return None
+        return {}
 
 
 def load(

@@ -220,7 +220,9 @@ def notes_on_missing(handins: list[Handin]) -> list[str]:
 
 def notes_on_stray(names: list[str]) -> list[str]:
     """What lies where no hand-in can be."""
-    notes = [f"{name} is no chapter of this course; it was left out" for name in names[:MOST_STRAY]]
+    notes = [
+        f"{name} is no learner's file of a chapter; it was left out" for name in names[:MOST_STRAY]
+    ]
     more = len(names) - MOST_STRAY
     return [*notes, f"{more} more files and folders were left out"] if more > 0 else notes
 

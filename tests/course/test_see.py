@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from exercises.commands.parts.seen_page import figures, page
 from exercises.commands.parts.seen_terminal import print_seen
 from exercises.commands.parts.texts import ids_of, read_text
 from exercises.commands.parts.weights_file import load_weights, save_weights
+from tensorgrade.command import Learner
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_command
 from tensorgrade.grader_files import import_from
@@ -215,6 +217,18 @@ def test_the_command(project, tmp_path, capsys, monkeypatch):
         see(CAT, False, None, False, folder=project.exercises)
 
 
+def test_beside_an_untouched_notebook_the_script_counts(project, tmp_path):
+    """As in the kit, whose notebooks are full of code that is given to be mended."""
+    (tmp_path / "exercises").symlink_to(project.exercises)
+    for folder in ("mine", "notebooks"):
+        (tmp_path / folder).mkdir()
+    shutil.copy(project.root / "release" / CHAPTER / f"{CHAPTER}.ipynb", tmp_path / "notebooks")
+    shutil.copy(project.solution(CHAPTER), tmp_path / "mine")
+    learner = Learner(tmp_path / "exercises", tmp_path / "mine")
+    assert learner.source(CHAPTER).filename.endswith(f"{CHAPTER}.py")
+    assert learner.lacks(["MultiHeadAttention"]) == {}
+
+
 def test_the_cell_below_chapter_4(ours, project, capsys, monkeypatch):
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda html: shown.append(html.data))
@@ -225,6 +239,12 @@ def test_the_cell_below_chapter_4(ours, project, capsys, monkeypatch):
     monkeypatch.chdir(project.root / "exercises")
     command("see", ours, CAT)
     assert shown and "Layer 2, head 4" in shown[0]
+    with monkeypatch.context() as wrong:  # a notebook in which the class is wrong
+        seeing = load_command(project.exercises / "commands" / "see.py").__globals__
+        wrong.setitem(seeing, "is_wrong_here", lambda exercise: exercise == "MultiHeadAttention")
+        shown.clear()
+        seeing["in_notebook"](ours, CAT)
+    assert not shown and "your MultiHeadAttention is not right" in capsys.readouterr().out
     command("see", lambda *sizes: torch.nn.Identity(), CAT)
     assert "Check MultiHeadAttention first" in capsys.readouterr().out
     monkeypatch.chdir("/")

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
 from openpyxl import load_workbook
@@ -82,6 +83,14 @@ def test_moodles_own_worksheet_comes_back_filled_in(moodle):
         back, ours = by_name[old["Identifier"]], {"Grade", "Feedback comments"}
         assert all(back[column] == old[column] for column in old.keys() - ours), "as it was"
     assert by_name["Participant 99"]["Last modified (submission)"] == "-"
+
+
+def test_who_is_graded_and_on_no_list_is_told(moodle):
+    out, roster = moodle
+    others = tuple(row for row in roster.rows if row["identifier"] != "Participant 12346")
+    listed = replace(roster, rows=others)
+    _, notes = export(out, COURSE, "csv", "moodle", listed)
+    assert any(note.startswith("not on the roster, so not in the file: ") for note in notes), notes
 
 
 @pytest.mark.parametrize(

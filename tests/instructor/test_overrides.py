@@ -148,6 +148,10 @@ def test_nbgraders_gradebook_has_given_points_and_knows_no_excuse(term, tmp_path
         (f"{HEADER}ada,softmax,nan,x\n", "gives 0 to 10 points, not nan"),
         (f"{HEADER}ada,{CH1},3,x\n", "a chapter is excused"),
         (f"{HEADER}ada,softmax,3,\n", "say whose points these are, and why"),
+        (
+            f"{HEADER}ada,softmax,3,x\nada,softmax,4,y\n",
+            "line 3: a line above says something else of softmax for ada",
+        ),
         ("\udcff", "is not UTF-8 text"),
     ],
 )

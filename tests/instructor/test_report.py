@@ -231,7 +231,12 @@ def test_a_mistake_is_described_by_the_courses_own_words(tmp_path):
 
 def test_the_terminals_table_is_whole_in_eighty_columns():
     rows = [
-        {"exercise": one.name, "status": "passed", "points": one.points}
+        {
+            "exercise": one.name,
+            "status": "passed",
+            "points": one.points,
+            "max_points": one.points,
+        }
         for chapter in COURSE.chapters
         for one in chapter.exercises
     ]
@@ -239,6 +244,14 @@ def test_the_terminals_table_is_whole_in_eighty_columns():
     console.print(exercise_table(COURSE, rows))
     shown = console.export_text()
     assert "…" not in shown and all(one["exercise"] in shown for one in rows)
+
+
+def test_who_is_excused_is_in_no_mean_of_the_terminals_table():
+    one = {"exercise": "softmax", "status": "passed", "points": 8.0, "max_points": 10.0}
+    excused = one | {"points": 0.0, "max_points": 0.0}
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(exercise_table(COURSE, [one, excused]))
+    assert console.export_text().split()[-9:] == ["softmax", "1", *"······", "8.0/10"]
 
 
 def test_grading_without_isolation_is_said():

@@ -7,7 +7,6 @@ import struct
 import pytest
 
 from tensorgrade.attempts.in_child import Requests
-from tensorgrade.attempts.known_answers import KnownAnswers
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.exchange.cases import Case, seed_for
 from tensorgrade.isolation.warm_process import Child
@@ -99,7 +98,6 @@ def test_an_authors_seeds_stay_apart_and_alike(project):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkeypatch, chapter):
-    monkeypatch.setattr(grader, "known", KnownAnswers(grader.is_right_alone))  # nothing known yet
     wire: list[tuple[str, bytes]] = []
     send, receive = Child.send, Child.receive
 

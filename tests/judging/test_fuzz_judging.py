@@ -15,7 +15,6 @@ from tensorgrade.exchange.observation import (
     Loaded,
     Observation,
     Outcome,
-    Slices,
     read_observation,
 )
 from tensorgrade.exchange.text import LONGEST_MESSAGE
@@ -45,7 +44,7 @@ CHAPTERS = (
 class Hostile:
     """A backend whose replies are the right ones with parts exchanged by a chooser."""
 
-    isolation, device, source, slices = "none", "cpu", Source("", ""), Slices()
+    isolation, device, source = "none", "cpu", Source("", "")
 
     def __init__(self, references, names, choose):
         self.right = {case.id: expected for e in names for case, expected in references.of(e)}

@@ -64,11 +64,11 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path
     handins, notes = found()
     assert handins["beside", CH1].content == b"x = 1" and not handins["beside", CH1].reason
     assert not any(note.startswith("beside") for note in notes), "nothing is otherwise than told"
-    assert f"beside/{CH1}.py is no chapter of this course; it was left out" not in notes
+    assert f"beside/{CH1}.py is no learner's file of a chapter; it was left out" not in notes
     assert handins["homework", CH1].missing and "homework.zip" in handins["homework", CH1].reason
     assert "there is other.py" in handins["other", CH1].reason
     for name in ("homework/homework.zip", "list.csv"):
-        assert f"{name} is no chapter of this course; it was left out" in notes
+        assert f"{name} is no learner's file of a chapter; it was left out" in notes
     handins, _ = found(rescue=False)
     assert "its place is" in handins["beside", CH1].reason
 
