@@ -71,7 +71,10 @@ def cases(pick):
         case("values/zero scores", *zero_scores(layers(3, 8, 4), 2, 4, 3, 8, **heads)),
         case("values/square", *module(2, 4, 4, 1, 4, 2, 4)),
         case("values/float32", *module(2, 5, 3, 2, 4, 2, 5, dtype="float32"), dtype=torch.float32),
-        case("short/3 tokens", *module(2, 3, 4, 2, 4, 2, *pick(public=(7,), hidden=draw(LONG)))),
+        case(
+            "short/3 tokens",
+            *module(2, 3, 4, 2, 4, 2, *pick(public=(7,), hidden=draw(LONG)), dropout=few),
+        ),
         case(
             "short/2 tokens, then 5",
             *short_then_long(layers(3, 8, 4), 3, 8, **heads),
