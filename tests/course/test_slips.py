@@ -264,6 +264,11 @@ def test_beside_a_stand_in_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
     block = verdicts(CH6, NOT_UNBIASED | NORM_AFTER, calls=False)["TransformerBlock"]
     assert block.mistakes == ["norm_after_the_sum"] and block.points == block.max_points / 2
     assert "your own `LayerNorm` is called here" in block.message.replace("Your", "your")
+    # One that shows in layers which nobody gives weights to: the stand-in's start as right ones.
+    surplus = {"for _ in range(num_layers)": "for _ in range(num_heads)"}
+    model = verdicts(CH6, NORM_AFTER | surplus, calls=False)["SmallGPT"]
+    assert model.mistakes == ["heads_for_layers"] and model.points == model.max_points / 2
+    assert "your own `TransformerBlock` is called here" in model.message.replace("Your", "your")
 
 
 @pytest.mark.slow
