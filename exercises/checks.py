@@ -177,7 +177,7 @@ def makes_no_table(exercise, group: str, block: str) -> None:
     for case, expected, observed in exercise.answered(group):
         exercise.result(case, "result", expected, observed)
         if observed.fact("result", "largest", default=0) > most_numbers(case, expected, block):
-            said = "it makes a tensor as large as the whole table of scores, queries by keys"
+            said = f"it makes a tensor larger than a block of scores, queries by `{block}`"
             exercise.wrong("fact", said, case=case)
 
 

@@ -80,15 +80,19 @@ class Project:
         Raises CourseError where two have one name, by which all else speaks of them.
         """
         shared = list(import_from(self.graders, "mistakes").MISTAKES)
-        exercises = [(c.name, e.name) for c in self.course.chapters for e in c.exercises]
-        found = shared + [one for names in exercises for one in self.own_mistakes(*names)]
-        names = [one.name for one in found]
+        found = [("graders/mistakes", one) for one in shared]
+        for chapter in self.course.chapters:
+            for name in (exercise.name for exercise in chapter.exercises):
+                place = f"graders/{chapter.name}/{name}.py"
+                found += [(place, one) for one in self.own_mistakes(chapter.name, name)]
+        names = [one.name for _, one in found]
         if twice := next((name for name in names if names.count(name) > 1), None):
+            places = " and ".join({place: "" for place, one in found if one.name == twice})
             raise CourseError(
-                f"two mistakes are named {twice}; one that happens in several exercises stands in "
-                "graders/mistakes, once, and says where"
+                f"two mistakes are named {twice}, in {places}; one that happens in several "
+                "exercises stands in graders/mistakes, once, and says where"
             )
-        return found
+        return [one for _, one in found]
 
     def bug(self, chapter: str, exercise: str) -> "FindTheBug | None":
         """What an exercise says in which a mistake is to be found; None for any other."""

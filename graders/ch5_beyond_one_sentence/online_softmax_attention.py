@@ -209,7 +209,7 @@ MISTAKES = [
     ),
     mistake(
         "whole_table_made",
-        "The whole table of scores is made. Only a block of its columns may be there at a time.",
+        "More scores are made at once than a block of them, which is queries by block_size.",
         (SCORES, "(queries @ keys.T)[:, block] / d_k**0.5"),
     ),
     mistake(

@@ -63,9 +63,20 @@ def write_exercise(project: Project, chapter: str, name: str, kind: str) -> list
     folder, lesson = TEMPLATES / "exercise", project.solution(chapter)
     grader = project.graders / chapter / f"{name}.py"
     write_new(grader, filled(folder / f"{kind}.grader.txt", words))
-    text = lesson.read_text(encoding="utf-8").rstrip("\n") + "\n"
-    lesson.write_text(text + filled(folder / f"{kind}.lesson.txt", words), encoding="utf-8")
+    written = filled(folder / f"{kind}.lesson.txt", words)
+    lesson.write_text(added(lesson.read_text(encoding="utf-8"), written), encoding="utf-8")
     return [lesson, grader]
+
+
+ENDING = re.compile(r"^# %% \[markdown\] ending=true$", re.MULTILINE)
+
+
+def added(lesson: str, exercise: str) -> str:
+    """A lesson with an exercise at its end, but before what ends a chapter."""
+    ending = ENDING.search(lesson)
+    at = ending.start() if ending else len(lesson)
+    text = lesson[:at].rstrip("\n") + "\n" + exercise.rstrip("\n") + "\n"
+    return f"{text}\n{lesson[at:]}" if ending else text
 
 
 def with_chapter(config: Path, name: str) -> str:

@@ -72,6 +72,19 @@ def test_a_new_chapter_says_that_its_exercise_is_a_sample(tmp_path):
     assert "graders/ch2_more/scaled_2.py)" in done.stdout
 
 
+def test_what_ends_a_chapter_stays_its_last_cell(tmp_path):
+    scaffolds.new_course(tmp_path / "made", "")
+    project = Project(tmp_path / "made")
+    (chapter,) = project.course.chapters
+    ending = "\n# %% [markdown] ending=true\n# ## What you can do now\n#\n# Scale.\n"
+    with project.solution(chapter.name).open("a", encoding="utf-8") as lesson:
+        lesson.write(ending)
+    scaffolds.new_exercise(project, chapter.name, "weighted", "class")
+    text = project.solution(chapter.name).read_text(encoding="utf-8")
+    assert text.endswith(ending) and text.count("ending=true") == 1
+    assert text.index('exercise="weighted"') < text.index('hints="weighted"') < len(text)
+
+
 def test_what_is_there_is_not_written_over(course):
     project = Project(course)
     before = (course / "course_config.py").read_bytes()
