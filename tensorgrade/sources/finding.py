@@ -19,6 +19,7 @@ from .handins import (
     escaped,
     handed_in_at,
     is_seen,
+    on_stamp,
     read_handin,
     shown,
 )
@@ -103,7 +104,8 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
         learner.told.append(f"{learner.name}: looking closer ended in a {type(error).__name__}")
     for chapter, handin in learner.handins.items():
         learner.handins[chapter], sentence = as_meant(handin)
-        learner.told += [f"{learner.name}: {sentence}"] if sentence else []
+        told = filter(None, (sentence, on_stamp(folder / chapter)))
+        learner.told += [f"{learner.name}: {sentence}" for sentence in told]
 
 
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:

@@ -129,17 +129,41 @@ def handed_in_at(folder: Path, files: Iterable[Path]) -> str:
     Empty where there is neither, where the stamp is empty, and where `.no_timestamp` says that
     nobody knows.
     """
-    try:
-        stamp = folder / STAMP
-        if not stamp.is_symlink() and stamp.is_file() and stamp.stat().st_size <= LONGEST_STAMP:
-            text = stamp.read_text(encoding="ascii").strip()
-            return written(read_time(text)) if text else ""
-    except (OSError, ValueError):
-        pass  # a stamp that says nothing
+    text = stamp_in(folder)
+    if text is not None and is_stamp(text):
+        return written(read_time(text)) if text else ""
     if (folder / NO_STAMP).exists():
         return ""
     times = [file.lstat().st_mtime for file in files if file.exists()]
     return written(datetime.fromtimestamp(int(max(times)), UTC)) if times else ""
+
+
+def stamp_in(folder: Path) -> str | None:
+    """The beginning of what a chapter's stamp says; None where there is none to be read."""
+    stamp = folder / STAMP
+    try:
+        if stamp.is_symlink() or not stamp.is_file():
+            return None
+        with stamp.open("rb") as file:
+            return file.read(LONGEST_STAMP + 1).decode("ascii", "replace").strip()
+    except OSError:
+        return None
+
+
+def is_stamp(text: str) -> bool:
+    """Whether a stamp is a time, or empty."""
+    try:
+        return not text or (len(text) <= LONGEST_STAMP and bool(read_time(text)))
+    except ValueError:
+        return False
+
+
+def on_stamp(folder: Path) -> str:
+    """A sentence on a stamp that tells no time; empty where there is nothing to say."""
+    text = stamp_in(folder)
+    if text is None or is_stamp(text):
+        return ""
+    return f"{STAMP} of {folder.name} tells no time; when the newest file was written counts"
 
 
 def as_meant(handin: Handin) -> tuple[Handin, str]:

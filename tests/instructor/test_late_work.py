@@ -169,6 +169,16 @@ def test_who_handed_in_nothing_is_not_late_and_an_empty_stamp_is_no_time(monkeyp
     assert scores(rows) == {"ada": MOST, "bao": 0.0}
 
 
+@pytest.mark.parametrize("stamp", ["yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "0" * 200])
+def test_a_stamp_that_tells_no_time_is_told(monkeypatch, tmp_path, stamp):
+    put(tmp_path / "in", "ada", CH1, 1.0, AT + DAY)
+    (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text(stamp, encoding="utf-8")
+    rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
+    assert {row["late_seconds"] for row in rows} == {DAY}, "the file's own time"
+    said = f"ada: timestamp.txt of {CH1} tells no time; when the newest file was written counts"
+    assert notes.count(said) == 1
+
+
 @pytest.mark.parametrize(
     "told, sentence",
     [
