@@ -101,15 +101,25 @@ def misspelt_in(source: str, asked: Collection[str]) -> dict[str, str]:
 
     >>> misspelt_in("def widht(): pass\\ndef other(): pass", ["width", "height"])
     {'width': 'widht'}
+    >>> misspelt_in("class AreaV1: pass", ["Area_v1", "Area_v2"])
+    {'Area_v1': 'AreaV1'}
     """
     defined = set(re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", source, re.M))
     if defined.issuperset(asked):
         return {}
     bound = " ".join({*defined, *re.findall(r"^(?:\S.*\bimport\b.*|\w+)", source, re.M)})
     lost = [name for name in asked if not re.search(rf"\b{name}\b", bound)]
-    close = {n: [own for own in sorted(defined - {*asked}) if spelt_like(n, own)] for n in lost}
+    others = sorted(defined - {*asked})
+    same = {n: [own for own in others if letters(own) == letters(n)] for n in lost}
+    left = [own for own in others if not any(own in near for near in same.values())]
+    close = {n: same[n] or [own for own in left if spelt_like(n, own)] for n in lost}
     meant = [near for near in close.values() if len(near) == 1]
     return {name: near[0] for name, near in close.items() if meant.count(near) == 1}
+
+
+def letters(name: str) -> str:
+    """A name without what only sets its words apart."""
+    return name.lower().replace("_", "")
 
 
 def spelt_like(asked: str, own: str) -> bool:
