@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -117,8 +118,10 @@ def ticks_of(pid: int) -> int:
 
 def family(pid: int) -> list[int]:
     """A process and all its descendants."""
-    lists = Path(f"/proc/{pid}/task").glob("*/children")
-    found = [int(child) for file in lists for child in file.read_text().split()]
+    found: list[int] = []
+    with suppress(OSError):  # it may end while it is looked at
+        for file in Path(f"/proc/{pid}/task").glob("*/children"):
+            found += map(int, file.read_text().split())
     return [pid, *(member for child in found for member in family(child))]
 
 

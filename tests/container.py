@@ -128,12 +128,10 @@ def send(number: signal.Signals, processes: list[int]) -> None:
 
 def family(pid: int) -> list[int]:
     """A process and all that descend from it."""
-    children = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
+    children: list[int] = []
+    with suppress(OSError):  # it may end while it is looked at
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
             children += map(int, task.read_text().split())
-        except OSError:
-            continue  # it has ended since
     return [pid, *(one for child in children for one in family(child))]
 
 
