@@ -13,21 +13,14 @@ from .attempts.maker import AttemptMaker
 from .attempts.setup import Setup
 from .attempts.verdict import State
 from .course import CourseError
-from .course_sources import load_course
-from .learner.notebook.checking import check, check_here
+from .learner.notebook.checking import check, is_wrong_here
 from .runner.loading import load_module
 from .runner.reading import source_in, source_that_counts
 from .runner.serve import install_given
 from .runner.source import Source, Unreadable
 from .sources.submission import read_given
 
-
-def is_wrong_here(exercise: str) -> bool:
-    """Whether an exercise fails its checks in the running notebook; no where none is running."""
-    try:
-        return check_here(exercise).state != State.DONE
-    except CourseError:
-        return False
+__all__ = ["Learner", "is_wrong_here"]
 
 
 class Learner:
@@ -37,7 +30,8 @@ class Learner:
     """
 
     def __init__(self, exercises: Path, folder: Path | None = None):
-        self.exercises, self.course = exercises, load_course(exercises)
+        self.exercises, self.maker = exercises, AttemptMaker(Setup(exercises))
+        self.course = self.maker.course
         self.folder = folder or exercises
 
     def lacks(self, exercises: Iterable[str]) -> dict[str, State]:
@@ -62,7 +56,7 @@ class Learner:
         if not found:
             raise CourseError(f"there is no {script} and no {notebooks[-1]}")
         content, name = found[0].read_bytes(), str(found[0])
-        exercises = AttemptMaker(Setup(self.exercises)).names_in(chapter)
+        exercises = self.maker.names_in(chapter)
         try:
             if not script.is_file():
                 return source_in(content, name)

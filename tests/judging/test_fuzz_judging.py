@@ -11,12 +11,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tensorgrade.exchange.observation import (
-    Loaded,
-    Observation,
-    Outcome,
-    read_observation,
-)
+from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.runner.messages import BadMessage, pack
 from tensorgrade.sources.submission import Source

@@ -15,7 +15,7 @@ from ...attempts.attempt import Attempt
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...attempts.verdict import CheckResult, State, first_failure, state_of
-from ...course import Exercise
+from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
 from ...runner.source import Source
 from ...testing.interrupting import Interrupter
@@ -52,6 +52,14 @@ class Checked:
 def check_here(name: str) -> Checked:
     """The public checks of an exercise on the running notebook. Raises CourseError."""
     return check(find_exercises(), name, running_source())
+
+
+def is_wrong_here(name: str) -> bool:
+    """Whether an exercise fails its checks there; no where there is none, or nobody can tell."""
+    try:
+        return check_here(name).state != State.DONE
+    except CourseError:
+        return False
 
 
 @functools.lru_cache(maxsize=32)
