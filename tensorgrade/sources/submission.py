@@ -16,11 +16,16 @@ from .handins import Handin
 
 # What of torch's asks for its compiler, which takes seconds to import. A file that asks for it and
 # has none of these words is as right; it imports that itself.
-COMPILES = (
-    *("compile", "dynamo", "torch.func", "import func", "vmap", "jacrev"),
-    *("checkpoint", "assert_close", "flex_"),
-)
+COMPILES = ("compile", "dynamo", "vmap", "jacrev", "checkpoint", "assert_close", "flex_")
+FUNC = ("torch.func", "import func")  # torch.func; `functional` begins alike and imports nothing
 LONGEST_NAME = 300  # characters: names are held against those asked for, word by word
+
+
+def speaks_of_compiler(files: bytes) -> bool:
+    """Whether there is a word in them for which torch imports its compiler."""
+    if any(word.encode() in files for word in COMPILES):
+        return True
+    return any(files.count(word.encode()) > files.count(f"{word}tional".encode()) for word in FUNC)
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,8 @@ class Submission:
     def compiles(self) -> bool:
         """Whether it speaks of something for which torch imports its compiler."""
         if isinstance(self.source, Source):
-            return any(word in self.source.text for word in COMPILES)
-        files = self.source.content + self.source.script
-        return any(word.encode() in files for word in COMPILES)
+            return speaks_of_compiler(self.source.text.encode(errors="replace"))
+        return speaks_of_compiler(self.source.content + self.source.script)
 
     def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
         """The same with definitions put in the place of the learner's own, by their names."""

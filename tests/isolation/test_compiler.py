@@ -1,13 +1,16 @@
 """Torch's compiler takes seconds to import: a warm process has it once a file speaks of it."""
 
+from pathlib import Path
+
 import pytest
 
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.sources.handins import Handin
-from tensorgrade.sources.submission import Source, Submission
+from tensorgrade.sources.submission import Source, Submission, speaks_of_compiler
 
+ROOT = Path(__file__).parents[2]
 # In words of which none makes anybody import it.
 HAS_IT = """
 import sys
@@ -50,3 +53,28 @@ def test_a_file_that_asks_for_it_in_other_words_is_as_right():
     with WarmProcess(Limits()) as warm:
         asked = COMPILED.replace("torch.compile", "getattr(torch, 'comp' + 'ile')")
         assert [there(warm, asked), there(warm)] == [True, False]
+
+
+def test_no_file_that_learners_get_speaks_of_it(project):
+    """Else a class would wait for it, of which nobody has any use."""
+    kit = [*ROOT.glob("exercises/ch?_*.py"), *ROOT.glob("release/*/*.ipynb")]
+    solved = [*ROOT.glob("solutions/ch?_*.py"), *ROOT.glob("source/*/*.ipynb")]
+    assert len(kit) == len(solved) == 2 * len(project.course.chapters)
+    assert not [path for path in (*kit, *solved) if speaks_of_compiler(path.read_bytes())]
+
+
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("from torch.nn import functional as F", False),
+        ("import torch.nn.functional as F; torch.functional.einsum", False),
+        ("from torch import func", True),
+        ("from torch import func\nfrom torch.nn import functional as F", True),
+        ("torch.func.grad(f)", True),
+        ("from torch.func import grad", True),
+        ("@torch.compile", True),
+        ("torch.vmap(f)", True),
+    ],
+)
+def test_what_speaks_of_it(line, speaks):
+    assert speaks_of_compiler(line.encode()) == speaks
