@@ -128,8 +128,8 @@ def test_one_process_for_each_core_but_not_more_than_files(monkeypatch):
     monkeypatch.setattr(
         executors.os, "sched_getaffinity", lambda process: set(range(8)), raising=False
     )
-    assert default_count(100, 0) == 8 and default_count(3, 0) == 3
-    assert default_count(100, 2) == 2 and default_count(0, 0) == 1
+    assert [default_count(handins, 0) for handins in (100, 9, 4, 0)] == [8, 3, 1, 1]
+    assert [default_count(handins, 2) for handins in (100, 4, 1, 0)] == [2, 2, 1, 1]
 
 
 def test_graders_travel_as_bytes_without_seed_answers_or_password(tmp_path):
