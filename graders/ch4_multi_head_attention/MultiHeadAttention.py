@@ -313,18 +313,6 @@ SPLIT = "{0} = {0}.reshape(b, num_tokens, self.num_heads, self.head_dim).transpo
 
 MISTAKES = [
     mistake(
-        "scaled_by_sqrt_d_out",
-        "The scale is taken from all of d_out. Each head computes its dot products over its own, "
-        "shorter vectors.",
-        ("/ d_k**0.5", "/ self.out_proj.in_features ** 0.5"),
-    ),
-    mistake(
-        "scaled_by_sqrt_num_heads",
-        "The scale is taken from the number of heads. Ask over how many features one head's dot "
-        "product runs.",
-        ("/ d_k**0.5", "/ self.num_heads ** 0.5"),
-    ),
-    mistake(
         "softmax_over_heads",
         "The softmax runs over the heads, so the heads compete for each pair of tokens instead of "
         "each one spreading its own attention.",

@@ -118,6 +118,12 @@ MISTAKES = [
         (RETURN, "return (logits.exp().sum(dim=-1).log() - right).mean()"),
     ),
     mistake(
+        "probability_rounds_to_zero",
+        "The logarithm is taken of the softmax's result, which rounds to 0 where a logit is far "
+        "below the others. Written as in the formula, no logarithm meets 0.",
+        (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().log().mean()"),
+    ),
+    mistake(
         "logarithm_to_base_two",
         "The logarithm is taken to base 2; the natural one is asked for.",
         (RETURN, RETURN.replace(".mean()", ".mean() / 0.6931471805599453")),

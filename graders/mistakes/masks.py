@@ -3,6 +3,7 @@
 from tensorgrade.author import mistake, on
 
 MODULES = "CausalAttention MultiHeadAttention GroupedQueryAttention LatentAttention"
+WITH_DROPOUT = "CausalAttention MultiHeadAttention GroupedQueryAttention"
 MASKED = f"{MODULES} CachedAttention"
 BOTH = f"{MASKED} causal_attention_weights"
 MAKE = "torch.triu(torch.ones(context_length, context_length), diagonal=1)"
@@ -13,6 +14,7 @@ REGISTER = 'self.register_buffer("mask", future.bool())'
 CUT = "self.mask[:num_tokens, :num_tokens]"
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
 SOFTMAX_FUNCTION = "torch.softmax(masked_scores / d_k**0.5, dim=-1)"
+DROPPED = ", dropout_p=self.dropout.p if self.training else 0.0"
 VISIBLE = "torch.tril(torch.ones_like(attn_weights))"
 
 
@@ -31,6 +33,12 @@ def made(template: str) -> list[dict]:
 def filled(value: str) -> dict:
     """Another value in the hidden places."""
     return on(BOTH, (FILL, f"attn_scores.masked_fill(future, {value})"))
+
+
+def by_library(more: str = "") -> str:
+    """Torch's own attention, told which tokens are hidden where it asks which are not."""
+    function = "nn.functional.scaled_dot_product_attention"
+    return f"{function}(\n            queries, keys, values, attn_mask=future{more}\n        )"
 
 
 MISTAKES = [
@@ -216,5 +224,19 @@ MISTAKES = [
         "The size of the example sentence is written into the code; any other length fails.",
         on("causal_mask", ("torch.ones(context_length, context_length)", "torch.ones(6, 6)")),
         on(MODULES, (CUT, "self.mask[:6, :6]")),
+    ),
+    mistake(
+        "mask_in_the_other_sense",
+        "The mask goes into scaled_dot_product_attention as it is. That function takes True for "
+        "what a token may look at, the other way round from masked_fill.",
+        on("CachedAttention LatentAttention", ("attn_weights @ values", by_library())),
+        on(WITH_DROPOUT, ("attn_weights @ values", by_library(DROPPED))),
+    ),
+    mistake(
+        "mask_in_the_other_sense_without_dropout",
+        "The mask goes into scaled_dot_product_attention as it is. That function takes True for "
+        "what a token may look at, the other way round from masked_fill.",
+        on(WITH_DROPOUT, ("attn_weights @ values", by_library())),
+        same_as="mask_in_the_other_sense",
     ),
 ]

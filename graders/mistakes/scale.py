@@ -12,6 +12,9 @@ MODULES = (
     "SelfAttention_v1 SelfAttention_v2 CausalAttention MultiHeadAttention "
     "CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
 )
+SPLIT_IN_HEADS = (
+    "MultiHeadAttention CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
+)
 
 MISTAKES = [
     mistake(
@@ -104,5 +107,17 @@ MISTAKES = [
         "The scale is taken from the width of the inputs. The dot products are between projected "
         "vectors, whose width may differ.",
         on(MODULES, ("/ d_k**0.5", "/ x.shape[-1] ** 0.5")),
+    ),
+    mistake(
+        "scaled_by_sqrt_d_out",
+        "The scale is taken from all of d_out. Each head computes its dot products over its own, "
+        "shorter vectors.",
+        on(SPLIT_IN_HEADS, ("/ d_k**0.5", "/ self.out_proj.in_features ** 0.5")),
+    ),
+    mistake(
+        "scaled_by_sqrt_num_heads",
+        "The scale is taken from the number of heads. Ask over how many features one head's dot "
+        "product runs.",
+        on(SPLIT_IN_HEADS, ("/ d_k**0.5", "/ self.num_heads ** 0.5")),
     ),
 ]

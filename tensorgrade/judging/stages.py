@@ -37,6 +37,7 @@ STOPS_EARLY = (
 )
 LEFT_AS_MADE = "something is not written or added to it"
 COMES_BACK = "what comes back"
+AND_MORE = f"{COMES_BACK} holds the right result, and more than that"
 TO_COME_BACK = "is to come back as it was passed in"
 
 
@@ -476,6 +477,8 @@ class Comparison:
         roots = self.wrong_results()
         if not roots:
             return Parting(self.way.last, what=IS_LAST) if self.nothing_back() else None
+        if self.holds_right_results():
+            return Parting(self.way.last or self.way.stages[roots[0]].line, what=AND_MORE)
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
         left = self.left_unused()
@@ -502,7 +505,7 @@ class Comparison:
             return None
         if given := self.is_to_come_back():
             line = self.way.stages[lost].line
-            return Parting(line, what=f"`{given}` {TO_COME_BACK}", since=1)
+            return Parting(line, what=f"{self.told_with()}`{given}` {TO_COME_BACK}", since=1)
         return self.in_stretch(lost, roots, self.told(lost))
 
     def in_stretch(self, lost: int, ends: list[int], told: Parting) -> Parting:
@@ -631,17 +634,22 @@ class Comparison:
 
     def is_to_come_back(self) -> str:
         """The argument that right answers give back as it is, where there is just one result."""
-        right = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         passed = [item for step in self.case.steps for item in step.get("arguments", {}).items()]
         return next(
             (
                 name
                 for name, value in passed
-                if isinstance(value, dict) and "tensor" in value and len(right) == 1
-                if same(self.case.tensors[value["tensor"]], right[0])
+                if isinstance(value, dict) and "tensor" in value and len(self.asked) == 1
+                if same(self.case.tensors[value["tensor"]], self.asked[0])
             ),
             "",
         )
+
+    def told_with(self) -> str:
+        """With which plain arguments the case is called, to begin a sentence; or nothing."""
+        passed = self.case.steps[-1].get("arguments", {}).items()
+        plain = [f"`{name}={value}`" for name, value in passed if not isinstance(value, dict)]
+        return f"With {listed(plain)} " if plain else ""
 
     def left_unused(self) -> int | None:
         """The first value of right answers that nothing is done with, where the attempt has it
@@ -740,17 +748,27 @@ class Comparison:
 
     def wrong_results(self) -> list[int]:
         """The places of those results that are not the expected ones."""
-        expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         returned = self.way.returned
-        if len(returned) != len(expected):
+        if len(returned) != len(self.asked):
             return list(returned)
-        pairs = zip(returned, expected, strict=True)
+        pairs = zip(returned, self.asked, strict=True)
         return [at for at, t in pairs if not self.is_right_result(at, t)]
+
+    @cached_property
+    def asked(self) -> list[torch.Tensor]:
+        """The results that are expected."""
+        return [t for name, t in self.expected.tensors.items() if name.startswith("result")]
+
+    def holds_right_results(self) -> bool:
+        """Whether more came back than is asked for, and all that is asked for is among it."""
+        known = [at for at in self.way.returned if self.way.stages[at].value is not None]
+        return len(self.way.returned) > len(self.asked) > 0 and all(
+            any(self.is_right_result(at, expected) for at in known) for expected in self.asked
+        )
 
     def nothing_back(self) -> bool:
         """Whether no tensor came back where one is asked for."""
-        asked = any(name.startswith("result") for name in self.expected.tensors)
-        return asked and not self.way.returned and self.way.last > 0
+        return bool(self.asked) and not self.way.returned and self.way.last > 0
 
     def is_right_result(self, at: int, expected: torch.Tensor) -> bool:
         value = self.way.stages[at].value
