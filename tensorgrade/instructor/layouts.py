@@ -113,7 +113,8 @@ def moodle(download: Download) -> Iterator[Arrived]:
         row = moodle_row(download.roster, found["name"], found["id"])
         student = named(download.roster, row) or f"{found['name']}_{found['id']}"
         at = moodle_time(row.get("last modified (submission)", ""), download.zone)
-        yield Arrived(student, found["name"], name, piece, at)
+        remark = "its worksheet says no time in English" if row and not at else ""
+        yield Arrived(student, found["name"], name, piece, at, remark=remark)
 
 
 def moodle_row(roster: Roster, name: str, number: str) -> dict[str, str]:

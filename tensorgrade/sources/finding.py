@@ -86,6 +86,7 @@ def find_handins(
     handins = [learner.handin(chapter) for learner in learners for chapter in graded]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
     notes = notes_on_missing(handins) + notes_on_stray(stray) + notes_on_alike(learners)
+    notes = notes_on_level(here & chapters) + notes
     return handins, notes_on_rescued(learners) + notes_on_roster(here, roster) + notes
 
 
@@ -130,6 +131,16 @@ def notes_on_roster(here: set[str], roster: Collection[str]) -> list[str]:
     """Who has a folder and is not on the roster."""
     strange = sorted(here - {escaped(name) for name in roster}) if roster else []
     return [f"not on the roster: {named(strange)}"] if strange else []
+
+
+def notes_on_level(chapters: set[str]) -> list[str]:
+    """Chapters' folders where those of learners should be: the folder above was meant."""
+    if not chapters:
+        return []
+    return [
+        f"taken for learners, though named like chapters: {named(sorted(chapters))}. SUBMITTED is "
+        "the folder that holds a folder for each learner"
+    ]
 
 
 def find_learners(

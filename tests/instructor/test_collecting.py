@@ -181,6 +181,9 @@ def test_times_are_the_systems_own_and_lateness_follows_them(monkeypatch, tmp_pa
     )
     roster = read_roster(worksheet)
     found = plan("moodle", tmp_path / "m.zip", COURSE, roster, zone="Europe/Berlin")
+    remarks = {p.arrived.student: p.arrived.remark for p in found.places}
+    assert remarks.pop("bao@uni.edu") == ""
+    assert set(remarks.values()) == {"its worksheet says no time in English"}
     write(found, tmp_path / "in")
     source = downloads.gradescope(
         tmp_path / "g", FILES, {"bao": "2027-01-15 15:30:00.000000000 -08:00"}

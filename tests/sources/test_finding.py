@@ -153,6 +153,15 @@ def test_much_that_lies_about_is_counted(found, tmp_path):
     assert len(notes) == finding.MOST_STRAY + 1 and "30 more files" in notes[-1]
 
 
+def test_one_learners_folder_in_the_place_of_the_class_is_pointed_out(found, tmp_path):
+    path = tmp_path / CH1 / f"{CH1}.py"
+    path.parent.mkdir()
+    path.write_text("x = 1")
+    handins, notes = found()
+    assert list(handins) == [(CH1, CH1)]
+    assert any(CH1 in note and "the folder that holds a folder for each" in note for note in notes)
+
+
 def test_nobody_can_look_into_what_is_no_folder(project, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CourseError, match="cannot be read: Not a directory"):
