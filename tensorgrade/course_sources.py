@@ -44,6 +44,10 @@ def load_config(path: Path) -> Course:
 
 def resolve(settings: Settings, root: Path) -> Course:
     """The settings with everything that the files below the root say."""
+    lists: dict[str, object] = {"chapters": settings.chapters, "off": settings.off}
+    for name, listed in lists.items():
+        if isinstance(listed, str):
+            raise CourseError(f'{name} in course_config.py needs a comma: {name}=("{listed}",)')
     if twice := [name for name in settings.chapters if settings.chapters.count(name) > 1]:
         raise CourseError(f"course_config.py lists the chapter {twice[0]} twice")
     chapters = tuple(each(lambda name: read_chapter(root, name, settings), settings.chapters))

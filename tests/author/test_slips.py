@@ -156,6 +156,12 @@ SLIPS = [
         'points={"scalde": 3}',
         "speaks of scalde, which is no exercise",
     ),
+    (
+        "course_config.py",
+        "points={}",
+        'off=("scaled")',
+        'off in course_config.py needs a comma: off=("scaled",)',
+    ),
     ("course_config.py", "points={}", 'points={"scaled": "3"}', "gives '3' points to scaled"),
     (
         "course_config.py",
@@ -251,3 +257,17 @@ def test_an_adopted_mistake_has_a_name_of_its_own(tmp_path):
         path.write_text(json.dumps(kept), encoding="utf-8")
         told = slips(Project(root))
         assert told == ([f"{path}: another mistake is named {taken}, too"] if taken else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [("softmx", "softmax, softmax_naive"), ("nosuch", "ch1_simplified_attention, ch2_")],
+)
+def test_a_name_that_nothing_has_is_told_with_those_that_there_are(project, name, close):
+    with pytest.raises(CourseError, match=f"there is no {name}; there is {close}"):
+        complaints.exercises_of(project, ["softmax", name])
+
+
+def test_chapters_and_exercises_are_built_by_name(project):
+    named = complaints.exercises_of(project, ["ch3_causal_attention", "softmax"])
+    assert named > {"softmax", "causal_mask"} and "context_vector" not in named

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 import torch
@@ -107,12 +108,13 @@ def with_place(project: Project, line: str) -> str:
 def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
     """The exercises that are named, or that are in the chapters that are. Raises CourseError."""
     chapters = {chapter.name: chapter for chapter in project.course.chapters}
+    exercises = [one.name for chapter in chapters.values() for one in chapter.exercises]
     found: set[str] = set()
     for name in names:
-        if name in chapters:
-            found |= {exercise.name for exercise in chapters[name].exercises}
-        else:
-            found.add(project.course.exercise(name)[1].name)
+        if name not in chapters and name not in exercises:
+            close = get_close_matches(name, [*chapters, *exercises]) or chapters
+            raise CourseError(f"there is no {name}; there is {', '.join(close)}")
+        found |= {one.name for one in chapters[name].exercises} if name in chapters else {name}
     return frozenset(found)
 
 
