@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := demo
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Else each of the many processes that tests start would compile the whole engine anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check clean
 

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import runpy
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -48,10 +49,66 @@ def run(
         return subprocess.CompletedProcess(command, process.exitcode, *texts)
 
 
+class Begun:
+    """A command under way, as `subprocess.Popen` has one: a session of its own, that heeds Ctrl-C.
+
+    written: where it writes to; if nowhere is given, `communicate` returns it.
+    """
+
+    def __init__(
+        self, module: str, *arguments: object, cwd: Path = ROOT, written=None, **more: str
+    ):
+        self.command = [module, *map(str, arguments)]
+        self.folder = tempfile.TemporaryDirectory()
+        self.written = Path(written or f"{self.folder.name}/written")
+        environment = os.environ | PLUGINS | more
+        told = (self.command, cwd, environment, [self.written, self.written])
+        self.process = WARM.Process(target=begin_here, args=told)
+        self.process.start()
+        self.pid = self.process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit status; None as long as it runs."""
+        return self.process.exitcode
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Until it ends. Raises TimeoutExpired."""
+        self.process.join(timeout)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(self.command, timeout)
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, None]:
+        """All that it wrote, once it has ended; it is ended where it takes longer."""
+        try:
+            self.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+        return self.written.read_text(encoding="utf-8", errors="replace"), None
+
+    def terminate(self) -> None:
+        self.process.terminate()
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+def begin_here(*told: object) -> None:
+    """Be a command that a terminal started: a group of its own, and no signal ignored."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    run_here(*told)
+
+
 def run_here(command: list[str], cwd: Path, environment: dict, written: list[Path]) -> None:
     """Be the command: its folder, its environment, its output; what a new interpreter would set."""
     for number, path in enumerate(written, 1):
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
     gc.freeze()  # else every collection goes through all of torch
     os.chdir(cwd)
     os.environ.clear()

@@ -3,13 +3,12 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
 
-from ..commands import ROOT
+from ..commands import ROOT, Begun
 from ..instructor.test_interruption import children, members, nobody_is_left
 from .small_course import GRADER, edit, make_course
 
@@ -31,18 +30,9 @@ def course(tmp_path_factory):
     return folder
 
 
-def begin(course, command="build", stdout=subprocess.PIPE) -> subprocess.Popen:
-    """`tensorgrade build` in a session of its own, as a terminal would start it."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "tensorgrade.cli", command],
-        cwd=course,
-        text=True,
-        stdout=stdout,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+def begin(course, command="build", written=None) -> Begun:
+    """`tensorgrade build` in a session of its own."""
+    return Begun("tensorgrade.cli", command, cwd=course, written=written, PYTHONPATH=str(ROOT))
 
 
 @pytest.mark.parametrize(
@@ -71,16 +61,16 @@ def test_interrupted_it_leaves_nobody(course, number, everybody):
 
 def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(tmp_path):
     root, said = make_course(tmp_path / "small"), tmp_path / "said.txt"
-    with said.open("w") as output:
-        process = begin(root, "author", stdout=output)
-        try:
-            wait_until(lambda: said.read_text().count("waiting for the next save") == 1, process)
-            edit(root, GRADER, "def cases(", "def casees(")
-            wait_until(lambda: "there is no cases(pick), but casees" in said.read_text(), process)
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(30)
-        finally:
-            nobody_is_left(process.pid)
+    said.touch()
+    process = begin(root, "author", said)
+    try:
+        wait_until(lambda: said.read_text().count("waiting for the next save") == 1, process)
+        edit(root, GRADER, "def cases(", "def casees(")
+        wait_until(lambda: "there is no cases(pick), but casees" in said.read_text(), process)
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(30)
+    finally:
+        nobody_is_left(process.pid)
     assert process.returncode == 130 and "Traceback" not in said.read_text(), said.read_text()
 
 

@@ -4,9 +4,6 @@ And runs in this very process, for tests of what happens around the grading.
 """
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import Future
 from contextlib import nullcontext
@@ -19,34 +16,23 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.ledger import read_lines
 
-from ..commands import ROOT
+from ..commands import ROOT, Begun
 
 
-def begin(submitted: Path, out: Path, *options: str) -> subprocess.Popen:
-    """A run in a process group of its own that heeds Ctrl-C, as a terminal would start it.
-
-    A shell that starts the tests in the background has them, and all that they start, ignore it.
-    """
-    command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(submitted)]
-    return subprocess.Popen(
-        [*command, "--out", str(out), "--isolation", "none", *options],
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+def begin(submitted: Path, out: Path, *options: str) -> Begun:
+    """A run in a process group of its own."""
+    told = ("--out", out, "--isolation", "none", *options)
+    return Begun("tensorgrade.cli", "grade", submitted, *told)
 
 
-def end_of(process: subprocess.Popen) -> str:
+def end_of(process: Begun) -> str:
     """Wait for a run; returns what it said."""
     said, _ = process.communicate(timeout=400)
     assert process.returncode == 0, said
     return said
 
 
-def wait_for(out: Path, handins: int, process: subprocess.Popen) -> None:
+def wait_for(out: Path, handins: int, process: Begun) -> None:
     """Until so many hand-ins are in the ledger. The run must still be at work then."""
     while len(read_lines(out / "graded.jsonl")) < handins:
         assert process.poll() is None, "the run ended before it could be disturbed"

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 
 from tensorgrade.instructor.ledger import read_lines
 
-from ..commands import ROOT
+from ..commands import ROOT, Begun
 from .runs import begin, end_of, wait_for
 
 pytest.importorskip("distributed")
@@ -69,12 +68,9 @@ class Cluster:
         self.address = json.loads(self.file.read_text())["address"]
 
     def start(self, kind: str, *options: str) -> None:
-        log = (self.folder / f"{kind}-{len(self.processes)}.log").open("w")
-        command = [sys.executable, "-m", "dask", kind, *options]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        self.processes.append(
-            subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, env=environment)
-        )
+        log = self.folder / f"{kind}-{len(self.processes)}.log"
+        told = {"cwd": self.folder, "written": log, "PYTHONPATH": str(ROOT)}
+        self.processes.append(Begun("dask", kind, *options, **told))
 
     def start_worker(self) -> None:
         """One worker without a nanny: who kills it, kills it for good."""

@@ -26,6 +26,22 @@ LINKED = ("graders", "exercises", "solutions")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
+SERVER = """
+from nbgrader.apps import NbGrader, NbGraderAPI
+from nbgrader.coursedir import CourseDirectory
+
+if __name__ == "__main__":
+    app = NbGrader()
+    app.config_file_paths.insert(0, {root!r})
+    app.load_config_file()
+    app.config.CourseDirectory.root = {root!r}
+    api = NbGraderAPI(CourseDirectory(config=app.config), config=app.config)
+    for name, *arguments in {calls!r}:
+        result = getattr(api, name)(*arguments, force=True)
+        assert result["success"], result
+"""
+
+
 class Scratch:
     """A course in a folder of its own, with an exchange and homes for learners beside it."""
 
@@ -89,6 +105,15 @@ class Scratch:
 
     def grade(self, chapter: str, *more: str, succeed: bool = True) -> str:
         return self.run("autograde", chapter, *more, succeed=succeed)
+
+    def ask(self, *calls: tuple[str, ...]) -> None:
+        """Have nbgrader's Python interface called by one process, as a server's buttons do."""
+        script = self.root / "server.py"
+        script.write_text(SERVER.format(root=str(self.root), calls=calls), encoding="utf-8")
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        told = {"cwd": self.root, "env": os.environ | {"PATH": path}}
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, **told)
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def export(self) -> dict[tuple[str, str], dict]:
         """The gradebook's CSV by student and assignment."""
@@ -166,19 +191,23 @@ def test_the_whole_cycle(scratch):
     assert len(told) == 8 and set(told) <= scratch.typed, "as the page says it, every command"
 
 
-@pytest.mark.parametrize("chapter", [chapter.name for chapter in COURSE.chapters])
-def test_the_solution_gets_everything_and_the_release_nothing(tmp_path, chapter):
+def test_solutions_get_everything_and_releases_nothing_in_every_chapter(tmp_path):
     scratch = Scratch(tmp_path)
-    scratch.run("generate_assignment", chapter)
-    scratch.hand_in("ada", chapter, read("source", chapter))
-    scratch.hand_in("ben", chapter, read("release", chapter))
-    expected = {"ada": MOST[chapter], "ben": 0.0}
-    for name in COURSE.chapter(chapter).beside:
-        shutil.copy(ROOT / "solutions" / name, scratch.root / "submitted" / "ada" / chapter)
-        scratch.hand_in("cleo", chapter, read("source", chapter))
-        expected["cleo"] = MOST[chapter] - TRAINED
-    scratch.grade(chapter)
-    assert scratch.scores(chapter) == expected
+    expected: dict[tuple[str, str], float] = {}
+    for chapter in COURSE.chapters:
+        name, whole = chapter.name, MOST[chapter.name]
+        scratch.hand_in("ada", name, read("source", name))
+        scratch.hand_in("ben", name, read("release", name))
+        expected |= {("ada", name): whole, ("ben", name): 0.0}
+        for file in chapter.beside:
+            shutil.copy(ROOT / "solutions" / file, scratch.root / "submitted" / "ada" / name)
+            scratch.hand_in("cleo", name, read("source", name))
+            expected["cleo", name] = whole - TRAINED
+    calls = [("generate_assignment", chapter.name) for chapter in COURSE.chapters]
+    calls += [("autograde", chapter, student) for student, chapter in expected]
+    scratch.ask(*calls)
+    rows = scratch.export()
+    assert {one: float(rows[one]["raw_score"]) for one in expected} == expected
 
 
 def test_grading_twice_changes_nothing(scratch):
@@ -445,33 +474,8 @@ def test_feedback_shows_code_cards_and_points_and_reveals_nothing(cheating):
 def test_the_button_of_the_formgrader_gives_the_same(cheating):
     """The formgrader calls nbgrader's Python interface from inside a server."""
     scratch, scores = cheating
-    script = scratch.root / "button.py"
-    script.write_text(BUTTON.format(root=str(scratch.root), chapter=CH1))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, script],
-        cwd=scratch.root,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PATH": path},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    scratch.ask(("autograde", CH1, "plain"))
     assert scratch.scores(CH1)["plain"] == scores["plain"]
-
-
-BUTTON = """
-from nbgrader.apps import NbGrader, NbGraderAPI
-from nbgrader.coursedir import CourseDirectory
-
-if __name__ == "__main__":
-    app = NbGrader()
-    app.config_file_paths.insert(0, {root!r})
-    app.load_config_file()
-    app.config.CourseDirectory.root = {root!r}
-    api = NbGraderAPI(CourseDirectory(config=app.config), config=app.config)
-    result = api.autograde({chapter!r}, "plain", force=True)
-    assert result["success"], result
-"""
 
 
 SPOILT = {
