@@ -589,6 +589,7 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 #    `torch.no_grad()`. These are weight matrices, never batches, so `.T` is fine here.
 
 # %% active="ipynb"
+# layer_v1 = SelfAttention_v1(d_in=3, d_out=2)    # a fresh one: nothing is copied yet
 # copy_v2_into_v1(layer_v2, layer_v1)
 # with torch.no_grad():
 #     out_v1, out_v2 = layer_v1(sentence), layer_v2(sentence)

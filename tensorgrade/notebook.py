@@ -88,6 +88,7 @@ def told_or_shown(
 
 def what_stops(error: BaseException, trace: TracebackType) -> str | None:
     """A sentence on the exercise that stops a cell; None where that is none."""
+    from .course import CourseError
     from .exchange.text import short
     from .learner.notebook.running import (
         called_on_the_way,
@@ -97,6 +98,8 @@ def what_stops(error: BaseException, trace: TracebackType) -> str | None:
         stopped_cell,
     )
 
+    if isinstance(error, CourseError):
+        return str(error)
     called, cell = called_on_the_way(trace), stopped_cell(trace)
     if isinstance(error, NotImplementedError) and not str(error):
         return TO_DO.format("An exercise" if called[0].startswith("<") else called[0])

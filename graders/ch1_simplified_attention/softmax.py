@@ -138,7 +138,7 @@ def test_softmax_dtype(attempt):
 @exercise("softmax", points=0.5)
 def test_softmax_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
-    attempt.softmax.keeps_inputs("last", "dim", "large")
+    attempt.softmax.keeps_inputs("last", "dim", "large", "hidden")
     attempt.softmax.gives_the_same("same")
 
 

@@ -16,7 +16,7 @@ def cases(pick):
         public=[((), 2, 1, 3, 3, 5)], hidden=[((2, 3), 3, 2, 4, 5, 9), ((), 0, 3, 2, 2, 4)]
     )
     full = pick(
-        public=[((2,), 3, 1, 4, 2, 3), ((), 5, 2, 2, 3, 3)],
+        public=[((2,), 3, 1, 4, 2, 3), ((), 5, 2, 2, 3, 3), ((), 2, 4, 3, 2, 3)],
         hidden=[
             ((), 6, 0, 3, 2, 4),
             ((2, 2), 3, 4, 2, 5, 5),
@@ -132,6 +132,17 @@ MISTAKES = [
         "many afterwards.",
         (KEYS, "torch.cat((keys[..., -window:, :], new_keys), dim=-2)"),
         (VALUES, "torch.cat((values[..., -window:, :], new_values), dim=-2)"),
+        (RETURN, "return all_keys, all_values"),
+    ),
+    mistake(
+        "old_cut_to_what_is_left",
+        "The old tokens are cut to the places that the new ones leave. Where they leave none, or "
+        "too few for themselves, a slice that begins at such a number keeps what should go.",
+        (KEYS, "torch.cat((keys[..., -(window - new_keys.shape[-2]):, :], new_keys), dim=-2)"),
+        (
+            VALUES,
+            "torch.cat((values[..., -(window - new_keys.shape[-2]):, :], new_values), dim=-2)",
+        ),
         (RETURN, "return all_keys, all_values"),
     ),
     mistake(

@@ -33,6 +33,7 @@ def cases(pick):
         # The largest score comes in the first block, then in the last one.
         case("large/falling", call(**at_1e4(7, falling=True), block_size=3)),
         case("large/rising", call(**at_1e4(7, falling=False), block_size=2)),
+        case("large/rows apart", call(**rows_apart(7), block_size=3)),
         case("low/-32768", call(**all_low(8, 9), block_size=4)),
         case("gradients/blocks of 2", called(8, 9, 4, 2, 2, gradient=normal(8, 2))),
         case("operations/no table", called(20, 60, 3, 5, 8, watch=True), signature="largest"),
@@ -63,6 +64,12 @@ def at_1e4(m, falling):
     steps = torch.arange(m, 0, -1) if falling else torch.arange(1, m + 1)
     keys = steps[:, None].double().repeat(1, 3)
     return {"queries": normal(2, 3) + 1e3, "keys": keys, "values": normal(m, 2)}
+
+
+def rows_apart(m):
+    """Scores of ten thousand for one query and of one for another: each needs its own maximum."""
+    queries = normal(3, 4) * torch.tensor([[1e4], [1.0], [1e-2]])
+    return {"queries": queries, "keys": normal(m, 4), "values": normal(m, 2)}
 
 
 def all_low(n, m):
@@ -142,6 +149,12 @@ FACTOR = "torch.exp(largest - new_largest)"
 LARGEST = "torch.maximum(largest, attn_scores.amax(dim=-1, keepdim=True))"
 
 MISTAKES = [
+    mistake(
+        "one_maximum_for_all_queries",
+        "One maximum is subtracted from the scores of all queries, so a query whose scores are far "
+        "below it loses all its weights.",
+        ("attn_scores.amax(dim=-1, keepdim=True)", "attn_scores.max()"),
+    ),
     mistake(
         "total_not_brought_up_to_date",
         "When a larger score comes, the sum of exponentials so far keeps its old scale.",

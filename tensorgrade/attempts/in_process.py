@@ -15,7 +15,7 @@ from ..exchange.observation import (
 )
 from ..runner import serve
 from ..runner.changes import changes
-from ..runner.errors import OutOfTime, describe_error
+from ..runner.errors import OutOfTime, describe_error, may_be_ended
 from ..runner.messages import pack
 from ..runner.reading import parts
 from ..runner.verbs import CaseRunner
@@ -65,9 +65,13 @@ class InProcess:
     def loaded(self) -> tuple[CaseRunner, dict]:
         """A runner with the file loaded, and its reply; without loose code where that hangs."""
         try:
-            return serve.load(self.request(), self.source, self.submission.files())
+            return self.load_in_time(definitions_only=False)
         except OutOfTime:
-            request = self.request(definitions_only=True)
+            return self.load_in_time(definitions_only=True)
+
+    def load_in_time(self, definitions_only: bool) -> tuple[CaseRunner, dict]:
+        request = self.request(definitions_only)
+        with may_be_ended():
             return serve.load(request, self.source, self.submission.files())
 
     def ready_runner(self) -> CaseRunner:
@@ -93,7 +97,7 @@ class InProcess:
         tensors = {name: t.clone() for name, t in case.tensors.items()}
         request = {"id": case.id, "steps": list(case.steps)}
         runner = self.ready_runner()
-        with self.noting_warnings():
+        with self.noting_warnings(), may_be_ended():
             reply = serve.run(runner, request, tensors)
         return read_observation(reply, case.id)
 

@@ -570,10 +570,10 @@ def parameters_differ(want: dict, got: dict) -> str | None:
     for name in want:
         if got[name] != want[name]:
             shape = got[name][0] if isinstance(got[name], list) and got[name] else None
-            return (
-                f"parameter `{name}` has shape {told_shape(shape)} or does not learn; "
-                f"{told_shape(want[name][0])} is asked for"
-            )
+            if shape == want[name][0]:
+                return f"parameter `{name}` does not learn, and is asked to: `requires_grad`"
+            asked = told_shape(want[name][0])
+            return f"parameter `{name}` has shape {told_shape(shape)}; {asked} is asked for"
     return None
 
 
@@ -602,6 +602,9 @@ def absent(name: str, case: Case, observed: Observation) -> str:
     whole, _, part = name.partition(".")
     if part.isdigit() and whole in observed.tensors:
         return f"{spoken_result(whole, case)} is one tensor; a tuple of several is asked for"
+    if part.isdigit() and whole in observed.values and name not in observed.values:
+        came = f"{spoken_result(whole, case)} is {shown(observed, whole)}"
+        return came if came.endswith("?") else f"{came}; a tuple of several is asked for"
     return f"{spoken_result(name, case)} is {shown(observed, name)}{asked_for(observed, name)}"
 
 

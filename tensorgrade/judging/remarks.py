@@ -41,11 +41,12 @@ def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> str:
     if bool(actual.isnan().any()):
         return origin_of_nan(actual.isnan())
     if bool(actual.isinf().any()) and not bool(expected.isinf().any()):
-        return INFINITIES
+        return INFINITIES if expected.is_floating_point() else NO_NUMBERS_ASKED
     return ""
 
 
 INFINITIES = "it holds infinities: an exponential overflowed, or a division or a logarithm met 0"
+NO_NUMBERS_ASKED = "it holds infinities where no numbers are asked for, but True or False"
 # How many digits a dtype keeps.
 FEW_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
 
@@ -66,7 +67,10 @@ def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> str:
 def origin_of_nan(nan: torch.Tensor) -> str:
     """What the places of NaN (a mask) say."""
     if bool(nan.all()):
-        return "everything is NaN: a single one spreads to all that it is added to or multiplied by"
+        return (
+            "everything is NaN: 0 divided by 0 gives it, and so does infinity minus infinity; a "
+            "single one spreads to all that it is added to or multiplied by"
+        )
     if nan.ndim > 1 and torch.equal(nan.any(dim=-1), nan.all(dim=-1)):
         rows = nan.any(dim=-1)
         which = "the first row" if only_first(rows) else "whole rows"

@@ -964,7 +964,19 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> str:
     if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
         return ""  # scores that are hidden, as they should be, on their way to the weights
     said = remarks(case, value, right, hidden=False)
-    return said[0].replace("the expected result", THAT) if said else ""
+    return on_no_case(said[0].replace("the expected result", THAT)) if said else ""
+
+
+def on_no_case(remark: str) -> str:
+    """A remark without a factor's number, which on the call that a learner is shown is another.
+
+    >>> on_no_case("it is what should be there times 1.414, which is sqrt(2); 2 is `n`")
+    'it is what should be there but for a factor'
+    """
+    remark = re.sub(
+        r"were -?\d\S* times as large as it should be.*", "were too large or too small", remark
+    )
+    return re.sub(r"times -?\d.*", "but for a factor", remark)
 
 
 def hides(value: torch.Tensor, right: torch.Tensor) -> str:
@@ -1002,7 +1014,7 @@ part: the masked scores should come about here.'
     told = where_they_part(parting, place)
     if told and reads:
         first, last = parting.stretch
-        told += f" {'It' if first == last else capital(place(parting.line))} takes {listed(reads)}."
+        told += f" {'It takes' if first == last else 'Used there:'} {listed(reads)}."
     left = f"Nothing is done with what {place(parting.unused)} makes." if parting.unused else ""
     return " ".join(filter(None, (told, left)))
 

@@ -308,6 +308,11 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
         return f"; is `{close[0]}` meant?"
     if lost[1] in MODULES and f"{lost[1]}." in error.source:
         return f"; is `{MODULES[lost[1]]}` missing at the top of the file?"
+    if attempt.place(error.line or 0).startswith("cell "):
+        return (
+            "; it is no argument, and what cells calculate outside of functions is not there when "
+            "these are checked" + (": is `self.` missing?" if is_of_class(case) else "")
+        )
     return "; it is no argument and nothing before that line makes it" + (
         ", or is `self.` missing?" if is_of_class(case) else ""
     )

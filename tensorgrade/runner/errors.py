@@ -5,6 +5,8 @@ import linecache
 import re
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
@@ -14,16 +16,31 @@ PARTS_OF_A_LINE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 SIGNS = {"on self", "argument of init", "local in init"}
 
 
+BLOCK = "a broken block"  # what such a block of a notebook is compiled as
+
+
 class OutOfTime(BaseException):
     """Raised inside learner code when its time is up; no `except Exception` catches it.
 
     seconds: how long that time was; set by who raises it, which can only be done by the class.
+    welcome: whether learner code is under way, where it may be raised from outside.
     """
 
     seconds: float = 0.0
+    welcome: bool = False
 
     def __str__(self) -> str:
         return f"{self.seconds:g} seconds" if self.seconds else ""
+
+
+@contextmanager
+def may_be_ended() -> Iterator[None]:
+    """Learner code is under way inside: when its time is up, it is ended; nothing else ever is."""
+    OutOfTime.welcome = True
+    try:
+        yield
+    finally:
+        OutOfTime.welcome = False
 
 
 def describe_error(error: BaseException, filename: str) -> dict:
@@ -41,6 +58,8 @@ def describe_error(error: BaseException, filename: str) -> dict:
     source = linecache.getline(filename, line) if line else ""
     if isinstance(error, SyntaxError) and frame is None:
         line, source = error.lineno, error.text or ""
+    elif isinstance(error, SyntaxError) and error.filename == BLOCK:  # which begins on that line
+        line, source = (line or 1) + (error.lineno or 1) - 1, error.text or ""
     return {
         "type": type(error).__name__[:LONGEST],
         "kinds": [kind.__name__[:LONGEST] for kind in type(error).__mro__[:DEEPEST]],

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from .errors import BLOCK
 from .loading import bound_names, is_definition, statements, top_level_blocks
 from .source import UNPARSABLE, Source, Unreadable, with_plain_ends
 
@@ -155,7 +156,7 @@ def drop_broken(block: str, names: list[str]) -> str:
 
 def name_broken(block: str, names: list[str]) -> str:
     """In place of a broken definition, a line that raises what is wrong with it."""
-    raising = "; ".join(f"{name} = compile({block!r}, '', 'exec')" for name in names)
+    raising = "; ".join(f"{name} = compile({block!r}, {BLOCK!r}, 'exec')" for name in names)
     return raising + "\n" * block.count("\n")
 
 

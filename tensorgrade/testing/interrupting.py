@@ -13,8 +13,9 @@ LAST_TRIES = 5
 class Interrupter:
     """Raises OutOfTime in the thread that made it, once its seconds are up.
 
-    The exception arrives between two steps of Python code. Code that catches it is interrupted
-    again; a single call that never comes back ends the whole run, with a sentence.
+    The exception arrives between two steps of Python code, and of a learner's alone. Code that
+    catches it is interrupted again; a single call that never comes back ends the whole run, with a
+    sentence.
     """
 
     def __init__(self, seconds: float):
@@ -33,11 +34,12 @@ class Interrupter:
         with self.lock:
             if self.done:
                 return
-            self.tries += 1
-            if self.tries > LAST_TRIES:
-                end_everything(self.seconds)
-            OutOfTime.seconds = self.seconds
-            raise_in(self.thread, OutOfTime)
+            if OutOfTime.welcome:
+                self.tries += 1
+                if self.tries > LAST_TRIES:
+                    end_everything(self.seconds)
+                OutOfTime.seconds = self.seconds
+                raise_in(self.thread, OutOfTime)
             self.timer = self.schedule(1.0)
 
     def cancel(self) -> None:

@@ -42,8 +42,8 @@ def scaled_dot_product_attention(queries, keys, values):
 """
 # What is written in place of what, its line, the stage that is lost there, a word of what it is.
 WRONG = [
-    ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "times"),
-    ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "times"),
+    ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "but for a factor"),
+    ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "but for a factor"),
     ("softmax(scaled, dim=-1)", "softmax(scaled, dim=-2)", 9, "attention weights", "columns"),
     ("queries @ turned", "keys @ queries.transpose(-2, -1)", 7, "attention scores", "places"),
     ("weights @ values", "weights @ keys", 10, "", ""),
@@ -340,7 +340,7 @@ def test_a_sentence_says_no_more_than_is_known():
     said = parting_sentence(Parting(9, "", ("keys",), 4), place)
     assert said.endswith("keys. Line 9 is where they part.")
     said = parting_sentence(Parting(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
-    assert said.endswith("They part between line 7 and line 9. Line 9 takes `n` from line 2."), said
+    assert said.endswith("They part between line 7 and line 9. Used there: `n` from line 2."), said
 
 
 def test_hidden_scores_are_no_overflow():

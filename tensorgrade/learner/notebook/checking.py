@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 import torch
@@ -17,6 +18,7 @@ from ...attempts.setup import Setup
 from ...attempts.verdict import CheckResult, State, first_failure, state_of
 from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
+from ...runner.notebooks import names_in
 from ...runner.source import Source
 from ...testing.interrupting import Interrupter
 from ...testing.warm_session import WarmSession
@@ -49,9 +51,18 @@ class Checked:
         return replace(failure.finding or OF_THE_TEST, trace=list) if failure else None
 
 
+NOT_RUN = "No cell that has run defines {}: run the one with your answer first, then this one."
+
+
 def check_here(name: str) -> Checked:
-    """The public checks of an exercise on the running notebook. Raises CourseError."""
-    return check(find_exercises(), name, running_source())
+    """The public checks of an exercise on the running notebook.
+
+    Raises CourseError, also where nothing of that name, or nearly, has run.
+    """
+    exercises, source = find_exercises(), running_source()
+    if not get_close_matches(name, names_in(source.text), 1, 0.8):
+        raise CourseError(NOT_RUN.format(name))
+    return check(exercises, name, source)
 
 
 def is_wrong_here(name: str) -> bool:
