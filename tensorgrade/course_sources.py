@@ -44,6 +44,8 @@ def load_config(path: Path) -> Course:
 
 def resolve(settings: Settings, root: Path) -> Course:
     """The settings with everything that the files below the root say."""
+    if type(settings.seed) is not int:
+        raise CourseError(f"seed in course_config.py is {settings.seed!r}; it is a whole number")
     lists: dict[str, object] = {"chapters": settings.chapters, "off": settings.off}
     for name, listed in lists.items():
         if isinstance(listed, str):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, tzinfo
 
 DAY = 24 * 60 * 60
 WHEN = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?) ?(\S*)")
-ATTEMPTS = ("last", "best")
+LAST, BEST = "last", "best"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Lateness:
     share_a_day: float = 0.0
     most: float = 1.0
     grace_seconds: float = 0.0
-    attempts: str = "last"
+    attempts: str = LAST
 
     def seconds_late(self, chapter: str, submitted: str | None) -> float:
         """How long after its deadline a chapter came in; 0 where there is no deadline or time."""
@@ -70,7 +70,7 @@ class Lateness:
         ]
         if self.grace_seconds < 0:
             found.append("grace_seconds is negative")
-        if self.attempts not in ATTEMPTS:
+        if self.attempts not in (LAST, BEST):
             found.append(f"attempts is {self.attempts!r}; it is last or best")
         return found
 

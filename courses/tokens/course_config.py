@@ -5,7 +5,10 @@ beside the tests in `graders/`. `tensorgrade build` carries it all into every de
 nbgrader reads the same file through `nbgrader_config.py`.
 """
 
+from dataclasses import asdict
+
 from tensorgrade.course import Settings, Tolerance
+from tensorgrade.lateness import Lateness
 
 FLOATS = {
     # Nothing here is measured but counts and ids; a course with real numbers says more.
@@ -27,11 +30,15 @@ COURSE = Settings(
     # Grading refuses on a machine that gives less: full, namespaces, landlock, uid or none
     # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
     isolation="namespaces",
+    # When chapters are due (a moment with its time zone), and what late work loses. For example
+    # deadlines={"ch1_byte_pairs": "2027-01-15 23:59 Europe/Berlin"}, share_a_day=0.2
+    # (of the earned points, for each day begun), most=0.6, grace_seconds=600, attempts="best".
+    lateness=Lateness(deadlines={}),
 )
 
 if "get_config" in globals():  # nbgrader reads this file through nbgrader_config.py
     c = get_config()  # noqa: F821
-    c.CourseDirectory.course_id = "tokens"
+    c.CourseDirectory.course_id = COURSE.name
     # The gradebook: a file beside this one, or, for several instructors at once, a server:
     # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/tokens"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
@@ -61,8 +68,11 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
         "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    # When chapters are due, such as {"ch1_byte_pairs": "2027-01-15 23:59 UTC"}; a
-    # chapter that is not named keeps the date that it has in the formgrader.
-    c.HiddenGraders.deadlines = {}
+    # Deadlines and penalties are those above; a chapter without a deadline there keeps the date
+    # that it has in the formgrader.
+    c.HiddenGraders.deadlines = COURSE.lateness.deadlines
+    c.HiddenGraders.beside = COURSE.beside
+    c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
+    c.LateWork.lateness = asdict(COURSE.lateness)
     # Learners may hand in `.py` files too; where there are both, see docs/notebooks.md.
     c.ExchangeFactory.collect = "tensorgrade.nbgrader_plugin.collecting.CollectScriptsToo"

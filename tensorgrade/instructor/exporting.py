@@ -16,7 +16,7 @@ from ..course import Chapter, Course, CourseError
 from ..sources.handins import escaped
 from .collecting import safe
 from .overrides import said
-from .report.page import PAGES, STATES, Person, people_of, rows_of
+from .report.page import PAGES, STATES, Person, late, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv
 
 
@@ -293,12 +293,16 @@ def moodle_key(what: Export, student: str) -> str:
 
 
 def feedback(person: Person) -> str:
-    """A line for each exercise."""
-    return "\n".join(
+    """A line for each exercise, and one on what was lost because it came late."""
+    lines = [
         f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. "
         f"{said(row) or row['message']}"
         for row in person.rows
-    )
+    ]
+    if penalty := total(person.rows, "penalty"):
+        when = late(person.rows[0]["late_seconds"])
+        lines.append(f"It came {when} late: {penalty:g} points less, taken off above.")
+    return "\n".join(lines)
 
 
 def learners_pages(what: Export) -> list[Path]:

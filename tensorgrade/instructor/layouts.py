@@ -112,8 +112,9 @@ def moodle(download: Download) -> Iterator[Arrived]:
         name = piece.parts[-1] if depth < len(piece.parts) - 1 else found["file"]
         row = moodle_row(download.roster, found["name"], found["id"])
         student = named(download.roster, row) or f"{found['name']}_{found['id']}"
-        at = moodle_time(row.get("last modified (submission)", ""), download.zone)
-        remark = "its worksheet says no time in English" if row and not at else ""
+        said = row.get("last modified (submission)", "-")
+        at = moodle_time(said, download.zone)
+        remark = "" if at or said == "-" else "its worksheet says no time in English"
         yield Arrived(student, found["name"], name, piece, at, remark=remark)
 
 

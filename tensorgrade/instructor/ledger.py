@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..attempts.verdict import Verdict
 from ..course import CourseError
-from ..lateness import Lateness
+from ..lateness import BEST, Lateness
 from ..sources.handins import NOTHING, WEIGHTS, Handin
 from .history import HISTORY, OTHER_FILE, record
 from .overrides import Key, Override, as_found, overridden
@@ -45,7 +45,10 @@ class Ledger:
         self.lock = Lock(out / "in-use")
         self.digests, self.lateness = digests, lateness or Lateness()
         self.overrides = overrides or {}
-        self.stamps = {(e["student"], e["chapter"]): e["stamp"] for e in read_lines(self.graded)}
+        notes = {about_note(entry): entry for entry in read_lines(self.graded)}
+        self.stamps = {a: note["stamp"] for a, note in notes.items()}
+        # Whose rows are those of an attempt before the last one, which had more points.
+        self.of_earlier = {a for a, note in notes.items() if note.get("earlier")}
         self.stale: set[tuple] = set()
         self.moves: list[dict] = []
 
@@ -54,8 +57,9 @@ class Ledger:
         return f"{handin.digest}-{self.digests[handin.chapter]}"
 
     def is_done(self, handin: Handin) -> bool:
-        """Whether this very content was graded with these very graders."""
-        return self.stamps.get(about(handin)) == self.stamp(handin)
+        """Whether this very content was graded with these very graders, and counts."""
+        counts = self.lateness.attempts == BEST or about(handin) not in self.of_earlier
+        return counts and self.stamps.get(about(handin)) == self.stamp(handin)
 
     def holds(self, handin: Handin, forget: Collection[str] = ()) -> bool:
         """Whether something that this learner handed in for this chapter was graded before."""
@@ -119,7 +123,10 @@ class Ledger:
         return [one for one in mine if one["points"][0] != one["points"][1]]
 
     def note(self, about: tuple, stamp: str, **more: bool) -> dict:
-        """A line of `graded.jsonl`. anew: whether the rows are in `anew.jsonl`."""
+        """A line of `graded.jsonl`. anew: whether the rows are in `anew.jsonl`. earlier: whether
+        they are those of an attempt before the one that the stamp names.
+        """
+        more |= {"earlier": True} if about in self.of_earlier else {}
         return {"student": about[0], "chapter": about[1], "stamp": stamp, **more}
 
     def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
@@ -133,6 +140,7 @@ class Ledger:
                     path, [self.dated(v.row(), h) for h, verdicts in own for v in verdicts]
                 )
             mark = {"anew": True} if replaces else {}
+            self.of_earlier -= {about(h) for h, _ in own}
             notes += [self.note(about(h), self.stamp(h), **mark) for h, _ in own]
         append_lines(self.graded, notes)
 
@@ -183,11 +191,12 @@ class Ledger:
         Only among files that the same graders judged: what others gave may have been wrong.
         """
         own = by_handin(rows)
-        for about, (stamp, old) in before.items() if self.lateness.attempts == "best" else ():
+        for about, (stamp, old) in before.items() if self.lateness.attempts == BEST else ():
             same = stamp.rpartition("-")[2] == stamps.get(about, "").rpartition("-")[2]
             dated = [self.dated(as_found(row), None) for row in old]
             if same and about in own and points(dated) > points(own[about]):
                 own[about] = dated
+                self.of_earlier.add(about)
         return [row for of_one in own.values() for row in of_one]
 
 

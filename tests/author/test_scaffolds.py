@@ -28,6 +28,18 @@ def test_it_is_green_at_once_and_stays_so(course):
     assert built.wrong == () and built.said.endswith("every exercise is proved.") and wrote == []
 
 
+def test_its_settings_for_nbgrader_are_those_of_every_course(course, project):
+    """All but the name in an example, and where more is said on files of both kinds."""
+    told = {}
+    for root in (course, project.root, project.root / "courses" / "tokens"):
+        text = (root / "course_config.py").read_text(encoding="utf-8")
+        own = [line.strip() for line in text.partition('if "get_config"')[2].splitlines()]
+        told[root] = [line for line in own if not line.startswith("# ")]
+        assert "lateness=Lateness(" in text
+    first, *others = told.values()
+    assert len(first) > 20 and all(other == first for other in others)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_it_is_proved_graded_and_bundled(course, tmp_path):

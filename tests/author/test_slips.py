@@ -148,7 +148,7 @@ SLIPS = [
         "course_config.py",
         "seed=",
         "sead=",
-        "*:16: TypeError: Settings.__init__() got an unexpected",
+        "*:19: TypeError: Settings.__init__() got an unexpected",
     ),
     (
         "course_config.py",
@@ -156,6 +156,7 @@ SLIPS = [
         'points={"scalde": 3}',
         "speaks of scalde, which is no exercise",
     ),
+    ("course_config.py", "seed=", 'seed="abc" or ', "seed in course_config.py is 'abc'; it is"),
     (
         "course_config.py",
         "points={}",

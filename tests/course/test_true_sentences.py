@@ -1,5 +1,6 @@
 """Wrong programs, and what must be said of them: where, or what; and nothing that is not so."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.proofs.slips import long_sentences
 from tensorgrade.exchange.observation import CaughtError, Outcome
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
+from tensorgrade.runner.errors import OutOfTime, may_be_ended
 from tensorgrade.sources.handins import Handin
 from tensorgrade.testing.interrupting import Interrupter
 from tensorgrade.testing.warm_session import WarmSession
@@ -591,6 +593,18 @@ def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
     first = next(seen.case for seen in part.seen if seen.observed.status == Outcome.TIMEOUT)
     with pytest.raises(Wrong, match=r"in 0.2 seconds \(line [45]: `(while True:|query = query)`\)"):
         part.agrees(first.group)
+
+
+def test_nothing_but_learner_code_is_ended():
+    timer, begun = Interrupter(0.05), time.monotonic()
+    try:
+        while time.monotonic() < begun + 1.2:  # it would have come twice
+            pass
+        with pytest.raises(OutOfTime), may_be_ended():
+            while time.monotonic() < begun + 60:
+                pass
+    finally:
+        timer.cancel()
 
 
 def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():

@@ -85,6 +85,15 @@ def test_moodles_own_worksheet_comes_back_filled_in(moodle):
     assert by_name["Participant 99"]["Last modified (submission)"] == "-"
 
 
+def test_moodles_comment_says_what_was_lost_because_it_came_late(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada_12345", CH1, 1.0, 1_800_000_000)
+    rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+    (path,), _ = export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
+    _, (_, _, comment) = table(path)
+    assert comment.endswith("\nIt came 1 hour late: 7.8 points less, taken off above.")
+
+
 def test_who_is_graded_and_on_no_list_is_told(moodle):
     out, roster = moodle
     others = tuple(row for row in roster.rows if row["identifier"] != "Participant 12346")

@@ -97,6 +97,26 @@ def test_a_broken_cell_is_told():
     assert "SyntaxError" in page and "cell 2, line 1" in page
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "def causal_mask(n):\n    return torch.ones((n, n)\n    # on",
+        "def causal_mask(n):\n    x = n\n      return x",
+        "def causal_mask(n):\n    '''open",
+    ],
+)
+def test_a_broken_cell_among_others_is_told_with_its_own_line(broken):
+    page = Card(checked("causal_mask", "def one(): pass", broken, "def two(): pass"))._repr_html_()
+    assert "Error" in page and "compile(" not in page
+    assert re.search(r"cell 3, line [23]\b", page), page
+
+
+def test_a_name_that_another_cell_calculates_is_not_said_to_be_made_by_nothing():
+    page = Card(checked("causal_mask", "n = len([1])", "def causal_mask(k):\n    return n"))
+    said = page._repr_html_()
+    assert "nothing before" not in said and "cells calculate outside of functions" in said
+
+
 def test_what_learners_write_is_escaped():
     page = Card(
         checked(
@@ -340,6 +360,16 @@ def test_a_cell_that_needs_a_wrong_answer_says_which(shell, capsys, monkeypatch)
     assert told[5] == "" and "Traceback" in told[6] and "ZeroDivisionError" in told[6]
     shell.run_line_magic("tb", "")
     assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_a_check_before_its_exercise_says_to_run_that_first(shell, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    told = []
+    for cell in ("from tensorgrade.notebook import check", "check('softmax')", "softmax = 1"):
+        shell.run_cell(cell, store_history=True)
+        told.append(capsys.readouterr().out)
+    assert told[1].startswith("No cell that has run defines softmax") and "Trace" not in told[1]
+    assert shell.run_cell("check('softmax')").success and shell.run_cell("softmx = 1").success
 
 
 def test_a_cell_that_uses_what_a_wrong_answer_gave_names_that(shell, capsys, monkeypatch):
