@@ -25,7 +25,7 @@ def course(tmp_path_factory):
 
 def test_it_is_green_at_once_and_stays_so(course):
     built, wrote = build(course)
-    assert built.wrong == () and built.said.endswith("every exercise is proved.") and wrote == []
+    assert built.wrong == () and built.said.endswith("derived files are fresh.") and wrote == []
 
 
 def test_its_settings_for_nbgrader_are_those_of_every_course(course, project):
