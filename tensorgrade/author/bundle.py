@@ -10,6 +10,7 @@ from ..project import Project
 from ..views.lessons import lessons_page
 
 BUILD = re.compile(r"\+cpu$", re.MULTILINE)  # learners may have torch for a graphics card
+NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
 
 
@@ -24,8 +25,9 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     for path in sorted((project.root / "release").glob("*/*.ipynb")):
         files[f"notebooks/{path.name}"] = path.read_bytes()
     files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()
-    if (lock := project.root / "requirements.lock").exists():
-        files["constraints.txt"] = BUILD.sub("", lock.read_text(encoding="utf-8")).encode()
+    lock = project.root / "requirements.lock"
+    pinned = lock.read_text(encoding="utf-8") if lock.exists() else NOTHING_PINNED
+    files["constraints.txt"] = BUILD.sub("", pinned).encode()
     for path in sorted((project.root / "kit").rglob("*")):
         if path.is_file():
             files[path.relative_to(project.root / "kit").as_posix()] = path.read_bytes()

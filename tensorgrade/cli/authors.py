@@ -1,6 +1,7 @@
 """What authors can run: building, proving, beginning something new."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -78,7 +79,8 @@ def new_course(
     from ..author.scaffolds import new_course as make
 
     say_written(make(folder, title), folder)
-    typer.echo(f"Next: cd {folder}, and keep `tensorgrade author` open: it builds what you save.")
+    then = "and keep `tensorgrade author` open: it builds what you save"
+    typer.echo(f"Next: cd {quote(str(folder))}, {then}.")
 
 
 @new.command("chapter")

@@ -143,6 +143,7 @@ def collect(
     from ..instructor.collecting import plan, some_of, table, write
     from ..instructor.roster import read_roster
     from ..project import find_project
+    from ..views.words import plural
 
     course = find_project().course
     found = plan(layout, source, course, read_roster(roster), chapter, zone)
@@ -153,7 +154,8 @@ def collect(
     for note in notes:
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
-    console.print(f"{len(found.places)} files {done} to {submitted}", soft_wrap=True)
+    files = plural(len(found.places) + len(found.aside), "file")
+    console.print(f"{files} {done} to {submitted}", soft_wrap=True)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

@@ -2,8 +2,8 @@
 
 import os
 import re
-import shutil
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,14 +28,14 @@ class Place:
 
     chapter: empty for a zip, which grading looks into. kind: of weights the name that they should
     have; empty for what counts as nothing, and is kept under its own name. instead_of: other
-    versions that do not count, by their names.
+    versions that do not count, from the oldest on.
     too_large: its name means a chapter, and no answer has so many bytes.
     """
 
     arrived: Arrived
     chapter: str
     kind: str
-    instead_of: tuple[str, ...] = ()
+    instead_of: tuple[Arrived, ...] = ()
     too_large: bool = False
 
     def path(self, submitted: Path) -> Path:
@@ -171,16 +171,23 @@ def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
 
 
 def newest_of(kept: list[tuple[Arrived, str, str]]) -> list[Place]:
-    """Of all versions of a file the newest: by time, by the system's number, by path."""
+    """Of all versions of a file the newest: by time, by number (the system's, a copy's)."""
     versions: dict[tuple, list[Arrived]] = defaultdict(list)
     for one, chapter, kind in kept:
         name = one.name if not chapter else ""  # zips may hold different chapters
         versions[one.student, chapter, kind, name].append(one)
     places = []
     for (_, chapter, kind, _), of_one in sorted(versions.items()):
-        *older, last = sorted(of_one, key=lambda a: (moment(a.submitted), a.turn, a.piece.path))
-        places.append(Place(last, chapter, kind, tuple(a.name for a in older)))
+        *older, last = sorted(of_one, key=age)
+        places.append(Place(last, chapter, kind, tuple(older)))
     return places
+
+
+def age(arrived: Arrived) -> tuple[float, int, int, str]:
+    """What versions of a file are put in order by; a browser calls a second copy `name (1).py`."""
+    copied = re.search(r"\((\d{1,6})\)", arrived.name)
+    number = int(copied[1]) if copied else 0
+    return moment(arrived.submitted), arrived.turn, number, arrived.piece.path
 
 
 def moment(submitted: str) -> float:
@@ -223,13 +230,18 @@ def table(found: Plan) -> Table:
         shown_as.add_column(title, overflow="fold")
     for place in found.places + found.aside:
         one = place.arrived
-        older = f"older: {', '.join(place.instead_of)}" if place.instead_of else ""
+        older = f"older: {', '.join(map(told_apart(one), place.instead_of))}"
         target = counts_as(place)
         when = one.submitted or "unknown"
-        remark = "; ".join(filter(None, (one.remark, older)))
+        remark = "; ".join(filter(None, (one.remark, older if place.instead_of else "")))
         cells = (safe(one.student), one.known_as, one.name, target, when, remark)
         shown_as.add_row(*(shown(cell).replace("[", "\\[") for cell in cells))
     return shown_as
+
+
+def told_apart(counted: Arrived) -> Callable[[Arrived], str]:
+    """What versions are called: by their path, where the one that counts has the same name."""
+    return lambda one: one.piece.path if one.name == counted.name else one.name
 
 
 def counts_as(place: Place) -> str:
@@ -265,6 +277,8 @@ def write_one(place: Place, path: Path) -> list[str]:
             return [f"{path} is newer than what is collected now, and stays"]
         put_aside(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    for older in place.instead_of:
+        keep_older(path.parent, safe(older.name), older.piece.read())
     path.write_bytes(content)
     if place.chapter:
         write_stamp(path.parent, place.arrived.submitted)
@@ -281,8 +295,15 @@ def write_stamp(folder: Path, submitted: str) -> None:
 
 
 def put_aside(path: Path) -> None:
-    """Keep a version that counts no more."""
-    folder = path.parent / OLDER
+    """Keep a version that counts no more, in place of the one that comes."""
+    keep_older(path.parent, path.name, path.read_bytes())
+    path.unlink()
+
+
+def keep_older(parent: Path, name: str, content: bytes) -> None:
+    """Keep a version that does not count, unless it is kept already."""
+    folder = parent / OLDER
     folder.mkdir(exist_ok=True)
-    number = len(list(folder.iterdir())) + 1
-    shutil.move(path, folder / f"{number}-{path.name}")
+    kept = list(folder.iterdir())
+    if not any(path.is_file() and path.read_bytes() == content for path in kept):
+        (folder / f"{len(kept) + 1}-{name}").write_bytes(content)

@@ -161,8 +161,16 @@ def canvas_csv(what: Export) -> list[Path]:
         for name, row in what.roster.by_name().items()
     ]
     note_unlisted(what, {student for student, _ in points})
+    note_new_columns(what, list(columns.values()))
     header = CANVAS + list(columns.values())
     return write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
+
+
+def note_new_columns(what: Export, columns: list[str]) -> None:
+    """Say for which columns Canvas will make an assignment, since its gradebook has none."""
+    if new := [column for column in columns if column not in what.roster.header]:
+        told = f"Canvas makes a new assignment of {', '.join(new)}, which its gradebook lacks"
+        what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
 
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:

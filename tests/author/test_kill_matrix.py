@@ -47,7 +47,7 @@ def test_a_test_that_sees_only_broken_code_proves_nothing():
 
 def test_a_guard_that_notices_a_mistake_is_stale():
     (gap,) = unproved([matrix((JUDGED, JUDGED))])
-    assert gap == "test_f_inputs is marked as a guard but notices 1 mistakes"
+    assert gap == "test_f_inputs is marked as a guard but notices 1 mistake of f (m0)"
 
 
 def test_what_only_one_test_notices_is_counted():

@@ -66,6 +66,7 @@ def test_it_is_proved_graded_and_bundled(course, tmp_path):
     )
     with zipfile.ZipFile(tmp_path / "kit.zip") as kit:
         texts = [kit.read(n) for n in kit.namelist() if n.endswith((".py", ".md", ".ipynb"))]
+        assert "kit/constraints.txt" in kit.namelist(), "the kit's page and workflow name it"
     assert not any(b"BEGIN SOLUTION" in t and b"x * factor" in t for t in texts)
 
 

@@ -1,9 +1,11 @@
 """A class handed in through Moodle, Canvas, Gradescope or git hosts comes in."""
 
+import io
 import zipfile
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
@@ -204,7 +206,8 @@ def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
         archive.writestr(f"loveada_LATE_7_200_{CH1}-1.py", "0.9")
     found = plan("canvas", tmp_path / "c.zip", COURSE, Roster())
     (place,) = found.places
-    assert place.arrived.piece.read() == b"0.9" and place.instead_of == (f"{CH1}.py",)
+    assert place.arrived.piece.read() == b"0.9"
+    assert [older.name for older in place.instead_of] == [f"{CH1}.py"]
     assert place.arrived.remark == "late, says Canvas"
 
 
@@ -215,6 +218,30 @@ def test_a_group_of_gradescopes_has_one_hand_in_each(tmp_path):
     metadata.write_text(metadata.read_text().replace("  :created_at", more, 1))
     found = plan("gradescope", source, COURSE, Roster())
     assert [place.arrived.student for place in found.places] == ["77", "9"]
+
+
+def test_of_two_versions_in_one_download_both_are_kept_and_the_copy_counts(tmp_path):
+    """A browser calls a file that it loads once more `name (1).py`."""
+    own = {f"{CH1} (1).py": b"2", f"{CH1}.py": b"1", f"{CH1} (10).py": b"3"}
+    roster = read_roster(downloads.moodle(tmp_path / "m.zip", {"ada": own}, {}))
+    for _ in range(2):  # collected once more nothing is kept twice
+        found = plan("moodle", tmp_path / "m.zip", COURSE, roster)
+        assert write(found, tmp_path / "in") == []
+    folder = tmp_path / "in" / "ada@uni.edu" / CH1
+    assert (folder / f"{CH1}.py").read_bytes() == b"3"
+    kept = {path.name: path.read_bytes() for path in (folder / ".older").iterdir()}
+    assert kept == {f"1-{CH1}.py": b"1", f"2-{CH1} (1).py": b"2"}
+
+
+def test_versions_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    source = downloads.git(tmp_path / "r", {"ada": {}})
+    for number, folder in enumerate(("src", "old")):
+        (source / "attention-1-ada" / folder).mkdir()
+        (source / "attention-1-ada" / folder / f"{CH1}.py").write_text(f"{number}")
+    found = plan("git", source, COURSE, Roster())
+    told = Console(width=300, record=True, file=io.StringIO())
+    told.print(table(found))
+    assert f"old/{CH1}.py" in told.export_text()
 
 
 def test_collected_again_older_versions_are_kept_and_nothing_newer_is_lost(tmp_path):
@@ -326,7 +353,7 @@ def test_the_command_shows_who_is_who_first_and_a_preview_writes_nothing(tmp_pat
     assert "ada@uni.edu" in done.stdout and "late, says Canvas" in done.stdout
     assert "notes.txt means no chapter; it is left out" in done.stdout
     done = run(*command)
-    assert "4 files written to" in done.stdout, done.stderr
+    assert "5 files written to" in done.stdout, done.stderr
     assert (tmp_path / "in" / "ada@uni.edu" / CH1 / f"{CH1}.py").exists()
 
 

@@ -174,6 +174,11 @@ def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
     _, possible, *lines = table(path)
     assert possible[-1] == "70" and [line[-1] for line in lines] == ["70.0", "35.0", "17.5"]
     assert [note for note in notes if "39 points" in note and "written as 70" in note] == notes
+    gradebook.write_text(gradebook.read_text().replace(f"{CH1} (7001)", "Another (7001)"))
+    (path,), notes = export(tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook))
+    title = COURSE.chapters[0].title
+    assert table(path)[0][-1] == title
+    assert any(note.startswith(f"Canvas makes a new assignment of {title}, ") for note in notes)
     with pytest.raises(CourseError, match="give Canvas' own list with --roster"):
         export(tmp_path / "out", COURSE, "csv", "canvas", Roster())
 

@@ -140,7 +140,10 @@ def idle_tests(matrix: ExerciseMatrix) -> list[str]:
         if not kills and not test.guard:
             found.append(f"{test.name} notices no mistake; add one, or mark the test guard=True")
         if kills and test.guard:
-            found.append(f"{test.name} is marked as a guard but notices {kills} mistakes")
+            names = [name for name, row in matrix.rows.items() if row[column] == JUDGED]
+            told = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+            noticed = f"{plural(kills, 'mistake')} of {matrix.exercise} ({told})"
+            found.append(f"{test.name} is marked as a guard but notices {noticed}")
     return found
 
 
