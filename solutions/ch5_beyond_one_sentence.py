@@ -134,7 +134,8 @@ class CrossAttention(nn.Module):
         num_heads: int, divides d_out; head_dim = d_out / num_heads
         x: (b, n, d_in)
         context: (b, m, d_context)
-        mask: boolean, broadcastable to (b, n, m), True hides; or None, and nothing is hidden
+        mask: boolean, broadcastable to (b, n, m), so (m,) and (n, m) too; True hides; or None,
+            and nothing is hidden
         result: (b, n, d_out)
 
     Formula (Vaswani et al. 2017, sec. 3.2.3, "encoder-decoder attention"):

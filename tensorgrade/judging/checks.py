@@ -600,8 +600,9 @@ def describe(
 def absent(name: str, case: Case, observed: Observation) -> str:
     """What came in the place of a tensor, in words."""
     whole, _, part = name.partition(".")
-    if part.isdigit() and whole in observed.tensors:
-        return f"{spoken_result(whole, case)} is one tensor; a tuple of several is asked for"
+    parent, _, place = name.rpartition(".")
+    if place.isdigit() and parent in observed.tensors:
+        return f"{spoken_result(parent, case)} is one tensor; a tuple of several is asked for"
     if part.isdigit() and whole in observed.values and name not in observed.values:
         came = f"{spoken_result(whole, case)} is {shown(observed, whole)}"
         return came if came.endswith("?") else f"{came}; a tuple of several is asked for"
