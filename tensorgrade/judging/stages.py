@@ -16,7 +16,7 @@ from ..exchange.cases import Case
 from ..exchange.references import Seen
 from ..exchange.stages import Stage, Way
 from .agreement import listed, where_they_differ
-from .remarks import constant, remarks, same
+from .remarks import constant, remarks, same, sums
 
 HIDDEN = -1e6  # what stands in a hidden place is lower than this
 CLOSE = 2e-5
@@ -963,7 +963,9 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> str:
         return what
     if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
         return ""  # scores that are hidden, as they should be, on their way to the weights
-    said = remarks(case, value, right, hidden=False)
+    # What has another shape may be what the line goes on to make: its rows need no sum.
+    off = sums(value, right) if value.shape != right.shape else ""
+    said = [one for one in remarks(case, value, right, hidden=False) if one != off]
     return on_no_case(said[0].replace("the expected result", THAT)) if said else ""
 
 
