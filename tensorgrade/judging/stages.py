@@ -969,15 +969,20 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> str:
     return on_no_case(said[0].replace("the expected result", THAT)) if said else ""
 
 
+NEARLY_ONE = re.compile(r"(.* times (?:0\.99|1\.00)\d+)\b.*")
+
+
 def on_no_case(remark: str) -> str:
-    """A remark without a factor's number, which on the call that a learner is shown is another.
+    """A remark without a factor's number, which on the call that a learner is shown is another;
+    but what is nearly 1 is so everywhere.
 
     >>> on_no_case("it is what should be there times 1.414, which is sqrt(2); 2 is `n`")
     'it is what should be there but for a factor'
     """
-    remark = re.sub(
-        r"were -?\d\S* times as large as it should be.*", "were too large or too small", remark
-    )
+    if nearly := NEARLY_ONE.fullmatch(remark):
+        return nearly[1]
+    sharper = r"were -?\d\S* times as large as it should be.*"
+    remark = re.sub(sharper, "were too large or too small", remark)
     return re.sub(r"times -?\d.*", "but for a factor", remark)
 
 
