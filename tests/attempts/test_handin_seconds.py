@@ -64,6 +64,7 @@ def test_a_right_file_has_time_enough(grade, solution):
     assert {v.status for v in verdicts.values()} == {"passed"}
 
 
+@pytest.mark.slow
 def test_a_single_call_that_hangs_costs_its_own_exercise_only(grade, solution):
     hanging = solution.replace("    return inputs @ query", "    while True:\n        pass")
     verdicts, _ = grade(hanging)
@@ -78,6 +79,7 @@ def test_a_single_call_that_hangs_costs_its_own_exercise_only(grade, solution):
     assert verdicts["softmax"].status == "passed"
 
 
+@pytest.mark.slow
 def test_a_call_that_cannot_be_interrupted_is_ended_and_has_no_line(grade, solution):
     deaf = "    signal.signal(signal.SIGALRM, signal.SIG_IGN)\n    while True:\n        pass"
     text = "import signal\n" + solution.replace("    return inputs @ query", deaf)

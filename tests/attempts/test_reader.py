@@ -56,6 +56,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_beside_a_hostile_cell_the_answer_is_found(warm, name):
     found, source = loaded(warm, handin(notebook(HOSTILE[name], ANSWER)))
@@ -71,6 +72,7 @@ def test_a_carriage_return_in_a_cells_name_is_no_line(warm):
     assert "\r" not in source.names[0] and "\n" not in source.names[0]
 
 
+@pytest.mark.slow
 def test_large_outputs_are_no_code(warm):
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ANSWER)])
     nb.cells[0].outputs = [nbformat.v4.new_output("stream", text="0123456789" * 5_000_000)]

@@ -156,6 +156,7 @@ def test_three_equal_wrong_answers_become_a_mistake(tiny, before, tmp_path, monk
     assert after["dee"]["mistakes"] == [] and after["fay"]["points"] == 4
 
 
+@pytest.mark.slow
 def test_the_report_shows_groups_and_the_anonymous_one_nobody(tiny, before):
     named = write_report(before, tiny.course).read_text(encoding="utf-8")
     assert "Wrong answers without a name" in named and "3 learners" in named

@@ -77,6 +77,7 @@ def test_no_line_of_a_solution(project, kit):
         assert not {line for line in lines if line in text}, name
 
 
+@pytest.mark.slow
 def test_no_line_of_a_hidden_test_or_a_mistake(project, kit):
     # The course's own checks go to learners as they are; the rest of the graders does not.
     hidden = [path for path in project.graders.rglob("*.py") if path.name != "checks.py"]
@@ -107,6 +108,7 @@ def is_code(text: str) -> bool:
     return len(text) > 30 and any(c in text for c in ".=@")
 
 
+@pytest.mark.slow
 def test_no_code_of_a_mistake(project, kit):
     made = {
         new
@@ -121,6 +123,7 @@ def test_no_code_of_a_mistake(project, kit):
         assert not {new for new in made if new in text}, name
 
 
+@pytest.mark.slow
 def test_no_hidden_reference(project, kit):
     needles = []
     for chapter in project.course.chapters:
@@ -183,6 +186,7 @@ def test_what_learners_need_is_there(project, kit):
     assert not [name for name in kit if name.startswith(("graders", "solutions", "source"))]
 
 
+@pytest.mark.slow
 def test_every_module_of_it_imports(project, tmp_path):
     write_kit(project, tmp_path / "kit.zip")
     with zipfile.ZipFile(tmp_path / "kit.zip") as archive:

@@ -24,6 +24,7 @@ def kit(project, tmp_path_factory) -> Path:
     return folder / "course"
 
 
+@pytest.mark.slow
 def test_the_zip_is_packed_and_the_same_each_time(project, kit, tmp_path):
     write_kit(project, tmp_path / "course.zip")
     written = (tmp_path / "course.zip").read_bytes()

@@ -71,6 +71,7 @@ def session(course):
     held.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
 def test_an_example_passes_its_tests_and_catches_its_mistakes(course, session, name):
     made = MadeAttempts(course, course.graders)

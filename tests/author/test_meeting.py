@@ -129,6 +129,7 @@ def test_mistakes_that_are_not_reached_give_what_the_solution_gives(project):
     assert one.rows_beside(some, cases, unseen) != one.rows(some)
 
 
+@pytest.mark.slow
 def test_a_mistake_gives_what_it_gives_beside_a_check_that_holds(project):
     """Where the check fails, and where calls are counted, the mistake is run by itself."""
     one = Recording(project, "ch3_causal_attention", "CausalAttention", hidden=False)

@@ -178,6 +178,7 @@ def test_the_oracle_tells_a_mistake_from_other_words(project, bench, new, equiva
     assert (trial.equivalent, trial.killed) == (equivalent, killed)
 
 
+@pytest.mark.slow
 def test_a_known_mistake_without_its_name_is_told_of_otherwise(project, bench):
     known = [one for one in project.mistakes if "attention_scores" in one.edits]
     one = next(mistake for mistake in known if not mistake.same_as)
@@ -234,6 +235,7 @@ def test_a_line_that_begins_the_statement_of_the_edit_is_its_line():
     assert told(one) == "placed" and told(replace(one, row=one.row | {"line": 12})) == "false"
 
 
+@pytest.mark.slow
 def test_the_line_of_an_error_is_known_for_one(project, bench):
     folder = project.root / "tests"
     form = next(right_forms(project, "ch1_simplified_attention", "attention_scores", folder))

@@ -141,6 +141,7 @@ def test_checks_that_travel_along_hold_nothing_hidden(folder, chapter):
     )
 
 
+@pytest.mark.slow
 @each_chapter
 def test_a_second_build_gives_the_same_notebooks(chapter):
     script = read_script(PROJECT.solution(chapter.name))
@@ -149,6 +150,7 @@ def test_a_second_build_gives_the_same_notebooks(chapter):
     assert release_text(ROOT, chapter.name, first) == release_text(ROOT, chapter.name, first)
 
 
+@pytest.mark.slow
 @each_chapter
 def test_committed_notebooks_are_fresh(chapter):
     script = script_for_learners(PROJECT, chapter)

@@ -82,6 +82,7 @@ def digests(project: Project, chapter: str = CHAPTER) -> tuple[dict, dict]:
     return made, {name: digest_of(project.graders, name) for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["before", "later"])
 def test_nothing_depends_on_where_course_and_engine_lie(copied, monkeypatch, place):
     project, before = copied
@@ -93,6 +94,7 @@ def test_nothing_depends_on_where_course_and_engine_lie(copied, monkeypatch, pla
     assert digests(copy_to(project, beside / "course")) == before
 
 
+@pytest.mark.slow
 def test_a_lessons_text_and_a_docstring_change_nothing(copied):
     lesson = f"solutions/{CHAPTER}.py"
     assert changed(copied, lesson, "every token looked", "each token looked") == (set(), set())
@@ -113,6 +115,7 @@ def test_a_case_changes_its_own_side_and_its_chapter(copied):
     assert made == {("causal_mask", True)} and graded == {CHAPTER}
 
 
+@pytest.mark.slow
 def test_a_test_and_a_message_are_graded_again_and_rebuild_nothing(copied):
     grader = f"graders/{CHAPTER}/causal_mask.py"
     assert changed(copied, grader, "points=4", "points=3.5") == (set(), {CHAPTER})
@@ -138,6 +141,7 @@ def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
     assert all(hidden for _, hidden in made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file, old, new, made_again, graded_again",
     first_of_each(

@@ -57,6 +57,7 @@ def derived(root):
     return {str(path.relative_to(root)): path.read_bytes() for path in paths}
 
 
+@pytest.mark.slow
 def test_a_word_of_a_message_runs_nothing(course, runs):
     edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
     built, wrote = build(course)
@@ -203,6 +204,7 @@ def test_what_is_proved_and_unchanged_is_not_looked_at_again(course, monkeypatch
     assert wrote and left(course) == frozenset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("saved, all_is_proved", [("scaled", True), ("Shift", False)])
 def test_a_save_proves_all_where_it_is_all_that_changed(course, saved, all_is_proved):
     edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
@@ -210,6 +212,7 @@ def test_a_save_proves_all_where_it_is_all_that_changed(course, saved, all_is_pr
     assert (left(course) == frozenset()) == all_is_proved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", ["course_config.py", "graders/helpers.py", "exercises/new.py", "source/ch2_more/x"]
 )
@@ -287,6 +290,7 @@ def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
     assert "word_counts: none looks like a right answer" in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file, old, new, said",
     [

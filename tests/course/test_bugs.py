@@ -89,6 +89,7 @@ def test_code_as_it_was_given_is_not_attempted_and_earns_nothing(project, rows, 
         assert verdict.line is None and verdict.stage is None
 
 
+@pytest.mark.slow
 def test_a_repair_has_all_points_and_a_rewrite_all_but_one(project, rows):
     right = project.solution(CH2).read_text(encoding="utf-8")
     assert rows(CH2, right)[SCALED].points == 4
@@ -136,6 +137,7 @@ def test_learners_are_told_what_fails_and_not_what_it_is(project, mistake):
     assert "ot mended yet: " in note and given.message not in note and mistake not in note
 
 
+@pytest.mark.slow
 def test_a_card_shows_what_fails_though_nothing_is_begun(project):
     cell = stub(project, CH2)
     found = check(project.exercises, SCALED, Source(cell, f"{CH2}.py"))

@@ -183,6 +183,7 @@ def scores(instruction: str) -> str:
     return f"{SCORES}    {instruction}\n    return inputs @ query\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "instruction", first_of_each(SAID_BY_SCORES, lambda said: re.split(r"[ (]", said)[0])
 )
@@ -191,12 +192,14 @@ def test_a_function_cannot_tell_its_hidden_inputs(grader, instruction):
     assert arrived(grader, CH1, "attention_scores", said) == set(), said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instruction", first_of_each(SAID_BY_MODULE, type))
 def test_a_module_cannot_tell_the_inputs_of_earlier_cases(grader, instruction):
     said = rows_of(grader, CH2, MODULE.replace("{instruction}", instruction))
     assert arrived(grader, CH2, "SelfAttention_v2", said) == set(), said
 
 
+@pytest.mark.slow
 def test_numbers_in_remarks_are_no_inputs(grader):
     """Sums of rows and a dropout's factor are the learner's to choose."""
     code = "def softmax(x, dim=-1):\n    return torch.zeros_like(x) + x.flatten()[0].abs()\n"
@@ -223,6 +226,7 @@ def test_the_attempts_are_real(grader, monkeypatch):
     assert len(came) >= half, came
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body, said",
     [

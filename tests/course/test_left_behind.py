@@ -121,6 +121,7 @@ def attempt_of(project, grader: Grader):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("exercise", first_of_each(CHAPTERS, type))
 def test_what_is_left_behind_is_told_with_its_line(attempt_of, exercise, name):
@@ -135,6 +136,7 @@ def test_what_is_left_behind_is_told_with_its_line(attempt_of, exercise, name):
     getattr(attempt, exercise).agrees("values")  # on the CPU nothing shows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
 @pytest.mark.parametrize("exercise", first_of_each(CHAPTERS, type))
 def test_what_would_run_on_a_gpu_or_cannot_be_tried_costs_nothing(

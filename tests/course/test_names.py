@@ -102,6 +102,7 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
         assert pair in verdict.message, verdict
 
 
+@pytest.mark.slow
 def test_a_right_answer_with_other_names_is_no_wrong_answer_without_a_name(judge):
     assert not judge(CH4, "MultiHeadAttention", MANY_HEADS).group
     unknown = MANY_HEADS.replace("self.head_dim**0.5", "(self.head_dim + 3.5)")
@@ -131,6 +132,7 @@ def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
     assert "unscaled" in verdict.message and "`num_head` as `num_heads`" in verdict.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chapter, exercise, edits, told",
     [
@@ -174,6 +176,7 @@ TABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "exercise, edits, said",
     [
@@ -224,6 +227,7 @@ def test_names_within_a_part_are_paid_for_where_that_part_is_made(grade, project
     assert "`weight` is asked for as `scale`" in found[charged[0]].message
 
 
+@pytest.mark.slow
 def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
     found = grade(CH6, edited_solution(project, CH6, APART | {"self.feed_forward": "self.ff"}))
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}

@@ -42,6 +42,7 @@ def judged(grader, chapter: str, exercise: str, code: str):
     return next(verdict for verdict in verdicts if verdict.exercise == exercise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "returned",
     first_of_each(["self.out_proj(self.W_value(x))", "x", "self.W_value(x) * 0"], type),
@@ -95,6 +96,7 @@ IDENTITIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", IDENTITIES)
 def test_what_was_passed_in_handed_back(grader, chapter):
     for exercise, code in IDENTITIES[chapter].items():

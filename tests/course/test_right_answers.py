@@ -33,6 +33,7 @@ def test_right_edit_gets_full_points(project, judged, chapter, exercise, name, e
     assert (verdict.status, verdict.mistakes) == ("passed", []), verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     first_of_each(FILES, lambda path: path.parent),

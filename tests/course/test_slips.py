@@ -99,6 +99,7 @@ def test_exercises_that_call_earlier_ones_are_right(verdicts, chapter):
     assert lost(found) == set() and {v.message for v in found.values()} == {"Right."}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chapter, slip, edits, right",
     [
@@ -151,6 +152,7 @@ def test_one_slip_costs_once(verdicts, chapter, slip, edits, right):
         assert "mend that first" in found[name].message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 1])
 def test_when_old_questions_are_mixed_in_makes_no_difference(verdicts, monkeypatch, first):
     """Where operations are counted, those of asking are not the right answer's."""
@@ -260,6 +262,7 @@ def test_one_slip_costs_once_in_what_is_built_of_a_class(verdicts, slip, edits, 
         assert f"your own `{slip}` is called here" in found[name].message, found[name]
 
 
+@pytest.mark.slow
 def test_beside_a_stand_in_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
     block = verdicts(CH6, NOT_UNBIASED | NORM_AFTER, calls=False)["TransformerBlock"]
     assert block.mistakes == ["norm_after_the_sum"] and block.points == block.max_points / 2
@@ -286,6 +289,7 @@ def test_a_stand_in_earns_nobody_the_later_points(verdicts, answer, most):
     assert verdicts(CH6, edits, calls=False)["TransformerBlock"].points <= most
 
 
+@pytest.mark.slow
 def test_who_has_written_around_an_own_slip_loses_nothing_by_a_stand_in(verdicts):
     twice = {
         "return self.scale * normed + self.shift": "return (self.scale * normed + self.shift) * 2",
@@ -298,6 +302,7 @@ def test_who_has_written_around_an_own_slip_loses_nothing_by_a_stand_in(verdicts
     assert lost(verdicts(CH6, twice | halved, calls=False)) == {"LayerNorm"}
 
 
+@pytest.mark.slow
 def test_every_stand_in_is_right(project, grader):
     """But that it may call what its exercise is there to write."""
     for chapter in {path.parent.parent.name for path in STAND_INS}:
@@ -311,6 +316,7 @@ def test_every_stand_in_is_right(project, grader):
         assert all("torch's own" in message for message in wrong.values()), wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", WAYS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_way_to_call_earlier_ones_is_right(project, grader, path):
     way = re.sub(r"^\w+: Any = None$", "", path.read_text(encoding="utf-8"), flags=re.M)

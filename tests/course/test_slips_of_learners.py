@@ -236,6 +236,7 @@ def note(project):
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chapter, exercise, old, new, said, words", first_of_each(SLIPS, lambda slip: slip[0])
 )

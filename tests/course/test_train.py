@@ -63,6 +63,7 @@ def loss_of(model, held_back):
     return loss_on(model, held_back, SMALL["context_length"])
 
 
+@pytest.mark.slow
 def test_a_few_steps_learn_something_and_the_same_seed_the_same(gpt, story):
     before, _, held_back = learned(gpt, story, 0)
     model, losses, _ = learned(gpt, story, 150)
@@ -186,6 +187,7 @@ def test_the_picture_in_a_terminal_from_the_first_moment_on():
     assert " 4.00 ┤" in shown and "once upon" in shown and "Ctrl-C keeps the weights" in shown
 
 
+@pytest.mark.slow
 def test_an_exercise_that_is_not_right_is_named_and_nothing_is_trained(project, tmp_path):
     source = project.solution("ch6_small_gpt").read_text("utf-8")
     wrong = source.replace("return self.layers(x)", "return x")
@@ -198,6 +200,7 @@ def test_an_exercise_that_is_not_right_is_named_and_nothing_is_trained(project, 
         own_gpt(tmp_path / "empty")
 
 
+@pytest.mark.slow
 def test_without_ones_own_attention_the_stand_in_is_taken_and_said(project, tmp_path, story):
     (tmp_path / "ch6_small_gpt.py").write_bytes(project.solution("ch6_small_gpt").read_bytes())
     module, own_attention = own_gpt(tmp_path)
@@ -207,6 +210,7 @@ def test_without_ones_own_attention_the_stand_in_is_taken_and_said(project, tmp_
     assert "W_query" not in "".join(model.state_dict())
 
 
+@pytest.mark.slow
 def test_a_run_from_its_first_words_to_its_own(project, tmp_path, capsys):
     commands, out = project.exercises / "commands", tmp_path / "own.safetensors"
     solutions = project.root / "solutions"

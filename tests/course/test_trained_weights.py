@@ -160,6 +160,7 @@ def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
     return files | {"missing": (missing(FILE), "`tensorgrade train` makes it")}
 
 
+@pytest.mark.slow
 def test_what_are_no_weights_costs_what_weights_earn_and_is_told(judged, trained):
     for name, (beside, said) in broken(trained).items():
         found = judged(beside)
@@ -168,6 +169,7 @@ def test_what_are_no_weights_costs_what_weights_earn_and_is_told(judged, trained
         assert (found.mistakes, found.line, found.group) == ([], None, ""), name
 
 
+@pytest.mark.slow
 def test_it_costs_nothing_else(grader, trained, solution):
     """The rest of the chapter has the points that it has beside right weights."""
     handin = Handin("ada", GPT, f"{GPT}.py", solution, beside=(Beside(FILE, trained),))
@@ -177,6 +179,7 @@ def test_it_costs_nothing_else(grader, trained, solution):
     assert [b.exercise for a, b in zip(right, worse, strict=True) if a != b] == [NAME]
 
 
+@pytest.mark.slow
 def test_untrained_and_mixed_up_weights_have_learned_nothing(judged, trained):
     tensors, chance = load(trained), torch.Generator().manual_seed(1)
     tables = [name for name, t in tensors.items() if t.dim() == 2 and "mask" not in name]
@@ -235,6 +238,7 @@ IN_BOTH = {  # a learner's own names, for those of the stub
 PROJECTIONS = {"W_query": "q_proj", "W_key": "k_proj", "W_value": "v_proj", "out_proj": "o"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masks", [torch.bool, torch.float32])
 @pytest.mark.parametrize("projections", [{}, PROJECTIONS])
 @pytest.mark.parametrize(
@@ -276,6 +280,7 @@ def test_weights_count_whatever_the_function_gives(judged, trained, solution):
     assert found.points == 6, found
 
 
+@pytest.mark.slow
 def test_the_bound_is_between_models_that_count_pairs_and_trained_ones(project, trained):
     """Whatever the term: a bigram model is well above it, and a trained one well below."""
     assert import_from(ROOT / "graders", f"{GPT}.{NAME}").WINDOWS == 512

@@ -102,6 +102,7 @@ def told(grader, project):
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise", RIGHT)
 def test_the_modules_that_are_edited_below_are_right(told, exercise):
     assert told(CHAPTER[exercise], exercise, RIGHT[exercise]) == ("Right.", "Right.")
@@ -261,6 +262,7 @@ EDITED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "exercise, old, new, said, unsaid", first_of_each(EDITED, lambda case: case[0])
 )
@@ -288,6 +290,7 @@ SENTENCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exercise, old, new", NAMED)
 def test_a_mistake_seen_in_real_code_has_a_name(told, exercise, old, new):
     assert old in RIGHT[exercise]
@@ -296,6 +299,7 @@ def test_a_mistake_seen_in_real_code_has_a_name(told, exercise, old, new):
         assert said in message
 
 
+@pytest.mark.slow
 def test_a_size_taken_from_the_batch_is_not_called_a_wrong_head_dim(told):
     code = MULTI.replace("b, n, _ = x.shape", "b, n = x.shape[0], x.shape[0]")
     for message in told(CH4, "MultiHeadAttention", code):
@@ -530,12 +534,14 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter, exercise, code, said", FUNCTIONS)
 def test_what_is_said_of_a_function(told, chapter, exercise, code, said):
     for message in told(chapter, exercise, code):
         assert said in message
 
 
+@pytest.mark.slow
 def test_where_an_answer_is_right_is_told_where_that_has_a_pattern(told):
     """Twice too large wherever there are biases: no sentence of the catalogue knows that."""
     code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
@@ -595,6 +601,7 @@ def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
         part.agrees(first.group)
 
 
+@pytest.mark.slow
 def test_nothing_but_learner_code_is_ended():
     timer, begun = Interrupter(0.05), time.monotonic()
     try:

@@ -41,6 +41,7 @@ REFUSAL = """        if d_out % num_heads:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refusal", ["        assert d_out % num_heads == 0\n", REFUSAL])
 def test_a_mistake_is_named_whichever_way_an_uneven_split_is_refused(project, judge, refusal):
     code = """
@@ -104,6 +105,7 @@ def test_a_borrowed_softmax_is_seen_by_any_name(judge, call):
     assert verdict.status == "partial" and verdict.mistakes == ["library_softmax"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [
@@ -118,6 +120,7 @@ def test_a_borrowed_dropout_is_seen_by_any_name(judge, call):
     assert verdict.status == "partial" and verdict.mistakes == ["library_dropout"]
 
 
+@pytest.mark.slow
 def test_a_loop_without_matrix_products_is_seen(judge):
     code = """
 def simplified_self_attention(inputs):
@@ -129,6 +132,7 @@ def simplified_self_attention(inputs):
     assert (verdict.points, verdict.mistakes) == (9, ["loop_over_tokens"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keep, said",
     [
@@ -235,6 +239,7 @@ def test_the_causal_module_above_is_right(judge):
     assert judge(CH3, "CausalAttention", CAUSAL).status == "passed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "old, new, mistakes, said",
     [
@@ -283,6 +288,7 @@ def test_what_an_attack_on_the_module_slipped_past(judge, old, new, mistakes, sa
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "exercise, code, said",
     [
@@ -325,6 +331,7 @@ def test_a_small_number_in_the_row_sums_is_right(judge):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error, said",
     [
@@ -422,6 +429,7 @@ def test_dropout_in_another_dtype_is_judged_all_the_same(judge):
     assert verdict.status == "partial" and "torch's own dropout" in verdict.message
 
 
+@pytest.mark.slow
 def test_a_dict_of_many_keys_makes_no_endless_message(judge):
     code = "def attention_scores(query, inputs):\n"
     code += "    return {'k' * 50 + str(n): n for n in range(1000)}\n"

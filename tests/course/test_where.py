@@ -171,6 +171,7 @@ FALSE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FALSE)
 def test_nothing_false_is_said_of_what_is_halfway(project, grader, name):
     (chapter, exercise), *edits, false = FALSE[name]
@@ -212,6 +213,7 @@ def block(project, grader, edits, helper=""):
     return verdict, text
 
 
+@pytest.mark.slow
 def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, grader):
     """The norm meets what it should not: the line that gives it that is told, and none of its."""
     verdict, text = block(project, grader, [LOST])
@@ -221,6 +223,7 @@ def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, gr
     assert told in verdict.message, verdict.message
 
 
+@pytest.mark.slow
 def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, grader):
     helped = LOST[0].splitlines()[1:]
     verdict, text = block(project, grader, [("\n".join(helped), HELPED)], HELPER)
@@ -238,6 +241,7 @@ MISSHAPEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", MISSHAPEN)
 def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, said):
     """The call ends in an error elsewhere; what is inside a stand-in is named by nobody."""
@@ -248,6 +252,7 @@ def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, s
     assert said in verdict.message and "projection" not in verdict.message, verdict.message
 
 
+@pytest.mark.slow
 def test_no_message_names_what_is_inside_a_stand_in(project, grader):
     """The gradient never gets to the weights of attention, which learners do not know by name."""
     edits = [("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()")]
@@ -260,6 +265,7 @@ def test_no_message_names_what_is_inside_a_stand_in(project, grader):
     assert verdict.points < verdict.max_points and "projection" not in verdict.message, verdict
 
 
+@pytest.mark.slow
 def test_values_that_other_weights_make_are_not_held_against_right_ones(project, grader):
     """Torch does not find what is in a list: the list's line is told, and none further down."""
     edits = [
@@ -298,6 +304,7 @@ SETTINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_line_of_a_setting_is_told(project, grader, name):
     chapter, exercise, old, new, said = SETTINGS[name]

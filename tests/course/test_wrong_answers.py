@@ -20,6 +20,7 @@ WRONG = [
 ONE = {chapter: (exercise, edits) for chapter, exercise, _, edits in WRONG}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", first_of_each(ONE, type))
 def test_an_exercise_judged_alone_is_judged_as_with_the_others(project, grader, judged, chapter):
     """What the tests below, and those of right edits, take for granted."""

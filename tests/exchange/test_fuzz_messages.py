@@ -230,6 +230,7 @@ ERRORS = st.fixed_dictionaries(
 PROBLEMS = st.fixed_dictionaries({"names": st.lists(JSON, max_size=3), "error": ERRORS})
 
 
+@pytest.mark.slow
 @given(st.lists(PROBLEMS, max_size=4))
 def test_any_problem(problems):
     """Errors with parts of any type become errors with parts of the right type."""
@@ -249,6 +250,7 @@ def test_cut_off_anywhere(extra):
             check_observation(found)
 
 
+@pytest.mark.slow
 @given(JSON)
 @settings(max_examples=300)
 def test_tidy_bounds_everything(value):

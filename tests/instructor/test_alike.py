@@ -39,6 +39,7 @@ def handed_in(folder, texts: dict[str, str]):
     return folder
 
 
+@pytest.mark.slow
 def test_what_differs_in_names_and_words_is_listed_and_what_all_write_is_not(maker, tmp_path):
     texts = {f"n{n}": SHORT for n in range(8)}
     texts |= {"ada": SHORT + LONG, "bao": SHORT + RENAMED.replace(" # so", "  # so"), "chi": OTHER}

@@ -344,6 +344,7 @@ def test_metadata_that_says_nothing_is_a_sentence(tmp_path, text):
         plan("gradescope", tmp_path, COURSE, Roster())
 
 
+@pytest.mark.slow
 def test_the_command_shows_who_is_who_first_and_a_preview_writes_nothing(tmp_path):
     source, _ = collected("canvas", tmp_path)
     options = ("--from", "canvas", "--roster", tmp_path / "gradebook.csv")

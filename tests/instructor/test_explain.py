@@ -43,6 +43,7 @@ def body(lines: str) -> str:
     return f"{before}def softmax({after.replace('raise NotImplementedError', lines, 1)}"
 
 
+@pytest.mark.slow
 def test_the_whole_definition_is_shown_and_not_the_stubs_own_docstring(explained):
     steps = "\n    ".join(f"x = x + {number}  # step {number}" for number in range(30))
     own = 'def softmax(x, dim=-1):\n        """My own words."""\n        return x'
@@ -55,6 +56,7 @@ def test_the_whole_definition_is_shown_and_not_the_stubs_own_docstring(explained
     assert written.splitlines()[0] not in sent
 
 
+@pytest.mark.slow
 def test_a_definition_without_end_is_cut(explained):
     _, sent = explained(body("return x\n" + "    pass\n" * 4000))
     assert len(sent) < 2 * LONGEST_CODE and "…" in sent

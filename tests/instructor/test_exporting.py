@@ -261,6 +261,7 @@ def test_what_no_cell_may_hold_is_shown_with_a_mark():
     assert in_a_cell("a\x00b\ud800") == "a�b�" and in_a_cell(["one", "two"]) == "one, two"
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")

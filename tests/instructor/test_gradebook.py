@@ -49,6 +49,7 @@ def scores(url: str, chapter=CHAPTER) -> dict[str, float]:
         return {s.student.id: s.score for s in gradebook.assignment_submissions(chapter.name)}
 
 
+@pytest.mark.slow
 def test_points_of_a_class_are_its_scores(tmp_path):
     url = f"sqlite:///{tmp_path / 'not_there_yet.db'}"
     written = writer.write_gradebook(
@@ -74,6 +75,7 @@ def test_batches_of_any_size_hold_everybody(url, monkeypatch, count):
     assert scores(url) == dict.fromkeys(names, CHAPTER.points / 2)
 
 
+@pytest.mark.slow
 def test_written_again_nothing_is_doubled_and_new_points_count(url):
     writer.write_gradebook(url, rows("ada") + rows("bao"), COURSE)
     writer.write_gradebook(url, rows("ada", share=1) + rows("chi"), COURSE)

@@ -138,6 +138,7 @@ def test_nbgraders_own_penalty_is_the_same(seconds, share):
     assert plugin.LateWork(config=zero).late_submission_penalty("ada", MOST, 1.0) == MOST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempts, better, worse", [("last", 0.75, 0.25), ("best", 0.75, 0.75)])
 def test_the_last_attempt_counts_or_the_best(monkeypatch, tmp_path, attempts, better, worse):
     rule, got = Lateness(attempts=attempts), []

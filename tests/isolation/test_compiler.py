@@ -49,6 +49,7 @@ def test_a_process_in_place_of_one_that_died_has_it_as_well():
         assert there(warm, "# compile\n") and warm.starts == 2
 
 
+@pytest.mark.slow
 def test_a_file_that_asks_for_it_in_other_words_is_as_right():
     with WarmProcess(Limits()) as warm:
         asked = COMPILED.replace("torch.compile", "getattr(torch, 'comp' + 'ile')")

@@ -68,6 +68,7 @@ def row_bytes(tensor: torch.Tensor) -> bytes:
     return tensor.flatten()[-3:].numpy().tobytes()
 
 
+@pytest.mark.slow
 def test_expected_values_are_not_in_memory_but_inputs_are(exchange):
     entries, pids = exchange
     cases = [(c, e) for c, e in entries if c.name.startswith("values/") and "float32" not in c.name]
@@ -80,6 +81,7 @@ def test_expected_values_are_not_in_memory_but_inputs_are(exchange):
     assert set().union(*(memory_holds(pid, expected) for pid in pids)) == set()
 
 
+@pytest.mark.slow
 def test_environment_and_open_files_of_the_child_say_nothing(exchange, monkeypatch):
     _, pids = exchange
     for pid in pids:
@@ -92,6 +94,7 @@ def test_environment_and_open_files_of_the_child_say_nothing(exchange, monkeypat
     ), links
 
 
+@pytest.mark.slow
 def test_nothing_that_is_sent_names_a_path_of_ours(exchange, project):
     submission = project.submission(CHAPTER, WRONG)
     request = submission.load_request("cpu")

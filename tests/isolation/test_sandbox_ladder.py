@@ -183,6 +183,7 @@ def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
     assert f"chmod o+x {home}" in said and str(python) in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no rung to lose")
 def test_grade_refuses_without_bwrap(tmp_path):
     """With bwrap off the PATH, `tensorgrade grade` says what to install and writes nothing."""

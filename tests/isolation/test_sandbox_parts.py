@@ -126,6 +126,7 @@ def test_the_rehearsal_goes_through(monkeypatch):
         assert header["facts"].keys() >= {"module", "result", "moved", "stages"}
 
 
+@pytest.mark.slow
 def test_nothing_that_a_learner_draws_depends_on_the_rehearsal():
     """The first child comes before it, the second one after it."""
     text = "import torch\nclass Drawn: pass\n"

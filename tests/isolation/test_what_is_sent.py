@@ -49,6 +49,7 @@ def seeds_in(case: Case) -> set[int]:
     return {seed for step in case.steps if (seed := step.get("seed")) is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_number_sent_leads_to_another_case(project, chapter):
     master, cases, requests = project.course.seed, hidden_cases(project, chapter), Requests()

@@ -42,6 +42,7 @@ def test_a_right_answer_is_done_with_all_points():
     assert "✓" in page and "<img" not in page and "A hint" not in page
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_gets_pictures_its_mistake_and_a_hint_on_request():
     found = checked("causal_mask", FLIPPED)
     page = Card(found)._repr_html_()
@@ -53,6 +54,7 @@ def test_a_wrong_answer_gets_pictures_its_mistake_and_a_hint_on_request():
     assert "expected" in page and "(6, 6)" in page
 
 
+@pytest.mark.slow
 def test_what_the_code_prints_in_the_call_stands_on_the_card():
     loud = FLIPPED.replace("    return", '    print("size <b>", context_length)\n    return')
     assert "size &lt;b&gt; 6" in Card(checked("causal_mask", loud))._repr_html_()
@@ -132,6 +134,7 @@ def test_a_class_that_leans_on_notebook_variables_is_found_out():
     assert found.state == "wrong" and "ones" in Card(found)._repr_html_()
 
 
+@pytest.mark.slow
 def test_an_endless_answer_is_ended(monkeypatch):
     from tensorgrade.course import Limits
     from tensorgrade.course_sources import load_course
@@ -206,6 +209,7 @@ def test_bars_differ_by_hatch_and_lines_by_marker():
     assert len({line.get_marker() for line in figure.axes[0].lines}) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "matrix",
     [

@@ -52,6 +52,7 @@ def with_answer(project, line: str) -> str:
     return stub.replace("raise NotImplementedError", line, 1)
 
 
+@pytest.mark.slow
 def test_it_starts_with_where_to_begin(session, project, folder):
     text = save(session, folder, with_answer(project, "raise NotImplementedError  # soon"))
     assert "Start here: attention_scores" in text
@@ -64,6 +65,7 @@ def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, fold
     assert "checked in" in text
 
 
+@pytest.mark.slow
 def test_what_the_code_prints_in_the_call_stands_below_the_note(session, project, folder):
     line = 'print("shape", tuple(inputs.shape)); return inputs @ inputs.T'
     text = save(session, folder, with_answer(project, line))
@@ -106,6 +108,7 @@ def test_the_list_shows_every_exercise_and_goes_away_again(session, project):
     assert "Start here" in text and "l list" in text
 
 
+@pytest.mark.slow
 def test_an_endless_loop_is_ended_and_the_next_save_works(session, project, folder):
     began = time.monotonic()
     text = save(session, folder, with_answer(project, "while True: pass"))

@@ -61,6 +61,7 @@ def checkers(project, tmp_path_factory):
         checker.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", [CH2, CH3])
 def test_it_tells_the_same_as_a_check_of_everything(project, checkers, chapter):
     """Known mistakes drawn by chance, each saved after the one before."""
@@ -99,6 +100,7 @@ def test_what_is_right_is_not_run_again(project, checkers, monkeypatch):
     assert len(changed) < len(whole) and len(same) == 1
 
 
+@pytest.mark.slow
 def test_a_file_of_weights_that_is_written_anew_is_looked_at(project, checkers):
     checker, chapter = checkers[0], "ch6_small_gpt"
     checker.path(chapter).write_text(project.solution(chapter).read_text(encoding="utf-8"))

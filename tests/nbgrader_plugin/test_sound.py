@@ -184,6 +184,7 @@ print([sound.reason_in(sound.read_notebook(Path(name))) for name in sys.argv[1:]
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_takes_much_memory_to_read_costs_its_owner_alone(tmp_path):
     """Read from a fresh process, which has no room of its own left over."""
     path, other, many = tmp_path / "a.ipynb", tmp_path / "b.ipynb", ",".join(["[]"] * (5 << 20))

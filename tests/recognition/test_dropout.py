@@ -84,6 +84,7 @@ def test_dependent_entries_are_told_with_their_dimension(kind):
     assert dependence(chances(keep(chance), EVERYWHERE, P), EVERYWHERE, P) == dim
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.8])
 @pytest.mark.parametrize("entries", [EVERYWHERE, BELOW], ids=["everywhere", "below the diagonal"])
 def test_chance_alone_is_not_blamed(p, entries):

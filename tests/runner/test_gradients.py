@@ -58,6 +58,7 @@ def test_a_shape_that_differs_is_said_in_torchs_words():
     assert str(ours.value) == str(theirs.value)
 
 
+@pytest.mark.slow
 def test_neither_counting_nor_a_gradient_imports_a_compiler():
     done = subprocess.run(
         [sys.executable, "-c", LIGHT], cwd=ROOT, capture_output=True, text=True, timeout=60

@@ -108,6 +108,7 @@ print(first[0])
 """
 
 
+@pytest.mark.slow
 def test_sizes_that_are_numbers_need_no_algebra_and_others_have_it():
     """What is told of shapes, and of those that do not fit, is the same with it and without."""
     command = [sys.executable, "-c", ALGEBRA]

@@ -55,6 +55,7 @@ def test_shares_that_pytest_counts_otherwise(graders):
     assert said.startswith("4") and "attention_scores add up to 8.5 points, not 5" in said
 
 
+@pytest.mark.slow
 def test_another_files_exercise(graders):
     said = collect(
         graders, 'exercise("attention_scores", points=3.5', 'exercise("softmax", points=3.5'
@@ -62,6 +63,7 @@ def test_another_files_exercise(graders):
     assert "judges softmax; the tests of that exercise stand in softmax.py" in said
 
 
+@pytest.mark.slow
 def test_an_exercise_without_points(graders):
     path = graders / CHAPTER / "attention_scores.py"
     text = re.sub(r"points=[\d.]+", "points=0", path.read_text(encoding="utf-8"))

@@ -42,6 +42,7 @@ def test_it_runs_inside_the_folder_too():
     assert run.returncode == 0, run.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "old, new, name",
     [
@@ -171,11 +172,13 @@ def test_a_chapter_can_be_named_by_its_own_file(answers):
     assert run.returncode == 0 and "39 of 39 points" in run.stdout
 
 
+@pytest.mark.slow
 def test_hidden_tests_ask_whose_answers_they_are_to_judge():
     run = run_pytest("graders/")
     assert run.returncode == 2 and "whose answers?" in run.stdout + run.stderr
 
 
+@pytest.mark.slow
 def test_hidden_tests_and_learners_own_have_a_summary_each(answers):
     spoil(answers, "ch1", "x - x.amax(dim=dim, keepdim=True)", "x")  # 1.5 of 10 points
     both = ("graders/ch1_simplified_attention/softmax.py", "exercises/ch1_simplified_attention.py")

@@ -130,6 +130,7 @@ def test_a_forged_trace_is_left_out():
     assert read_trace(Observation(facts={"result": {"trace": "long"}, "load": {}})) == []
 
 
+@pytest.mark.slow
 def test_hints_grow(project):
     one, two = run(CH2, "--hint", 1), run(CH2, "--hint", 2)
     assert "hint 1  " in one and "hint 2  " not in one and "hint project_qkv -n 2" in one
@@ -154,6 +155,7 @@ def test_hint_without_a_name_is_no_error(project):
     assert ran.returncode == 0 and "tensorgrade hint attention_scores" in ran.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 100])
 def test_no_line_is_wider_than_the_terminal(project, tmp_path, columns):
     folder = with_mistakes(
@@ -167,6 +169,7 @@ def test_no_line_is_wider_than_the_terminal(project, tmp_path, columns):
     assert max(map(len, text.splitlines())) <= columns
 
 
+@pytest.mark.slow
 def test_colours_only_where_they_are_asked_for(project, tmp_path):
     folder = with_mistakes(project, tmp_path, CH2, attention_weights="no_scale")
     plain = run(CH2, "--attempt", folder)
