@@ -64,6 +64,7 @@ def test_beside_a_hostile_cell_the_answer_is_found(warm, name):
     assert source.place(source.text.split("\n").index("def softmax(x):") + 1) == "cell 2, line 1"
 
 
+@pytest.mark.slow
 def test_a_carriage_return_in_a_cells_name_is_no_line(warm):
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("")])
     nb.cells[0].metadata["nbgrader"] = {"solution": True, "grade_id": f"x\r{ANSWER}\r#"}

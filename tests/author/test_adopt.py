@@ -166,6 +166,7 @@ def test_the_report_shows_groups_and_the_anonymous_one_nobody(tiny, before):
     assert not re.search(r"\bada\b", hidden, re.IGNORECASE)
 
 
+@pytest.mark.slow
 def test_a_forgotten_learners_code_is_forgotten_too(before, tmp_path):
     shutil.copytree(before, tmp_path, dirs_exist_ok=True)
     ledger = Ledger(tmp_path, {"ch1_means": "graders"})

@@ -85,6 +85,7 @@ def given_in(project: Project, seed: int) -> str:
     return stub_text(script_for_learners(term, term.course.chapter(CHAPTER)))
 
 
+@pytest.mark.slow
 def test_learners_get_the_code_with_the_mistake_wherever_they_work(course):
     wrong = drawn(course, CHAPTER, NAME)
     ((old, new),) = wrong.edits[NAME]

@@ -152,6 +152,7 @@ def test_regions_keep_their_indentation():
     )
 
 
+@pytest.mark.slow
 def test_the_sample_class_has_trouble_in_it(project, tmp_path):
     from tensorgrade.author.proofs.sample_class import TROUBLE, write_sample_class
 

@@ -194,6 +194,7 @@ def test_of_what_is_no_python_nothing_is_foreseen(project, monkeypatch):
         assert broken == first or found == {}
 
 
+@pytest.mark.slow
 def test_a_build_that_watches_mistakes_makes_the_same_files(tmp_path, monkeypatch):
     course, watched = make_course(tmp_path / "small"), []
     hand_in = made_parts.Watched.hand_in

@@ -101,6 +101,7 @@ def test_a_lessons_text_and_a_docstring_change_nothing(copied):
     assert changed(copied, lesson, '"""Return the mask', '"""Give the mask') == (set(), set())
 
 
+@pytest.mark.slow
 def test_a_solution_changes_what_reaches_it(copied):
     made, graded = changed(
         copied, f"solutions/{CHAPTER}.py", "torch.triu(ones, diagonal=1)", "torch.ones(2)"

@@ -92,6 +92,7 @@ def test_another_solution_runs_its_exercise_alone(course, runs):
     assert {exercise for exercise, *_ in runs} == {"scaled"}
 
 
+@pytest.mark.slow
 def test_a_new_seed_and_new_points_leave_learners_cases_alone(course, runs):
     edit(course, "course_config.py", "seed=", "seed=1")
     edit(course, "course_config.py", "points={}", 'points={"scaled": 7.5}')
@@ -228,6 +229,7 @@ def test_what_is_wrong_is_not_proved(course):
     assert build(course)[0].wrong
 
 
+@pytest.mark.slow
 def test_what_was_read_ahead_is_never_stale(course):
     path = course / GRADER
     read_ahead(course, look(course))
@@ -240,6 +242,7 @@ def test_what_was_read_ahead_is_never_stale(course):
     )
 
 
+@pytest.mark.slow
 def test_a_new_mistake_runs_the_solution_on_no_case(course, monkeypatch):
     recorded = []
     monkeypatch.setattr(
@@ -254,6 +257,7 @@ def test_a_new_mistake_runs_the_solution_on_no_case(course, monkeypatch):
     assert [hidden for *_, hidden in recorded] == [True]
 
 
+@pytest.mark.slow
 def test_two_folders_give_the_same_bytes(course, tmp_path):
     other = tmp_path / "another place" / "small"
     make_course(other)

@@ -23,6 +23,7 @@ def course(tmp_path_factory):
     return root
 
 
+@pytest.mark.slow
 def test_it_is_green_at_once_and_stays_so(course):
     built, wrote = build(course)
     assert built.wrong == () and built.said.endswith("derived files are fresh.") and wrote == []

@@ -61,6 +61,7 @@ def test_each_chapter_has_one_at_least_and_there_are_eight(project):
     assert all(len(candidates(project, chapter, name)) >= 4 for name, chapter in found.items())
 
 
+@pytest.mark.slow
 def test_what_graders_and_learners_have_is_what_the_seed_draws(project):
     for chapter in {*bugs(project).values()}:
         for folder in (project.exercises, project.graders):

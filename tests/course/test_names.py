@@ -85,6 +85,7 @@ def edited_solution(project, chapter: str, edits: dict[str, str]) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
     verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS)
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
@@ -285,6 +286,7 @@ def test_the_stubs_own_names_cost_nothing(judge):
     assert judge(CH4, "MultiHeadAttention", text).message == "Right."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters, lost",
     [

@@ -93,6 +93,7 @@ def lost(found: dict) -> set[str]:
     return {name for name, verdict in found.items() if verdict.points < verdict.max_points}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", CALLS)
 def test_exercises_that_call_earlier_ones_are_right(verdicts, chapter):
     found = verdicts(chapter, {})
@@ -169,6 +170,7 @@ def test_two_slips_in_two_helpers_cost_twice(verdicts):
     assert lost(found) == {"causal_mask", "inverted_dropout"}
 
 
+@pytest.mark.slow
 def test_a_mistake_of_its_own_is_paid_for(verdicts):
     edits = {MERGE: "x.flip(1).transpose(1, 2).flatten(2)", "attn_scores / d_k**0.5": "attn_scores"}
     verdict = verdicts(CH4, edits)["MultiHeadAttention"]
@@ -226,6 +228,7 @@ def test_modules_of_a_helper_that_ignores_its_inputs_are_not_right(verdicts, not
         assert found[name].points <= 2, found[name]
 
 
+@pytest.mark.slow
 def test_an_earlier_exercise_that_is_not_written_yet_is_told_as_that(verdicts):
     found = verdicts(CH2, {WEIGHTS: "    raise NotImplementedError\n"})
     message = found["scaled_dot_product_attention"].message

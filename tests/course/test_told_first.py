@@ -216,6 +216,7 @@ IN_PLACE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chapter, exercise, edits, words", first_of_each(IN_PLACE, lambda one: one[0] in (CH3, CH5))
 )
@@ -262,6 +263,7 @@ def test_a_step_in_place_where_a_layer_is_made_is_not_told_as_what_spoils_a_grad
     assert f"`x = x / …`; line {line} works in place" in told and finding.diagnosis.line == line
 
 
+@pytest.mark.slow
 def test_an_error_in_another_exercise_is_placed_where_that_is_called(project, note, judged):
     edit = ("TransformerBlock(d, context_length, dropout, num_heads)",
             "TransformerBlock(d, context_length, num_heads, dropout)")  # fmt: skip
@@ -319,6 +321,7 @@ def test_a_head_that_is_not_there_is_no_weight_that_was_not_handed_on(project, n
     assert "torch finds no parameters in `heads.1`" in told and "handed on" not in told
 
 
+@pytest.mark.slow
 def test_a_matrix_that_lies_the_other_way_round_is_told_with_the_line_that_makes_it(
     project, note, judged
 ):
@@ -336,6 +339,7 @@ def test_a_matrix_that_lies_the_other_way_round_is_told_with_the_line_that_makes
     assert judged(CH2, "SelfAttention_v1", text).line == line
 
 
+@pytest.mark.slow
 def test_a_result_that_is_another_one_is_told_as_that(project, note, judged):
     edit = ("v1.W_value.copy_(v2.W_value.weight.T)", "v1.W_value.copy_(v2.W_key.weight.T)")
     text = edited(project, CH2, "copy_v2_into_v1", edit)

@@ -77,6 +77,7 @@ def test_a_few_steps_learn_something_and_the_same_seed_the_same(gpt, story):
     assert learned(gpt, story, 2, seed=4)[1] != losses[:2]
 
 
+@pytest.mark.slow
 def test_looking_on_does_not_change_the_run(gpt, story):
     """Samples on the way draw from a chance of their own."""
     text, vocabulary = story
@@ -301,6 +302,7 @@ def test_a_model_whose_parts_have_other_names_is_left_alone(gpt, story):
     assert looks.steps == []
 
 
+@pytest.mark.slow
 def test_in_a_notebook_it_writes_and_shows_its_heads(gpt, capsys):
     talk = load_command(ROOT / "exercises" / "commands" / "talk.py").__globals__["in_notebook"]
     own = gpt.SmallGPT, gpt.generate, gpt.MultiHeadAttention

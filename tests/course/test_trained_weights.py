@@ -88,6 +88,7 @@ def test_trained_weights_earn_all_points(judged, trained):
     assert (found.points, found.status) == (MOST, "passed"), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [torch.float64, torch.float16, torch.bfloat16])
 def test_in_another_dtype_they_do_too(judged, trained, kind):
     tensors = {n: t.to(kind) if t.is_floating_point() else t for n, t in load(trained).items()}
@@ -261,6 +262,7 @@ def test_weights_under_a_learners_own_names_count_as_meant(
     assert found.points >= MOST - 1 and "weights" not in found.message, found
 
 
+@pytest.mark.slow
 def test_an_own_model_that_makes_something_else_of_the_weights_loses_that_part(
     judged, trained, solution
 ):

@@ -67,6 +67,7 @@ REFUSAL
     assert judge(CH4, "MultiHeadAttention", code).mistakes == ["no_scale"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "returned, said",
     [
@@ -90,6 +91,7 @@ def test_an_error_of_torch_is_no_stub(judge):
     assert verdict.status == "error" and "not written" not in verdict.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call",
     [
@@ -159,6 +161,7 @@ def test_doing_nothing_earns_little_in_dropout(judge):
     assert verdict.points <= 3 and verdict.mistakes == ["dropout_left_out"]
 
 
+@pytest.mark.slow
 def test_noise_that_is_no_dropout_gets_no_name(judge):
     code = "def inverted_dropout(attn_weights, p, training=True):\n"
     code += "    noise = p * torch.randn_like(attn_weights)\n"
@@ -200,6 +203,7 @@ def causal_attention_weights(attn_scores, d_k):
     assert judge(CH3, "causal_attention_weights", code).mistakes == ["mask_fill_not_low_enough"]
 
 
+@pytest.mark.slow
 def test_what_another_chapter_does_not_lend_is_told(edited):
     verdict = edited(
         CH4,
@@ -358,6 +362,7 @@ def test_a_refusal_with_an_error_of_ones_own_is_right(edited):
     assert verdict.status == "passed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code, said",
     [
@@ -394,6 +399,7 @@ def test_numpy_sizes_are_sizes(edited):
     assert verdict.status == "passed"
 
 
+@pytest.mark.slow
 def test_weights_that_can_no_longer_learn_are_told(judge):
     code = "def copy_v2_into_v1(v2, v1):\n    v1.requires_grad_(False)\n"
     code += "".join(f"    v1.{w}.copy_(v2.{w}.weight.T)\n" for w in ("W_query", "W_key", "W_value"))

@@ -40,6 +40,7 @@ def test_a_named_mistake_is_sure_by_its_name(grader):
 REPAIRED = [("d_k**0.5", "d_k**0.25", 7), ("d_k**0.5", "(d_k + 1) ** 0.5", 7)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old, new, line", REPAIRED)
 def test_what_one_small_edit_mends_is_placed_there(grader, old, new, line):
     verdict = verdict_on(grader, RIGHT.replace(old, new))
@@ -125,6 +126,7 @@ RIGHT = """RIGHT TEXT"""
 '''.replace("RIGHT TEXT", RIGHT)
 
 
+@pytest.mark.slow
 def test_a_forged_idea_is_not_repeated(grader):
     verdict = verdict_on(grader, FORGED)
     assert "full points" not in verdict.message and verdict.status != "passed"

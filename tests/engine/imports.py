@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +45,12 @@ def imports_of(module: str) -> set[str]:
     return {found for name in imported_names(module) if (found := module_of(name))} - {module}
 
 
-IMPORTS = {module: imports_of(module) for module in MODULES}
+@cache
+def imports() -> dict[str, set[str]]:
+    """The same for all modules: once, by the first who asks, and not by all who collect tests."""
+    return {module: imports_of(module) for module in MODULES}
 
 
 def importers_of(module: str) -> set[str]:
     """The engine's modules that import a module."""
-    return {other for other, imports in IMPORTS.items() if module in imports}
+    return {other for other, used in imports().items() if module in used}

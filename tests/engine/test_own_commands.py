@@ -62,6 +62,7 @@ def test_the_help_lists_them_and_imports_none(course):
     assert "_aside" not in panel and "In the place of" not in panel
 
 
+@pytest.mark.slow
 def test_one_runs_with_its_arguments_and_its_neighbours(course):
     assert tensorgrade("greet", "Ada", cwd=course).stdout == "hello Ada\n"
     assert tensorgrade("greet", "Ada", "--loud", cwd=course / "exercises").stdout == "HELLO ADA\n"

@@ -142,6 +142,7 @@ def test_any_header_and_tensors(header, tensors, body):
         reads(read, message)
 
 
+@pytest.mark.slow
 @given(st.fixed_dictionaries({"values": JSON, "facts": JSON, "error": JSON}), st.binary(max_size=9))
 def test_any_reply_to_a_case(parts, body):
     """The right keys with anything in them."""

@@ -50,6 +50,7 @@ def test_what_differs_in_names_and_words_is_listed_and_what_all_write_is_not(mak
     assert (one.answers, one.lines) == (3, 5)
 
 
+@pytest.mark.slow
 def test_rare_and_long_ones_come_first(maker, tmp_path):
     texts = {"ada": SHORT + LONG, "bao": SHORT + LONG}
     found = answers_alike(maker, handed_in(tmp_path, texts))

@@ -176,6 +176,7 @@ def parcels(project, tmp_path_factory) -> dict[str, Path]:
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["gradescope", "prairielearn", "classroom50"])
 def test_no_parcel_holds_the_seed_a_solution_or_another_chapter(project, parcels, system):
     with zipfile.ZipFile(parcels[system]) as archive:

@@ -86,6 +86,7 @@ def test_written_again_nothing_is_doubled_and_new_points_count(url):
     }
 
 
+@pytest.mark.slow
 def test_what_a_person_graded_stays(url):
     writer.write_gradebook(url, rows("ada", share=0), COURSE)
     cell = writer.PREFIX + CHAPTER.exercises[0].name

@@ -138,6 +138,7 @@ def test_nbgraders_gradebook_has_given_points_and_knows_no_excuse(term, tmp_path
     assert scores == {"ada": half - FIRST.points / 2 + 4.5, "bao": half, "chi": half}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text, said",
     [

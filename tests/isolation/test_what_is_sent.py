@@ -97,6 +97,7 @@ def test_an_authors_seeds_stay_apart_and_alike(project):
     assert [step["seed"] for step in again.steps] != seeds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkeypatch, chapter):
     wire: list[tuple[str, bytes]] = []

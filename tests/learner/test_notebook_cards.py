@@ -61,6 +61,7 @@ def test_what_the_code_prints_in_the_call_stands_on_the_card():
     assert "your code prints" not in Card(checked("causal_mask", FLIPPED))._repr_html_()
 
 
+@pytest.mark.slow
 def test_nothing_needs_a_script_or_anything_from_elsewhere():
     page = Card(checked("causal_mask", FLIPPED))._repr_html_()
     assert "<script" not in page and "http" not in page and "<style" not in page

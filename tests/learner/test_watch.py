@@ -59,6 +59,7 @@ def test_it_starts_with_where_to_begin(session, project, folder):
     assert "h hint   n next   l list   q quit" in text
 
 
+@pytest.mark.slow
 def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, folder):
     text = save(session, folder, with_answer(project, "return inputs @ inputs.T"))
     assert "all_pairs" in text and "Scores between all pairs come back; one query is given." in text

@@ -80,6 +80,7 @@ def test_it_tells_the_same_as_a_check_of_everything(project, checkers, chapter):
         assert told[0] == told[1]
 
 
+@pytest.mark.slow
 def test_what_is_right_is_not_run_again(project, checkers, monkeypatch):
     checker, asked = checkers[0], []
     checker.before.clear()

@@ -39,6 +39,7 @@ def test_a_test_without_a_marker(graders):
     assert said.startswith("4") and "has no @exercise" in said
 
 
+@pytest.mark.slow
 def test_points_that_are_not_said_in_plain_numbers(graders):
     said = collect(graders, "points=3.5", "points=7 / 2")
     assert "attention_scores.py:" in said and "write the marker as" in said

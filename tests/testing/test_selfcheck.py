@@ -192,6 +192,7 @@ def test_hidden_tests_and_learners_own_have_a_summary_each(answers):
     assert "37.5 of 39 points" in alone.stdout and "By the tests in" not in alone.stdout
 
 
+@pytest.mark.slow
 def test_a_warning_about_the_learners_line_is_one_short_line(answers):
     spoil(answers, "ch2", "queries @ keys.transpose(-2, -1)", "queries @ keys.T")
     run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
@@ -200,6 +201,7 @@ def test_a_warning_about_the_learners_line_is_one_short_line(answers):
     assert "warnings summary" not in run.stdout and "UserWarning" not in run.stdout
 
 
+@pytest.mark.slow
 def test_where_nothing_is_warned_of_nothing_is_said(answers):
     run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
     assert run.returncode == 0 and "warning" not in run.stdout.lower()

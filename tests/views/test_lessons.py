@@ -184,6 +184,7 @@ def test_the_command_checks_and_writes_the_page(tmp_path):
     assert "6 of 6 done" in out.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_elsewhere_the_command_says_one_sentence(tmp_path):
     done = run("tensorgrade.cli", "read", "--no-show", cwd=tmp_path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1

@@ -45,6 +45,7 @@ def with_mistakes(project, tmp_path, chapter, **mistakes):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_untouched_stubs_end_with_where_to_start(project):
     text = run(CH2)
     assert "Start here: project_qkv  (ch2_self_attention.py, line" in text
@@ -54,6 +55,7 @@ def test_untouched_stubs_end_with_where_to_start(project):
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
     folder = with_mistakes(
         project, tmp_path, CH2, attention_weights="no_scale", SelfAttention_v1="no_softmax"
@@ -77,6 +79,7 @@ def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
     assert text.count("Work on this first") == 1  # the other wrong exercise can wait
 
 
+@pytest.mark.slow
 def test_of_two_mistakes_one_is_told_at_a_time(project, tmp_path):
     folder = with_mistakes(
         project, tmp_path, CH4, MultiHeadAttention="scaled_by_sqrt_d_out dropout_left_out"
@@ -87,6 +90,7 @@ def test_of_two_mistakes_one_is_told_at_a_time(project, tmp_path):
     assert "In training nothing is dropped" not in text
 
 
+@pytest.mark.slow
 def test_an_error_comes_with_the_shapes_on_the_way_to_it(project, tmp_path):
     folder = with_mistakes(project, tmp_path, CH4, MultiHeadAttention="heads_left_beside_features")
     text = run(CH4, "--attempt", folder)
