@@ -52,6 +52,7 @@ def resolve(settings: Settings, root: Path) -> Course:
             raise CourseError(f'{name} in course_config.py needs a comma: {name}=("{listed}",)')
     if twice := [name for name in settings.chapters if settings.chapters.count(name) > 1]:
         raise CourseError(f"course_config.py lists the chapter {twice[0]} twice")
+    check_names(root, settings.chapters)
     chapters = tuple(each(lambda name: read_chapter(root, name, settings), settings.chapters))
     names = {exercise.name for chapter in chapters for exercise in chapter.exercises}
     names |= set(settings.off) & {name for one in settings.chapters for name in written(root, one)}
@@ -98,11 +99,25 @@ def written(root: Path, chapter: str) -> list[str]:
     return EXERCISE.findall((root / "solutions" / f"{chapter}.py").read_text(encoding="utf-8"))
 
 
+def check_names(root: Path, chapters: Collection[str]) -> None:
+    """Raises CourseError where a lesson is missing, or two exercises have one name."""
+    lessons = root / "solutions"
+    for name in chapters:
+        if not (lessons / f"{name}.py").exists():
+            known = (path.stem for path in sorted(lessons.glob("*.py")))
+            behind = next((one for one in known if name.startswith(one)), "")
+            meant = f'; is a comma missing behind "{behind}"?' if behind else ""
+            raise CourseError(f"{lessons / name}.py is missing{meant}")
+    there = [(exercise, chapter) for chapter in chapters for exercise in written(root, chapter)]
+    names = [exercise for exercise, _ in there]
+    for twice in (name for name in names if names.count(name) > 1):
+        where = dict.fromkeys(chapter for exercise, chapter in there if exercise == twice)
+        raise CourseError(f"two exercises are named {twice}, in {' and '.join(where)}")
+
+
 def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
     """A chapter: its title and exercises from the lesson, their points from the graders."""
     lesson, graders = root / "solutions" / f"{name}.py", root / "graders"
-    if not lesson.exists():
-        raise CourseError(f"{lesson} is missing")
     text = text_in(lesson)
     title, exercises = TITLE.search(text), EXERCISE.findall(text)
     if title is None:

@@ -2,8 +2,8 @@
 
 from tensorgrade.author import mistake, on
 
-MODULES = "CausalAttention MultiHeadAttention GroupedQueryAttention LatentAttention"
 WITH_DROPOUT = "CausalAttention MultiHeadAttention GroupedQueryAttention"
+MODULES = f"{WITH_DROPOUT} LatentAttention"
 MASKED = f"{MODULES} CachedAttention"
 BOTH = f"{MASKED} causal_attention_weights"
 MAKE = "torch.triu(torch.ones(context_length, context_length), diagonal=1)"

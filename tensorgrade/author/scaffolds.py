@@ -3,6 +3,7 @@
 What they begin with stands in templates/.
 """
 
+import builtins
 import keyword
 import re
 import secrets
@@ -18,6 +19,7 @@ TEMPLATES = files(__package__) / "templates"
 CHAPTERS = re.compile(r"chapters=\((.*?)\n?( *)\),", re.DOTALL)
 FIRST_CHAPTER = "ch1_first_steps"
 KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # and a sample's name
+IMPORTED = {"torch", "nn", "math"}  # by lessons, under these names
 
 
 def new_course(folder: Path, title: str) -> list[Path]:
@@ -54,6 +56,8 @@ def new_exercise(project: Project, chapter: str, name: str, kind: str) -> list[P
     project.course.chapter(chapter)  # raises CourseError where there is none
     if checked(name) in exercises_in(project):
         raise CourseError(f"there is an exercise {name} already; each needs a name of its own")
+    if hasattr(builtins, name) or name in IMPORTED:
+        raise CourseError(f"{name} is something else in Python, which learners' code would lose")
     return write_exercise(project, chapter, name, kind)
 
 

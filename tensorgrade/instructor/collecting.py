@@ -304,6 +304,8 @@ def keep_older(parent: Path, name: str, content: bytes) -> None:
     """Keep a version that does not count, unless it is kept already."""
     folder = parent / OLDER
     folder.mkdir(exist_ok=True)
-    kept = list(folder.iterdir())
-    if not any(path.is_file() and path.read_bytes() == content for path in kept):
-        (folder / f"{len(kept) + 1}-{name}").write_bytes(content)
+    kept = [path for path in folder.iterdir() if path.is_file()]
+    if not any(path.read_bytes() == content for path in kept):
+        numbers = [path.name.partition("-")[0] for path in kept]
+        number = max((int(one) for one in numbers if one.isdecimal()), default=0) + 1
+        (folder / f"{number}-{name}").write_bytes(content)

@@ -28,9 +28,10 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
     >>> changes(more, {"f": "def f(x): return x / 3"})
     {'f': 12}
     """
-    bound, there, found = bound_by(text), definitions(text), {}
+    bound, found = bound_by(text), {}
+    there = definitions(bound)
     for name in bugs.keys() & there.keys():
-        given = definitions(bugs[name])[name]
+        given = definitions(bound_by(bugs[name]))[name]
         before, after = parts_of(given), parts_of(there[name])
         whole = len(after) > MOST_PARTS or hands_on(there[name], given, bound)
         both = max(len(before), len(after))  # what was there is gone, however short the new is
@@ -84,9 +85,9 @@ def parameters(definition: ast.stmt) -> list[str]:
     return [one.arg for one in first.args.args] if first else []
 
 
-def definitions(text: str) -> dict[str, ast.stmt]:
-    """The functions and classes of a text by name, unless that is given to something else later."""
-    return {name: one for name, one in bound_by(text).items() if isinstance(one, DEFINITIONS)}
+def definitions(bound: Mapping[str, ast.stmt]) -> dict[str, ast.stmt]:
+    """Of what binds names, the functions and classes."""
+    return {name: one for name, one in bound.items() if isinstance(one, DEFINITIONS)}
 
 
 def bound_by(text: str) -> dict[str, ast.stmt]:

@@ -57,9 +57,10 @@ def describe_error(error: BaseException, filename: str) -> dict:
     frame, line = frames[-1] if frames else (None, None)
     source = linecache.getline(filename, line) if line else ""
     if isinstance(error, SyntaxError) and frame is None:
-        line, source = error.lineno, error.text or ""
-    elif isinstance(error, SyntaxError) and error.filename == BLOCK:  # which begins on that line
-        line, source = (line or 1) + (error.lineno or 1) - 1, error.text or ""
+        line, source = place_in(error)
+    elif isinstance(error, SyntaxError) and error.filename == BLOCK:
+        further, source = place_in(error)
+        line = (line or 1) + (further or 1) - 1  # the block begins on that line
     return {
         "type": type(error).__name__[:LONGEST],
         "kinds": [kind.__name__[:LONGEST] for kind in type(error).__mro__[:DEEPEST]],
@@ -72,6 +73,12 @@ def describe_error(error: BaseException, filename: str) -> dict:
         "signs": signs_of(error, frame) if frame else [],
         "sizes": sizes_in(frame, source) if frame else {},
     }
+
+
+def place_in(error: SyntaxError) -> tuple[int | None, str]:
+    """The line that Python could not read, and its text; who raises one may put anything there."""
+    line = error.lineno if type(error.lineno) is int else None
+    return line, error.text if isinstance(error.text, str) else ""
 
 
 Frames = list[tuple[FrameType, int]]

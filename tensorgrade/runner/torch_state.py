@@ -76,24 +76,43 @@ def itself(truth: bool) -> bool:
     return truth
 
 
-def is_plain(value: object, kind: type) -> bool:
+def each_is(kind: type) -> Callable[[object], bool]:
     """Whether a value, or each of a tuple of them, is of a plain type and no symbol."""
-    values = value if isinstance(value, tuple) else (value,)
-    return all(type(one) is kind for one in values)
+
+    def each(value: object) -> bool:
+        values = value if isinstance(value, tuple) else (value,)
+        return all(type(one) is kind for one in values)
+
+    return each
 
 
-# What is asked of sizes, and what that comes to where all values are of one plain type.
-ASKED_OF_SIZES: dict[str, tuple[type, Callable]] = {
-    "expect_true": (bool, itself),
-    "guard_or_false": (bool, itself),
-    "guard_or_true": (bool, itself),
-    "guard_size_oblivious": (bool, itself),
-    "sym_and": (bool, lambda *truths: all(truths)),
-    "sym_or": (bool, lambda *truths: any(truths)),
-    "sym_eq": (int, operator.eq),
-    "is_nested_int": (int, lambda size: False),
-    "has_guarding_hint": (int, lambda size: True),
-    "guarding_hint_or_throw": (int, lambda size: size),
+TRUTHS, NUMBERS = each_is(bool), each_is(int)
+
+
+def has_numbers(value: object) -> bool:
+    """Whether a value is a plain tensor all of whose sizes are numbers."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    tensor: Any = value
+    if tensor.layout is not torch.strided or tensor.is_nested:
+        return False
+    return NUMBERS((*tensor.shape, *tensor.stride(), tensor.storage_offset()))
+
+
+# What is asked of sizes, of what it can be answered, and what it comes to there.
+ASKED_OF_SIZES: dict[str, tuple[Callable[[object], bool], Callable]] = {
+    "expect_true": (TRUTHS, itself),
+    "guard_or_false": (TRUTHS, itself),
+    "guard_or_true": (TRUTHS, itself),
+    "guard_size_oblivious": (TRUTHS, itself),
+    "statically_known_true": (TRUTHS, itself),
+    "sym_and": (TRUTHS, lambda *truths: all(truths)),
+    "sym_or": (TRUTHS, lambda *truths: any(truths)),
+    "sym_eq": (NUMBERS, operator.eq),
+    "is_nested_int": (NUMBERS, lambda size: False),
+    "has_guarding_hint": (NUMBERS, lambda size: True),
+    "guarding_hint_or_throw": (NUMBERS, lambda size: size),
+    "free_unbacked_symbols": (has_numbers, lambda tensor: set()),
 }
 
 
@@ -105,11 +124,11 @@ class NoAlgebra(Absent):
             raise AttributeError(name)
         if name not in ASKED_OF_SIZES:
             return super().__getattr__(name)
-        kind, plainly = ASKED_OF_SIZES[name]
+        is_plain, plainly = ASKED_OF_SIZES[name]
         whole = super().__getattr__
 
         def answer(*values: Any) -> Any:
-            plain = all(is_plain(value, kind) for value in values)
+            plain = all(map(is_plain, values))
             return plainly(*values) if plain else whole(name)(*values)
 
         return answer

@@ -111,6 +111,8 @@ def test_what_is_there_is_not_written_over(course):
             "a name of its own",
         ),
         (lambda: scaffolds.new_exercise(project, "ch3", "x", "class"), "no chapter named ch3"),
+        (lambda: scaffolds.new_exercise(project, CHAPTER, "print", "class"), "something else in"),
+        (lambda: scaffolds.new_exercise(project, CHAPTER, "nn", "class"), "something else in"),
     ):
         with pytest.raises(CourseError, match=said):
             attempt()

@@ -116,6 +116,7 @@ SLIPS = [
     (GRADER, "    return [case", "    [case", "*: TypeError: 'NoneType' object is not iterable"),
     (GRADER, "factor=3.0)", "factor=3.0), signatur='values'", "*: TypeError: Case.__init__() got"),
     (GRADER, '"The factor that is passed in is ignored.", ', "", "*: scaled_factor_ignored needs"),
+    (GRADER, '"The factor that is passed in is ignored."', '" "', "_ignored: its message is empty"),
     (LESSON, "    return x * factor", "   return x * factor", "*:27: unindent does not match"),
     (LESSON, "def scaled(", "def scald(", "*: scaled: its cell defines nothing of that name"),
     (
@@ -129,6 +130,19 @@ SLIPS = [
         f'"{CHAPTER}",',
         f'"{CHAPTER}", "{CHAPTER}",',
         "first_steps twice",
+    ),
+    (
+        "course_config.py",
+        f'"{CHAPTER}",',
+        f'"{CHAPTER}"',
+        f'_stepsch2_more.py is missing; is a comma missing behind "{CHAPTER}"?',
+    ),
+    (LESSON, 'exercise="word_counts"', 'exercise="scaled"', f"are named scaled, in {CHAPTER}"),
+    (
+        "solutions/ch2_more.py",
+        'e="scaled_2"',
+        'e="scaled"',
+        "two exercises are named scaled, in ch1_first",
     ),
     ("graders/mistakes/__init__.py", "MISTAKES: list = []", "MISTAKES = [wrong]", "*:3: NameError"),
     (LESSON, "# 2. PyTorch multiplies every entry at once.\n", "", "scaled has fewer than 2 hints"),

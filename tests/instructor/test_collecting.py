@@ -10,7 +10,7 @@ from rich.console import Console
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import layouts
-from tensorgrade.instructor.collecting import plan, some_of, table, write
+from tensorgrade.instructor.collecting import keep_older, plan, some_of, table, write
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.sources.finding import find_handins
 from tensorgrade.sources.handins import handed_in_at
@@ -408,3 +408,12 @@ def test_weights_that_are_too_large_are_no_answer_and_a_misnamed_script_still_is
     ada, bao = find_handins(tmp_path / "in", COURSE)[0]
     assert (ada.content, ada.beside[0].content) == (b"1", b"2")
     assert bao.content == b"1" and bao.beside[0].missing
+
+
+def test_who_takes_one_older_version_away_loses_no_other(tmp_path):
+    for content in (b"1", b"2", b"3", b"2"):
+        keep_older(tmp_path, "a.py", content)
+    (tmp_path / ".older" / "1-a.py").unlink()
+    keep_older(tmp_path, "a.py", b"4")
+    kept = {path.name: path.read_bytes() for path in (tmp_path / ".older").iterdir()}
+    assert kept == {"2-a.py": b"2", "3-a.py": b"3", "4-a.py": b"4"}

@@ -5,7 +5,7 @@ Inside a helper that was called wrongly, the line to be mended is the one that c
 
 import pytest
 
-from tensorgrade.runner.errors import describe_error
+from tensorgrade.runner.errors import BLOCK, describe_error
 from tensorgrade.runner.loading import load_module
 
 FILE = "a_learner_file.py"
@@ -94,3 +94,13 @@ def test_a_statement_by_itself_is_told_over_however_many_functions(statement, li
 def test_an_error_of_text_that_does_not_parse_has_no_caller():
     _, problems = load_module("a_learner_file", "def f(:\n    pass\n", FILE)
     assert (problems[0]["error"]["line"], problems[0]["error"]["called"]) == (1, None)
+
+
+@pytest.mark.parametrize("file", [BLOCK, "by_hand.py"])
+def test_a_syntax_error_raised_by_hand_is_told_whatever_it_says_of_its_place(file):
+    code = compile(f"raise SyntaxError('no', ({file!r}, 'seven', 1, 8))", "by_hand.py", "exec")
+    with pytest.raises(SyntaxError) as raised:
+        exec(code)
+    told = describe_error(raised.value, "by_hand.py")
+    assert (told["line"], told["source"], told["text"]) == (1, "", "no")
+    assert describe_error(raised.value, "another file")["line"] is None

@@ -78,6 +78,9 @@ def shapes():
     x = torch.ones(2, 3, 4, device="meta")
     made = [nn.Linear(4, 5, bias=False, device="meta")(x), x @ x.mT, x[None] @ x.mT, x[0] @ x[1].T]
     made += [x.masked_fill(x[0] > 0, 0.0), torch.where(x > 0, x.mT.reshape(2, 3, 4), x[0, 0])]
+    filled = torch.empty(2, 3, 4, device="meta")
+    filled[:, 0] = x[:, 1]
+    made += [filled, torch.stack([x[None], x[None]]), torch.cat([x[None], x[None]])]
     return [(tuple(one.shape), one.dtype) for one in made]
 
 def refused():
@@ -115,7 +118,8 @@ def test_sizes_that_are_numbers_need_no_algebra_and_others_have_it():
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first, shapes = done.stdout.splitlines()
     assert first == "False False True True True True 4"
-    products, others = ["2, 3, 5", "2, 3, 3", "1, 2, 3, 3", "3, 3"], ["2, 3, 4", "2, 3, 4"]
+    products, others = ["2, 3, 5", "2, 3, 3", "1, 2, 3, 3", "3, 3"], ["2, 3, 4"] * 3
+    others += ["2, 1, 2, 3, 4", "2, 2, 3, 4"]
     assert shapes == f"[{', '.join(f'(({s}), torch.float32)' for s in products + others)}]"
 
 

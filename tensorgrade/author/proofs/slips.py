@@ -51,7 +51,7 @@ def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
     except Exception as error:
         return slip_of(error, project.root).splitlines()
     found = guessable_seed(project.course) + misplaced(project, mistakes + forms)
-    found += long_sentences(project, mistakes)
+    found += wrong_sentences(project, mistakes)
     for chapter in filter(wish.is_about, chapters):
         try:
             syntax_of(project.solution(chapter.name))
@@ -92,14 +92,19 @@ def guessable_seed(course: Course) -> list[str]:
     return ["course_config.py: the seed can be guessed; take one of 20 digits or more, at random"]
 
 
-def long_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
-    """A sentence for each mistake whose message is too long for two of them to fit into a row."""
-    return [
-        f"{place_of_mistake(project, one.name)}{one.name}: its message has {len(one.message)} "
-        f"characters; {LONGEST_OF_TWO} are the most"
-        for one in mistakes
-        if len(one.message) > LONGEST_OF_TWO
-    ]
+def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
+    """A sentence for each mistake that says nothing, or too much for two of them to fit a row."""
+    found = []
+    for one in mistakes:
+        length = len(one.message.strip())
+        if not length:
+            said = "its message is empty; learners read it"
+        elif length > LONGEST_OF_TWO:
+            said = f"its message has {length} characters; {LONGEST_OF_TWO} are the most"
+        else:
+            continue
+        found.append(f"{place_of_mistake(project, one.name)}{one.name}: {said}")
+    return found
 
 
 def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
