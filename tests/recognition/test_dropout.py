@@ -92,6 +92,7 @@ def test_chance_alone_is_not_blamed(p, entries):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("p", [0.1, 0.2, 0.5, 0.8])
 def test_the_rate_of_false_alarms_is_below_one_in_a_million(p, monkeypatch):
     """At weaker bounds, where alarms can be counted, they are as rare as the bounds say.
