@@ -1,10 +1,8 @@
 """Runs learner code in this very process: a learner's self-check, with nothing to hide."""
 
-import ast
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 
 from ..exchange.cases import Case
 from ..exchange.observation import (
@@ -16,15 +14,14 @@ from ..exchange.observation import (
     read_observation,
 )
 from ..runner import serve
-from ..runner.changes import bound_by, changes, definitions, is_text
+from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error, may_be_ended
 from ..runner.messages import pack
 from ..runner.reading import parts
 from ..runner.verbs import CaseRunner
 from ..sources.submission import Source, Submission
 from .backend import Parts
-
-MADE = "super().__init__()"  # what a class does before that
+from .not_begun import briefly
 
 
 class InProcess:
@@ -86,15 +83,13 @@ class InProcess:
         return self.case_runner
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Run the cases one after another; after a timeout the rest is left alone.
+        """Run the cases; where an exercise is not begun, as many as it takes to see that."""
+        return briefly(self.run_all, self.source.text, cases)
 
-        What is not begun says so on the first case, and says the same on all that begin with it.
-        """
-        seen: list[Observation] = []
+    def run_all(self, cases: list[Case]) -> list[Observation]:
+        """Run the cases one after another; after a timeout the rest is left alone."""
+        seen = []
         for case in cases:
-            if seen and self.says_again(seen[0], case):
-                seen.append(seen[0])
-                continue
             try:
                 seen.append(self.run_one(case))
             except OutOfTime as end:
@@ -102,17 +97,6 @@ class InProcess:
                 seen.append(Observation(Outcome.TIMEOUT, error=read_error(where)))
                 break
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
-
-    def says_again(self, first: Observation, case: Case) -> bool:
-        """Whether an exercise says of a case what it said of its first one: that it is to do."""
-        asked, error = case.exercise, first.error
-        said = error is not None and error.is_unwritten and error.definition == asked
-        return said and case.steps[0].get("name") == asked and asked in self.not_begun
-
-    @cached_property
-    def not_begun(self) -> set[str]:
-        """The exercises that nobody has written a line of."""
-        return not_begun(self.source.text)
 
     def run_one(self, case: Case) -> Observation:
         tensors = {name: t.clone() for name, t in case.tensors.items()}
@@ -136,24 +120,3 @@ class InProcess:
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "InProcess":
         """Another one for the same file, loaded anew when it is used."""
         return InProcess(self.submission.with_stand_ins(stand_ins or {}), self.device)
-
-
-def not_begun(source: str) -> set[str]:
-    """The functions that only say that they are to be written, and the classes made by such ones.
-
-    >>> not_begun("def f(x):\\n    raise NotImplementedError\\ndef g(x): return x")
-    {'f'}
-    """
-    return {name for name, node in definitions(bound_by(source)).items() if says_so(node)}
-
-
-def says_so(definition: ast.AST) -> bool:
-    """Whether a definition does nothing before it raises NotImplementedError, whoever calls it."""
-    if getattr(definition, "decorator_list", ()):
-        return False
-    if isinstance(definition, ast.ClassDef):
-        makers = [node for node in definition.body if getattr(node, "name", "") == "__init__"]
-        return any(says_so(node) for node in makers[-1:])
-    body: list[ast.stmt] = getattr(definition, "body", [])
-    lines = (ast.unparse(line) for line in body if not is_text(line))
-    return next((line for line in lines if line != MADE), "") == "raise NotImplementedError"

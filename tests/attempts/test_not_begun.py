@@ -1,8 +1,12 @@
 """Of an exercise that nobody has begun one case says what all would say."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from tensorgrade.attempts.in_process import InProcess, not_begun
+from tensorgrade.attempts.in_process import InProcess
+from tensorgrade.attempts.not_begun import briefly, not_begun
+from tensorgrade.exchange.observation import CaughtError, Observation, Outcome
 from tensorgrade.exchange.references import load_references
 
 RAISES = "    raise NotImplementedError\n"
@@ -56,3 +60,38 @@ def test_what_is_not_begun_says_the_same_on_every_case(project):
             assert not any(seen.values for seen in said + alone)
             untouched += 1
     assert untouched > 35
+
+
+STUB = f"def F(x):\n{RAISES}def G(x):\n    return x\n"
+TO_DO = Observation(
+    Outcome.ANSWERED,
+    error=CaughtError("NotImplementedError", source=RAISES.strip(), definition="F"),
+)
+ANSWERED, HANGS = Observation(Outcome.ANSWERED), Observation(Outcome.TIMEOUT)
+
+
+@pytest.mark.parametrize(
+    "first, asked, text, run",
+    [
+        (TO_DO, "FFGF", STUB, "FG"),  # what does not begin with it is asked
+        (TO_DO, "FFGF", STUB.replace("(x):\n    raise", "(x):\n    x\n    raise"), "FFGF"),
+        (ANSWERED, "FFF", STUB, "FFF"),
+        (HANGS, "FFF", STUB, "F"),
+        (TO_DO, "", STUB, ""),
+    ],
+)
+def test_as_many_cases_are_run_as_it_takes(first, asked, text, run):
+    were_run = ""
+
+    def runs(cases):
+        nonlocal were_run
+        begun, were_run = were_run, were_run + "".join(case.steps[0]["name"] for case in cases)
+        return [ANSWERED if begun or number else first for number, _ in enumerate(cases)]
+
+    cases = [SimpleNamespace(exercise="F", steps=({"name": name},)) for name in asked]
+    seen = briefly(runs, text, cases)
+    assert were_run == run and len(seen) == len(asked)
+    if run == "FG":
+        assert seen == [TO_DO, TO_DO, ANSWERED, TO_DO]
+    if first is HANGS:
+        assert seen == [HANGS, *[Observation(Outcome.UNREACHED)] * 2]

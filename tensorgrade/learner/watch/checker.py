@@ -23,8 +23,11 @@ import torch
 from ...attempts.backend import Backend
 from ...attempts.in_child import InChild
 from ...attempts.maker import AttemptMaker
+from ...attempts.not_begun import briefly
 from ...attempts.setup import Setup
 from ...course import Course, Limits
+from ...exchange.cases import Case
+from ...exchange.observation import Observation
 from ...isolation.command import ENVIRONMENT, runner_command
 from ...isolation.ladder import NONE
 from ...isolation.warm_process import (
@@ -181,12 +184,20 @@ CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
 PATIENCE = 3.0  # seconds that a file may take to load, or one call to come back
 
 
+class Watched(InChild):
+    """A file that somebody is at work on; most of its exercises may not be begun."""
+
+    def run(self, cases: list[Case]) -> list[Observation]:
+        """Run the cases; where an exercise is not begun, as many as it takes to see that."""
+        return briefly(super().run, self.source.text, cases)
+
+
 class WatchMaker(AttemptMaker):
     """A maker whose learner code runs in a process of its own, so that an endless loop is ended."""
 
     def backend(self, submission: Submission) -> Backend:
         """Public cases need no sandbox."""
-        return InChild(submission, self.warm_up(), self.limits, requests=self.requests)
+        return Watched(submission, self.warm_up(), self.limits, requests=self.requests)
 
     def warm_up(self) -> WarmProcess:
         """The process that runs learner code or forks those that do. Raises NotStarted."""
