@@ -104,6 +104,7 @@ def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said)
             Reader(warm, SHORT).source(handin(notebook(ANSWER)), ("softmax",))
 
 
+@pytest.mark.slow
 def test_a_reader_runs_nothing(warm):
     reader = Reader(warm, LIMITS)
     text = "import os\nos._exit(3)\n@property\ndef softmax(x): pass"

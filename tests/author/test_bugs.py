@@ -107,6 +107,7 @@ def cell_in(folder):
     return text, next(cell for cell in nb.cells if cell.id == NAME)
 
 
+@pytest.mark.slow
 def test_the_instructors_notebook_holds_the_answer_and_no_release_does(course, tmp_path):
     nb, cell = cell_in(course.root / "source")
     answer = SOURCE[SOURCE.index("def ") : SOURCE.index("# %% [markdown]")].strip()

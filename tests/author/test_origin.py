@@ -110,6 +110,7 @@ def test_a_solution_changes_what_reaches_it(copied):
     assert graded == set()  # until the references are built anew
 
 
+@pytest.mark.slow
 def test_a_case_changes_its_own_side_and_its_chapter(copied):
     grader = f"graders/{CHAPTER}/causal_mask.py"
     made, graded = changed(copied, grader, "hidden=[1, 2,", "hidden=[1, 3,")

@@ -65,6 +65,7 @@ def test_a_word_of_a_message_runs_nothing(course, runs):
     assert f"{HIDDEN}.fingerprints.json" in wrote and f"{HIDDEN}.safetensors" not in wrote
 
 
+@pytest.mark.slow
 def test_a_new_mistake_runs_that_mistake(course, runs):
     new = '    mistake("halved", "It is half as much.", ("x * factor", "x * factor / 2")),\n]'
     edit(course, GRADER, "\n]\n", f"\n{new}\n")

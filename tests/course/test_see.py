@@ -205,6 +205,7 @@ def test_colours_are_half_blocks_and_shades_do_without(ours, every):
         assert text.count("head ") >= heads and "Layer 2, head 4" in text
 
 
+@pytest.mark.slow
 def test_the_command(project, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     see, out = load_command(project.exercises / "commands" / "see.py"), tmp_path / "heads.html"

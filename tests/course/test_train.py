@@ -95,6 +95,7 @@ def test_what_is_held_back_is_not_learned_from():
     assert len(in_two(ids[:1000], 64)[1]) == 128  # one window and more, however short the text
 
 
+@pytest.mark.slow
 def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     model, _, held_back = learned(gpt, story, 3)
     settings = Settings(story[1], **SMALL)

@@ -7,7 +7,7 @@ import pytest
 
 from tensorgrade.attempts.verdict import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.author.proofs.slips import long_sentences
+from tensorgrade.author.proofs.slips import wrong_sentences
 from tensorgrade.exchange.observation import CaughtError, Outcome
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
@@ -558,9 +558,9 @@ def test_a_value_from_outside_that_is_a_constant_is_no_fault(told):
 
 
 def test_no_sentence_of_two_mistakes_loses_its_end(project):
-    assert long_sentences(project, project.mistakes) == []
+    assert wrong_sentences(project, project.mistakes) == []
     long = project.mistakes[0].__class__("much_to_say", "All of it. " * 20, {"softmax": ()})
-    (complaint,) = long_sentences(project, [long])
+    (complaint,) = wrong_sentences(project, [long])
     assert "much_to_say" in complaint and "220 characters" in complaint
 
 

@@ -47,6 +47,7 @@ def test_it_has_at_least_seven_exercises_with_several_mistakes_each():
         assert sum(name in mistake.edits for mistake in project.mistakes) >= 5, name
 
 
+@pytest.mark.slow
 def test_what_is_derived_is_fresh(course):
     """Nothing is made anew where nothing has changed, from whatever folder."""
     assert [str(file.path) for file in derive(Project(course)) if not file.fresh()] == []

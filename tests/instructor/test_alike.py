@@ -60,6 +60,7 @@ def test_rare_and_long_ones_come_first(maker, tmp_path):
     assert (found[0].exercise, found[0].answers) == ("softmax", 4)
 
 
+@pytest.mark.slow
 def test_the_page_lists_them_and_accuses_nobody(maker, tmp_path):
     alike = answers_alike(maker, handed_in(tmp_path / "in", {"ada": LONG, "bao": RENAMED}))
     write_lines(tmp_path / "results.jsonl", hand_in("ada") + hand_in("bao"))

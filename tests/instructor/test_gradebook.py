@@ -97,6 +97,7 @@ def test_what_a_person_graded_stays(url):
     assert scores(url) == {"ada": 1.5}
 
 
+@pytest.mark.slow
 def test_cells_that_nbgrader_made_are_used_with_their_own_points(url):
     """An instructor may have given a cell other points; a share of them is earned."""
     exercise = CHAPTER.exercises[0]

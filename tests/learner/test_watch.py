@@ -81,6 +81,7 @@ def test_what_the_code_prints_in_the_call_stands_below_the_note(session, project
     assert "your code prints" not in save(session, folder, silent)
 
 
+@pytest.mark.slow
 def test_a_right_answer_is_done_and_n_leads_on(session, project, folder):
     assert "attention_scores is done" in save(
         session, folder, with_answer(project, "return inputs @ query")

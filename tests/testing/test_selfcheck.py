@@ -98,6 +98,7 @@ def test_more_mistakes_are_named(answers, chapter, old, new, name):
     assert name in run_pytest(str(file), "--attempt", str(answers)).stdout
 
 
+@pytest.mark.slow
 def test_a_syntax_error_names_the_line_and_costs_only_itself(answers):
     spoil(
         answers,

@@ -154,6 +154,7 @@ def test_without_a_name_hint_tells_where_hints_are(project):
     assert nothing.getvalue() == "There are no hints here.\n"
 
 
+@pytest.mark.slow
 def test_hint_without_a_name_is_no_error(project):
     ran = run_module("tensorgrade.cli", "hint", cwd=project.root)
     assert ran.returncode == 0 and "tensorgrade hint attention_scores" in ran.stdout

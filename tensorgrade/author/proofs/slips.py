@@ -96,8 +96,8 @@ def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
     """A sentence for each mistake that says nothing, or too much for two of them to fit a row."""
     found = []
     for one in mistakes:
-        length = len(one.message.strip())
-        if not length:
+        length = len(one.message)
+        if not one.message.strip():
             said = "its message is empty; learners read it"
         elif length > LONGEST_OF_TWO:
             said = f"its message has {length} characters; {LONGEST_OF_TWO} are the most"
