@@ -96,7 +96,7 @@ def is_weights(name: str) -> bool:
 
 def written(root: Path, chapter: str) -> list[str]:
     """The exercises that a lesson has, those that are off too."""
-    return EXERCISE.findall((root / "solutions" / f"{chapter}.py").read_text(encoding="utf-8"))
+    return EXERCISE.findall(text_in(root / "solutions" / f"{chapter}.py"))
 
 
 def check_names(root: Path, chapters: Collection[str]) -> None:

@@ -11,8 +11,6 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..runner.changes import bound_by, definitions, is_text
 
-MADE = "super().__init__()"  # what a class does before it says that it is to do
-
 
 def briefly(
     run: Callable[[list[Case]], list[Observation]], source: str, cases: list[Case]
@@ -57,5 +55,14 @@ def says_so(definition: ast.AST) -> bool:
         makers = [node for node in definition.body if getattr(node, "name", "") == "__init__"]
         return any(says_so(node) for node in makers[-1:])
     body: list[ast.stmt] = getattr(definition, "body", [])
-    lines = (ast.unparse(line) for line in body if not is_text(line))
-    return next((line for line in lines if line != MADE), "") == "raise NotImplementedError"
+    first = next((line for line in body if not is_text(line) and not makes_the_base(line)), None)
+    raised = first.exc if isinstance(first, ast.Raise) else None
+    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+
+def makes_the_base(line: ast.stmt) -> bool:
+    """Whether a line is `super().__init__()`, which a stub has before it says so."""
+    call = line.value if isinstance(line, ast.Expr) else None
+    if not isinstance(call, ast.Call) or call.args or call.keywords:
+        return False
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"

@@ -40,6 +40,7 @@ def test_what_raises_before_all_else_is_not_begun(text):
         f"{MADE}        self.x = 1\n    {RAISES}",
         f"{MADE}    def forward(self, x):\n    {RAISES}",
         "def F(:\n",
+        f"def F(x):\n    {'+'.join(['1'] * 5000)}\n{RAISES}",
     ],
 )
 def test_what_a_line_is_written_of_is_begun(text):
