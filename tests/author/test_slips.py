@@ -229,6 +229,21 @@ def test_a_slip_is_a_sentence(course, file, old, new, said):
         assert said.replace("*", str(course / file)) in told, told
 
 
+def test_a_lesson_in_another_encoding_is_told_with_its_line(course):
+    path = course / LESSON
+    before = path.read_bytes()
+    path.write_bytes(
+        before.replace(
+            b"    return x * factor", "    return x * factor  # größer".encode("latin-1")
+        )
+    )
+    try:
+        told = said_of(course)
+    finally:
+        path.write_bytes(before)
+    assert told == f"{path}:27: this is no UTF-8; save the file as such"
+
+
 def test_an_error_of_several_lines_is_one_sentence(course, monkeypatch):
     def cases(file):
         raise TypeError("eye() takes other arguments:\n * (int n)\n * (int n, int m)")
