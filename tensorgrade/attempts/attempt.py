@@ -306,7 +306,8 @@ class ExerciseAttempt(Checks):
 
     def said(self, name: str) -> list[str]:
         """A case run once more: the first lines that the learner's own code prints in its calls."""
-        observed = self.again(name, "aloud") if "print" in self.attempt.handed_in.text else None
+        may_print = self.attempt.handed_in.prints_when_called
+        observed = self.again(name, "aloud") if may_print else None
         return read_said(observed) if observed else []
 
     def again(self, name: str, asking_for: str) -> Observation | None:

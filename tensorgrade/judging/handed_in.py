@@ -33,6 +33,18 @@ class HandedIn:
         """Its lines, as Python counts them."""
         return re.split("\r\n|\r|\n", self.text)
 
+    @property
+    def prints_when_called(self) -> bool:
+        """Whether a definition may print; what stands at the left margin runs once, when loaded.
+
+        >>> HandedIn("print(1)").prints_when_called, HandedIn("def f(x): print(x)").prints_when_called
+        (False, True)
+        """
+        inside = (" ", "\t", "def ", "async def ", "class ")
+        return any(
+            "print" in line and (line.startswith(inside) or "lambda" in line) for line in self.lines
+        )
+
     def in_place(self, error: CaughtError) -> CaughtError:
         """An error with its line as it was handed in; with none where there is no such line."""
         if error.line is None or error.line > len(self.lines):

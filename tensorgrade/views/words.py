@@ -28,13 +28,12 @@ def in_tenths(points: float) -> str:
 def place_in_file(path: Path, name: str) -> str:
     """`ch1_x.py, line 12`; without the line where the file does not define the name."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return path.name
-    numbers = [
-        n for n, line in enumerate(lines, 1) if re.match(rf"(def|class) {re.escape(name)}\b", line)
-    ]
-    return f"{path.name}, line {numbers[-1]}" if numbers else path.name
+    found = list(re.finditer(rf"^(?:def|class) {re.escape(name)}\b", text, re.M))
+    line = text.count("\n", 0, found[-1].start()) + 1 if found else 0
+    return f"{path.name}, line {line}" if line else path.name
 
 
 def with_code(text: str) -> Markup:

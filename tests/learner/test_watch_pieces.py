@@ -9,7 +9,7 @@ from tensorgrade.learner.watch.checker import Checker, Pieces
 from tensorgrade.learner.watch.loop import outcome
 from tensorgrade.views.summary import State, state_of
 
-CH2, CH3 = "ch2_self_attention", "ch3_causal_attention"
+CH2, CH3, CH6 = "ch2_self_attention", "ch3_causal_attention", "ch6_small_gpt"
 FILE = """import torch
 
 def doubled(x):
@@ -64,13 +64,16 @@ def checkers(project, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", [CH2, CH3])
 def test_it_tells_the_same_as_a_check_of_everything(project, checkers, chapter):
-    """Known mistakes drawn by chance, each saved after the one before."""
+    """Known mistakes drawn by chance, each saved after the one before; one of them always stays."""
     chance, (going_on, anew) = random.Random(chapter), checkers
     solution = project.solution(chapter).read_text(encoding="utf-8")
     names = [exercise.name for exercise in project.course.chapter(chapter).exercises]
     wrong = [(n, m) for m in project.mistakes for n in names if n in m.edits]
-    texts = [solution, *(make(solution, n, [m]) for n, m in chance.sample(wrong, 6)), solution]
-    for text in texts:
+    standing, first = chance.choice(wrong)
+    base = make(solution, standing, [first])
+    others = [(n, m) for n, m in wrong if n != standing]
+    texts = [base, *(make(base, n, [m]) for n, m in chance.sample(others, 6)), base]
+    for text in [*texts, f"# a line above\n{base}", solution]:
         told = []
         for checker in (going_on, anew):
             checker.path(chapter).write_text(text, encoding="utf-8")
@@ -80,17 +83,22 @@ def test_it_tells_the_same_as_a_check_of_everything(project, checkers, chapter):
         assert told[0] == told[1]
 
 
-@pytest.mark.slow
-def test_what_is_right_is_not_run_again(project, checkers, monkeypatch):
-    checker, asked = checkers[0], []
+def asked_in_checks(checker, monkeypatch):
+    """The exercises that each check from now on runs; the first one all."""
     checker.before.clear()
-    solution = project.solution(CH3).read_text(encoding="utf-8")
-    results = checker.session.results
+    asked, results = [], checker.session.results
     monkeypatch.setattr(
         checker.session,
         "results",
         lambda attempt, *names: asked.append(names) or results(attempt, *names),
     )
+    return asked
+
+
+@pytest.mark.slow
+def test_what_is_right_is_not_run_again(project, checkers, monkeypatch):
+    checker, asked = checkers[0], asked_in_checks(checkers[0], monkeypatch)
+    solution = project.solution(CH3).read_text(encoding="utf-8")
     (known,) = (m for m in project.mistakes if m.name == "mask_inverted")
     for text in (solution, make(solution, "causal_mask", [known]), solution, f"{solution}# end\n"):
         checker.path(CH3).write_text(text, encoding="utf-8")
@@ -102,9 +110,47 @@ def test_what_is_right_is_not_run_again(project, checkers, monkeypatch):
 
 
 @pytest.mark.slow
+def test_what_is_wrong_is_run_again_only_where_something_may_have_changed(
+    project, checkers, monkeypatch
+):
+    """Beside it, in what it calls or is called by, or in its place in the file."""
+    checker, asked = checkers[0], asked_in_checks(checkers[0], monkeypatch)
+    solution = project.solution(CH2).read_text(encoding="utf-8")
+    weights = "    attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+    calls = solution.replace(weights, "    attn_weights = attention_weights(queries, keys)", 1)
+    wrong = calls.replace("d_k**0.5", "d_k", 1)
+    beside = wrong.replace("v1.W_query.copy_(", "v1.W_key.copy_(")
+    caller = wrong.replace("return attn_weights @ values", "return attn_weights @ values + 0", 1)
+    texts = [wrong, beside, wrong, caller, wrong, f"# a line above\n{wrong}"]
+    assert len({*texts, calls, solution}) == 6
+    for text in texts:
+        checker.path(CH2).write_text(text, encoding="utf-8")
+        found, _ = checker.check(CH2)
+        assert state_of(found["attention_weights"]) == State.WRONG
+    again = ["attention_weights" in names for names in asked]
+    assert again == [True, False, False, True, True, True]
+
+
+@pytest.mark.slow
+def test_an_exercise_is_run_again_where_its_cases_ask_for_what_has_changed(
+    project, checkers, monkeypatch
+):
+    """The code of trained_loss does not speak of the model that is handed to it."""
+    checker, asked = checkers[0], asked_in_checks(checkers[0], monkeypatch)
+    solution = project.solution(CH6).read_text(encoding="utf-8")
+    elsewhere = solution.replace('"""Let a model write:', '"""Have a model write:')
+    model = elsewhere.replace("class SmallGPT(nn.Module):", "class SmallGPT(torch.nn.Module):")
+    assert len({solution, elsewhere, model}) == 3
+    for text in (solution, elsewhere, model):
+        checker.path(CH6).write_text(text, encoding="utf-8")
+        checker.check(CH6)
+    assert ["trained_loss" in names for names in asked] == [True, False, True]
+
+
+@pytest.mark.slow
 def test_a_file_of_weights_that_is_written_anew_is_looked_at(project, checkers):
-    checker, chapter = checkers[0], "ch6_small_gpt"
-    checker.path(chapter).write_text(project.solution(chapter).read_text(encoding="utf-8"))
+    checker = checkers[0]
+    checker.path(CH6).write_text(project.solution(CH6).read_text(encoding="utf-8"))
     states = []
     for content in (None, b"no weights", b"no weights at all"):
         if content:

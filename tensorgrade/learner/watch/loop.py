@@ -72,7 +72,7 @@ class Watch:
         changed = [
             name
             for name in exercises(self.course)
-            if outcome(self.by_exercise.get(name, [])) != outcome(before.get(name, []))
+            if is_other(self.by_exercise.get(name, []), before.get(name, []))
         ]
         if changed:
             self.open(changed[0])
@@ -130,6 +130,11 @@ class Watch:
     def close(self) -> None:
         """End what is kept warm."""
         self.checker.close()
+
+
+def is_other(checks: list[CheckResult], before: list[CheckResult]) -> bool:
+    """Whether an exercise has changed. What was not run again is the very same."""
+    return checks is not before and outcome(checks) != outcome(before)
 
 
 def outcome(checks: list[CheckResult]) -> list[tuple]:
