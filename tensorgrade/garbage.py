@@ -1,5 +1,6 @@
 """How often Python looks for garbage, in what a learner waits for."""
 
+import atexit
 import gc
 
 MANY = 100_000  # new objects
@@ -8,6 +9,7 @@ MANY = 100_000  # new objects
 def look_seldom() -> None:
     """Python looks after 700 new objects, and goes through all of torch, which is none.
 
-    Before torch is imported is the time to say so.
+    Before torch is imported is the time to say so. At its end it would look through all once more.
     """
     gc.set_threshold(MANY)
+    atexit.register(gc.freeze)

@@ -37,8 +37,8 @@ class HandedIn:
     def prints_when_called(self) -> bool:
         """Whether a definition may print; what stands at the left margin runs once, when loaded.
 
-        >>> HandedIn("print(1)").prints_when_called, HandedIn("def f(x): print(x)").prints_when_called
-        (False, True)
+        >>> [HandedIn(text).prints_when_called for text in ("print(1)", "def f(x): print(x)")]
+        [False, True]
         """
         inside = (" ", "\t", "def ", "async def ", "class ")
         return any(
