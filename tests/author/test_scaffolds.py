@@ -78,6 +78,7 @@ def test_nbgrader_hands_it_out_and_grades_it(course, tmp_path):
     assert points_in_nbgrader(tmp_path / "small", "ch2_more") == {"ada": 5, "bo": 0}
 
 
+@pytest.mark.slow
 def test_a_new_chapter_says_that_its_exercise_is_a_sample(tmp_path):
     scaffolds.new_course(tmp_path / "made", "")
     done = run("tensorgrade.cli", "new", "chapter", "ch2_more", cwd=tmp_path / "made")
