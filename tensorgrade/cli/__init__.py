@@ -4,6 +4,9 @@ Each command imports what it needs when it runs, so that a learner's `hint` does
 instructor's libraries.
 """
 
+from ..garbage import look_seldom
 from .program import main
+
+look_seldom()  # before a command imports torch, and in each process that works for it
 
 __all__ = ["main"]

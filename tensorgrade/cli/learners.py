@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from ..course import CourseError
-from ..garbage import look_seldom
 from .shared import LEARNERS, app
 
 
@@ -19,7 +18,6 @@ def watch(
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
     typer.echo("getting ready …")
-    look_seldom()
     from ..learner.watch.loop import watch as run
 
     run(tests.resolve(), folder.resolve())
@@ -38,7 +36,6 @@ def read(
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
     typer.echo("checking how far you are …")
-    look_seldom()
     from ..learner.watch.checker import check_all
     from ..views.lessons import lessons_page
 

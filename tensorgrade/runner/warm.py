@@ -52,8 +52,10 @@ def serve_forks(control: socket.socket, config: dict) -> None:
 def import_everything() -> None:
     """Import and use once what is slow the first time. Never with more than one thread.
 
-    A child forked after a multi-threaded operation hangs for ever in its first own one.
+    A child forked after a multi-threaded operation hangs for ever in its first own one. Python
+    looks for garbage when all is there: `settle` does.
     """
+    gc.disable()
     import torch
 
     from . import serve  # noqa: F401
@@ -179,6 +181,7 @@ class Children:
         """Have children share all pages so far, and count their own memory from there."""
         gc.collect()
         gc.freeze()
+        gc.enable()
         self.config["bounds"] = with_own_memory(self.bounds)
 
     def serve_request(self) -> bool:
