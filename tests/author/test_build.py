@@ -119,7 +119,12 @@ def test_a_seed_that_can_be_guessed_is_found(project):
 def test_a_stray_file_is_found(copy):
     (copy.exercises / "notes.txt").write_text("mine")
     (copy.graders / "references" / "old.safetensors").write_bytes(b"")
+    for folder in ("release/ch0_left_out", "release/another_assignment"):
+        (copy.root / folder).mkdir(parents=True)
+    (copy.root / "release" / "ch0_left_out" / "checks.zip").write_bytes(b"")
     said = checks.strays(copy, [])
+    assert "release/ch0_left_out does not belong there" in said
+    assert not any("another_assignment" in line for line in said)
     assert any("exercises/notes.txt" in line for line in said)
     assert any("graders/references/old.safetensors" in line for line in said)
 

@@ -22,7 +22,7 @@ from ...course import Chapter, CourseError, Exercise
 from ...project import Project
 from ...testing.warm_session import WarmSession
 from ...views.words import plural
-from ..building.derive import derive
+from ..building.derive import CHECKS, derive
 from ..building.derived import Derived
 from ..building.made_parts import Tell, Wish
 from ..building.reference_files import without_pairs
@@ -258,7 +258,9 @@ def solved_stubs(project: Project, chapter: Chapter, kept: Kept | None = None) -
 
 
 def strays(project: Project, files: list[Derived]) -> list[str]:
-    """Files in the folders of exercises and graders that nothing put there."""
+    """Files in the folders of exercises and graders that nothing put there, and handed out
+    folders of what is no chapter now; other assignments of nbgrader's are left alone.
+    """
     known = {file.path for file in files}
     known |= {project.solution(chapter.name) for chapter in project.course.chapters}
     known |= {project.root / "solutions" / name for name in project.course.beside}
@@ -268,11 +270,10 @@ def strays(project: Project, files: list[Derived]) -> list[str]:
         *project.graders.glob("references/*"),
         *(project.root / "solutions").glob("*"),
     ]
-    return [
-        f"{path.relative_to(project.root)} does not belong there"
-        for path in sorted(places)
-        if path.is_file() and path not in known and not hidden(path)
-    ]
+    stray = [p for p in places if p.is_file() and p not in known and not hidden(p)]
+    handed_out = (p for at in ("source", "release") for p in project.root.glob(f"{at}/*/{CHECKS}"))
+    stray += [path.parent for path in handed_out if path not in known]
+    return [f"{path.relative_to(project.root)} does not belong there" for path in sorted(stray)]
 
 
 def hidden(path: Path) -> bool:
