@@ -395,7 +395,7 @@ def draws_from_the_generator(exercise, group: str) -> None:
 
 
 LATER = {
-    "other": "another seed of the generator gives the same result: nothing is drawn from it",
+    "other": "another seed of the generator gives the same result",
     "next": "a generator gives the same result a second time; it goes on from where it was",
 }
 RUNS = {"first", "again", *LATER}

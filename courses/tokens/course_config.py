@@ -52,6 +52,8 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     c.HTMLExporter.preprocessors = ["tensorgrade.nbgrader_plugin.feedback.CleanOutputs"]
     c.HTMLExporter.filters = {
         "markdown2html": "tensorgrade.nbgrader_plugin.feedback.clean_markdown",
+        "highlight_code": "tensorgrade.nbgrader_plugin.feedback.coloured_code",
+        "strip_files_prefix": "tensorgrade.nbgrader_plugin.feedback.as_it_is",
     }
     c.Autograde.autograde_preprocessors = [
         "tensorgrade.nbgrader_plugin.autograding.HiddenGraders",

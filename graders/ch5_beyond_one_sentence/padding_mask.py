@@ -14,7 +14,7 @@ def cases(pick):
     b, many = draw(BATCH, LONG)
     drawn = [draw.chance.randint(1, many) for _ in range(b - 2)]
     lengths = pick(
-        public=[((2, 3), 3), ((4, 1, 6), 6)],
+        public=[((2, 3), 3), ((4, 1, 6), 6), ((3, 2), 5)],
         hidden=[((1,), 1), ((3,), 5), ((5, 2, 5, 4), 5), ((*drawn, many - 1, many), many)],
     )
     return [
@@ -68,6 +68,14 @@ MISTAKES = [
         "True stands at the tokens of the text. In this course True hides, and what is to be "
         "hidden is the padding.",
         (RULE, "positions < lengths[:, None, None]"),
+    ),
+    mistake(
+        "padding_mask_for_the_longest",
+        "The mask is as wide as the longest text. It has `num_tokens` columns.",
+        (
+            "torch.arange(num_tokens, device=lengths.device)",
+            "torch.arange(int(lengths.max()), device=lengths.device)",
+        ),
     ),
     mistake(
         "padding_one_too_late",

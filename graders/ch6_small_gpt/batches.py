@@ -130,7 +130,7 @@ MISTAKES = [
     ),
     mistake(
         "generator_ignored",
-        "The generator is never used, so the same seed does not give the same batch.",
+        "The seed of the generator makes no difference. Draw from it, as it comes in.",
         (STARTS, "torch.randint(0, last, (batch_size,))"),
     ),
     mistake(

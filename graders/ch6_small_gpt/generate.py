@@ -225,7 +225,7 @@ MISTAKES = [
     ),
     mistake(
         "drawn_without_generator",
-        "The generator is never used, so the same seed does not give the same text.",
+        "The seed of the generator makes no difference. Draw from it, as it comes in.",
         (DRAW, "chosen = torch.multinomial(probabilities, 1)"),
     ),
 ]

@@ -95,7 +95,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_rate_of_a_half",
-        "The dropout rate is always a half, which nn.Dropout takes when it is told nothing.",
+        "The dropout rate is always a half, whatever is asked for. nn.Dropout takes a half when "
+        "it is told nothing.",
         on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout()")),
     ),
     mistake(

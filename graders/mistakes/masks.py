@@ -221,7 +221,7 @@ MISTAKES = [
     ),
     mistake(
         "mask_for_six_tokens",
-        "The size of the example sentence is written into the code; any other length fails.",
+        "The mask has the size of the example sentence, whatever comes in; any other length fails.",
         on("causal_mask", ("torch.ones(context_length, context_length)", "torch.ones(6, 6)")),
         on(MODULES, (CUT, "self.mask[:6, :6]")),
     ),

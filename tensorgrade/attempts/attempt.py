@@ -284,10 +284,14 @@ class ExerciseAttempt(Checks):
         entries = public.of(self.name) if public else []
         asked = [with_steps(case, changes=True) for case, _ in entries if case.group in groups]
         seen = self.attempt.in_public(asked) if asked else []
-        told = (facts.get("changed_at") for one in seen for facts in one.facts.values())
-        pairs = (pair for one in told if isinstance(one, dict) for pair in one.items())
         lines = range(1, len(self.attempt.handed_in.lines) + 1)
-        return {name: at for name, at in pairs if type(at) is int and at in lines}
+        return {
+            name: at
+            for one in seen
+            for facts in one.facts.values()
+            for name, at in lines_of_changes(facts)
+            if at in lines
+        }
 
     def with_what_is_never_reached(self, diagnosis: Diagnosis) -> Diagnosis:
         """The same, with the line that still says "to do" above code that is there."""
@@ -703,3 +707,16 @@ def secret_of(entries: list[tuple[Case, Observation]]) -> bytes:
 def tensor_bytes(tensor: torch.Tensor) -> bytes:
     """The bits of a tensor."""
     return tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes()
+
+
+def lines_of_changes(facts: dict) -> list[tuple[str, int]]:
+    """(name, line) of what a call changed and did not put back, as the learner's process claims.
+
+    >>> lines_of_changes({"changed_at": {"x": 3, "model": 5}, "changed": ["x"]})
+    [('x', 3)]
+    """
+    told, left = facts.get("changed_at"), (facts.get("changed"), facts.get("altered"))
+    stays = [name for names in left if isinstance(names, list) for name in names]
+    pairs = told.items() if isinstance(told, dict) else ()
+    known = [(name, at) for name, at in pairs if type(at) is int]
+    return [(name, at) for name, at in known if name in stays or "changed" not in facts]

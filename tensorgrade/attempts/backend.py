@@ -16,9 +16,10 @@ OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 class Backend(Protocol):
     """One learner's chapter, wherever it runs.
 
-    isolation: the rung that it runs on. warned: what Python and torch warned of in the learner's
-    own lines, a sentence each, where that is known. weights: of the files beside the learner's, by
-    their names.
+    isolation: the rung that it runs on. definitions_only: whether all other code of the file was
+    left out, since with it loading did not come to an end. warned: what Python and torch warned of
+    in the learner's own lines, a sentence each, where that is known. weights: of the files beside
+    the learner's, by their names.
     """
 
     @property
@@ -29,6 +30,9 @@ class Backend(Protocol):
 
     @property
     def isolation(self) -> str: ...
+
+    @property
+    def definitions_only(self) -> bool: ...
 
     @property
     def warned(self) -> Sequence[str]: ...
@@ -62,7 +66,7 @@ class Unread:
     """Stands where there is no file to run; the reason is told for every exercise."""
 
     device = "cpu"
-    warned = ()
+    warned, definitions_only = (), False
     weights: Mapping[str, Weights] = {}
 
     def __init__(self, reason: str, isolation: str):

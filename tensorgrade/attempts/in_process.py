@@ -36,6 +36,7 @@ class InProcess:
         self.weights = submission.weights
         self.case_runner: CaseRunner | None = None
         self.warned: list[str] = []
+        self.definitions_only = False
 
     def load(self) -> Loaded:
         """Load the learner's file. A file that never ends is stopped by the test's timeout."""
@@ -68,6 +69,7 @@ class InProcess:
         try:
             return self.load_in_time(definitions_only=False)
         except OutOfTime:
+            self.definitions_only = True
             return self.load_in_time(definitions_only=True)
 
     def load_in_time(self, definitions_only: bool) -> tuple[CaseRunner, dict]:

@@ -6,7 +6,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, count, groupby
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from .collecting import safe
 from .overrides import said
 from .report.page import PAGES, STATES, Person, late, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv
+
+LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
 
 
 @dataclass(frozen=True)
@@ -321,8 +323,15 @@ def learners_pages(what: Export) -> list[Path]:
         old.unlink()
     paths = []
     for name, person in people_of(what.rows, 0).items():
-        paths += write(folder / f"{safe(name)}.html", page_of(person, what.course))
+        paths += write(own_file(folder, name), page_of(person, what.course))
     return paths
+
+
+def own_file(folder: Path, name: str) -> Path:
+    """A file for somebody's page that is nobody else's, whatever the name."""
+    short = safe(name).encode()[:LONGEST_NAME].decode(errors="ignore")
+    wanted = chain([short], (f"{short}-{number}" for number in count(2)))
+    return next(at for one in wanted if not (at := folder / f"{one}.html").exists())
 
 
 def page_of(person: Person, course: Course) -> str:

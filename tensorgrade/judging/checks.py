@@ -431,9 +431,7 @@ class Checks:
             for key in keys:
                 if got.get(key) != want[key]:
                     value = told.get(key, "…") if key in got else "missing"
-                    some = any(map(str.isalnum, str(value)))  # of it may be told
-                    said = value if some else "not what it should be"
-                    self.wrong("values", f"`{key}` is {said}", case=case)
+                    self.wrong("values", f"`{key}` is {said_for_sizes(value)}", case=case)
                 if not are_whole(got[key]):
                     problem = f"`{key}` is {told.get(key, '…')}; sizes are whole numbers"
                     self.wrong("values", problem, case=case)
@@ -529,7 +527,7 @@ CHANGED = "it changes the input `{}` in place; whoever called it still needs it"
 ALTERED = "it changes `{}` itself; after the call that should hold what it held before"
 REPEATED = {
     "calls": "every call drops the same entries, whatever the seed; each call should draw anew",
-    "slices": "the same places are dropped in every row or every slice; "
+    "slices": "entries are dropped together, a row or a slice at a time; "
     "each entry is dropped on its own",
 }
 
@@ -552,7 +550,7 @@ NO_PARAMETER = (
     "`{}` is a plain tensor and no nn.Parameter: an optimiser does not find it, so it never learns"
 )
 NO_BUFFER = {
-    "parameters": "`{}` is a parameter; an optimiser would try to learn it. A buffer is asked for",
+    "parameters": "`{}` is a parameter, as what is learned; a buffer is asked for",
     "attributes": "`{}` is a plain attribute, which torch neither moves nor saves. "
     "A buffer is asked for",
     "nowhere": "the module keeps no buffer named `{}`",
@@ -760,6 +758,19 @@ def keys_differ(told: list[str], want: list[str], hidden: bool) -> str:
     if hidden and not set(want) <= set(told):
         asked = "these, or their order, are not right"
     return f"the keys are {', '.join(told) or 'missing'}; {asked}"
+
+
+def said_for_sizes(value: object) -> str:
+    """What stands under a key in place of sizes, as far as it may be told.
+
+    >>> said_for_sizes([2, 6]), said_for_sizes("(b, n)"), said_for_sizes("…")
+    ('(2, 6)', "the text '(b, n)', and no sizes", 'not what it should be')
+    """
+    if not any(map(str.isalnum, str(value))):
+        return "not what it should be"
+    if isinstance(value, str) and value != "missing":
+        return f"the text {value!r}, and no sizes"
+    return str(tuple(value) if isinstance(value, list) else value)
 
 
 def are_whole(sizes: Iterable[object]) -> bool:

@@ -68,8 +68,9 @@ def origin_of_nan(nan: torch.Tensor) -> str:
     """What the places of NaN (a mask) say."""
     if bool(nan.all()):
         return (
-            "everything is NaN: 0 divided by 0 gives it, and so does infinity minus infinity; a "
-            "single one spreads to all that it is added to or multiplied by"
+            "everything is NaN: 0 divided by 0 gives it, and so do 0 times infinity, and infinity "
+            "minus or divided by infinity; a single one spreads to all that it is added to or "
+            "multiplied by"
         )
     if nan.ndim > 1 and torch.equal(nan.any(dim=-1), nan.all(dim=-1)):
         rows = nan.any(dim=-1)

@@ -172,7 +172,7 @@ def often(error: CaughtError) -> str:
     if error.verb == "construct" and "required positional argument" in error.text:
         return "; the stub has other parameters"
     if error.verb == "construct" and "unexpected keyword argument" in error.text:  # of nn.Module
-        return "; is `__init__` spelt with two underscores on each side?"
+        return "; is there an `__init__`, with two underscores on each side?"
     return ""
 
 

@@ -4,7 +4,8 @@ Learners' feedback is made by `CleanPages`. The formgrader's pages are made by n
 exporter, which is told in `course_config.py` to use `CleanOutputs` and `clean_markdown`.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -15,9 +16,11 @@ from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
 from jinja2.runtime import Context
 from nbconvert.exporters import HTMLExporter
+from nbconvert.filters import Highlight2HTML
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
+from .names import take_names_literally
 from .sound import PICTURES, is_picture, member, read_notebook, resources_of, text_of
 
 TAGS = set(
@@ -38,6 +41,11 @@ STYLES = CSSSanitizer(
 class CleanPages(HTMLExporter):
     """nbgrader's feedback pages, with what learners wrote cleaned after it became HTML."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.filters = FILTERS | self.filters
+        take_names_literally(self.parent)
+
     def from_filename(
         self, filename: str, resources: dict | None = None, **_: object
     ) -> tuple[Any, dict[str, Any]]:
@@ -45,11 +53,6 @@ class CleanPages(HTMLExporter):
         path = Path(filename)
         notebook = read_notebook(path, with_outputs=True)
         return self.from_notebook_node(notebook, resources_of(path, resources))
-
-    def default_filters(self) -> Iterator[tuple[str, Any]]:
-        """Those of nbconvert, but for markdown."""
-        yield from super().default_filters()
-        yield "markdown2html", clean_markdown
 
     def _init_preprocessors(self) -> None:
         super()._init_preprocessors()
@@ -68,22 +71,66 @@ class CleanOutputs(Preprocessor):
         return cell, resources
 
 
+LONGEST_TEXT = 10_000  # characters of a cell that are rendered
+SECONDS_OF_TEXT = 5.0  # of processor time for all cells of a page, till one of them goes beyond
+SPENT = "seconds of text"
+
+
+def rendered(context: Context, source: str, render: Callable[[], str]) -> str:
+    """What a cell's text becomes on a page; as it was written where that would take long.
+
+    What renders text needs hours for some of a megabyte, and the class behind it waits. What
+    cannot be rendered, such as a picture that is not there, is shown as it was written too.
+    """
+    page = context.get("resources") or {}
+    spent = page.get(SPENT) or 0.0
+    began = time.process_time()
+    try:
+        if len(source) <= LONGEST_TEXT and spent < SECONDS_OF_TEXT:
+            return render()
+    except Exception:  # renderers fail in many ways
+        pass
+    finally:
+        page[SPENT] = spent + time.process_time() - began
+    return f"<pre>{escape(source)}</pre>"
+
+
 @pass_context
 def clean_markdown(context: Context, source: str) -> str:
-    """Markdown as HTML. Cleaned here, since a link's target is no HTML before.
+    """Markdown as HTML. Cleaned here, since a link's target is no HTML before."""
+    return rendered(context, source, lambda: clean(renderer().markdown2html(context, source)))
 
-    What cannot be rendered, such as a picture that is not there, is shown as it was written.
-    """
-    try:
-        return clean(renderer().markdown2html(context, source))
-    except Exception:  # the renderer fails in many ways
-        return f"<pre>{escape(source)}</pre>"
+
+@pass_context
+def coloured_code(
+    context: Context, source: str, language: str | None = None, metadata: dict | None = None
+) -> str:
+    """Code as HTML, its words in colours."""
+    return rendered(context, source, lambda: colours()(source, language, metadata))
+
+
+def as_it_is(html: str) -> str:
+    """HTML with its links. nbconvert looks for those of old notebook servers, and takes long."""
+    return html
+
+
+FILTERS = {
+    "markdown2html": clean_markdown,
+    "highlight_code": coloured_code,
+    "strip_files_prefix": as_it_is,
+}
 
 
 @cache
 def renderer() -> HTMLExporter:
     """What makes HTML of markdown."""
     return HTMLExporter()
+
+
+@cache
+def colours() -> Highlight2HTML:
+    """What makes HTML of code."""
+    return Highlight2HTML(pygments_lexer="python")
 
 
 def clean(html: str, styled: bool = False) -> str:

@@ -11,6 +11,7 @@ from nbconvert.exporters import NotebookExporter
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..course import CourseError
+from .names import take_names_literally
 from .sound import read_notebook, reason_in, resources_of, unreadable
 
 NOT_GRADED = "This notebook could not be graded; your instructor has to look at it."
@@ -19,6 +20,10 @@ NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # at fault is the course, for
 
 class SoundNotebook(NotebookExporter):
     """Reads, has the preprocessors work, and writes."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        take_names_literally(self.parent)
 
     def from_filename(
         self, filename: str, resources: dict | None = None, **_: object

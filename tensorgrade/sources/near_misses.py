@@ -4,10 +4,12 @@
 are all that is looked at; who opens the text is the learner's own process.
 """
 
+import lzma
 import os
 import re
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -24,6 +26,9 @@ CODE = ("ipynb", "py")
 DEEPEST = 3  # folders between the learner's and the file
 MOST_FILES = 300
 MOST_MEMBERS = 1000
+# What reading a zip ends in where it is none, or is damaged or encrypted.
+DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
+NO_ARCHIVE = (OSError, RuntimeError, ValueError, *DAMAGED)
 MEMBER = b"PK\x01\x02"  # what begins each entry of a zip's table of contents
 SAME_MOMENT = 2.0  # seconds; copying writes some files after others, and zips count in twos
 
@@ -174,7 +179,7 @@ def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
             return []
         with zipfile.ZipFile(BytesIO(content)) as archive:
             return archive.infolist()
-    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+    except NO_ARCHIVE:
         return []
 
 
@@ -251,5 +256,5 @@ def content_of_member(version: Version, most: int) -> bytes | None:
     try:
         with zipfile.ZipFile(version.path) as archive, archive.open(version.member) as file:
             return file.read(most + 1)
-    except (OSError, RuntimeError, ValueError, NotImplementedError, zipfile.BadZipFile, EOFError):
+    except NO_ARCHIVE:
         return None

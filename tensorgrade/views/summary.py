@@ -76,10 +76,10 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
 def left_out(attempt: Attempt) -> list[str]:
     """What of a file, beside its exercises, could not be run: the checks go on without it."""
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
-    return [
-        f"Left out of {attempt.chapter.name}.py, since it fails: {raised(error, attempt.place)}"
-        for error in failed
-    ]
+    left = f"Left out of {attempt.chapter.name}.py, since"
+    endless = f"{left} it does not come to an end: the code outside of functions and classes"
+    told = [f"{left} it fails: {raised(error, attempt.place)}" for error in failed]
+    return [endless] * attempt.backend.definitions_only + told
 
 
 def console_on(terminal: TerminalReporter) -> Console:

@@ -313,7 +313,7 @@ def test_an_init_that_is_not_there_is(judge):
     text = "import torch\nfrom torch import nn\nclass SelfAttention_v1(nn.Module):\n"
     text += "    def start(self, d_in, d_out):\n        pass\n    def forward(self, x):\n"
     verdict = judge(CH2, "SelfAttention_v1", text + "        return x\n")
-    assert "is `__init__` spelt with two underscores" in verdict.message
+    assert "is there an `__init__`, with two underscores" in verdict.message
 
 
 def test_a_stand_in_takes_what_the_learners_own_class_takes(judge):

@@ -207,6 +207,21 @@ IN_PLACE = [
         [("for _ in range(max_new_tokens):", "model.eval()\n    for _ in range(max_new_tokens):")],
         "model.eval()\n    for",
     ),
+    (  # the first line is right: what it changes is to be put back
+        CH6,
+        "generate",
+        [
+            (
+                "for _ in range(max_new_tokens):",
+                "model.eval()\n    for _ in range(max_new_tokens):",
+            ),
+            (
+                "chosen), dim=1)\n    return ids",
+                "chosen), dim=1)\n    model.train()\n    return ids",
+            ),
+        ],
+        "model.train()\n    return",
+    ),
     (
         CH1,
         "softmax",

@@ -15,7 +15,7 @@ from tensorgrade.sources.handins import Handin
 from tensorgrade.testing.interrupting import Interrupter
 from tensorgrade.testing.warm_session import WarmSession
 from tensorgrade.views.note import Note
-from tensorgrade.views.summary import in_short
+from tensorgrade.views.summary import in_short, left_out
 
 from ..sampling import first_of_each
 
@@ -599,6 +599,21 @@ def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
     first = next(seen.case for seen in part.seen if seen.observed.status == Outcome.TIMEOUT)
     with pytest.raises(Wrong, match=r"in 0.2 seconds \(line [45]: `(while True:|query = query)`\)"):
         part.agrees(first.group)
+
+
+def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
+    code = (
+        "def attention_scores(query, inputs):\n    return inputs @ query\nwhile True:\n    pass\n"
+    )
+    part = public(CH1, "attention_scores", code)
+    timer = Interrupter(0.2)
+    try:
+        part.attempt.run(["attention_scores"])
+    finally:
+        timer.cancel()
+    part.agrees("values")
+    (told,) = left_out(part.attempt)
+    assert "since it does not come to an end: the code outside of functions and classes" in told
 
 
 @pytest.mark.slow

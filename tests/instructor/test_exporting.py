@@ -225,6 +225,15 @@ def test_annotations_have_a_row_where_a_line_is_known(tmp_path):
     assert (second["command"], second["text"]) == ("append-message", "It is empty.")
 
 
+def test_everybody_has_a_page_whatever_the_name(tmp_path):
+    names = ["a" * 255, "a" * 254 + "b", "é" * 127, "new\nline", "new_line", "new_line-2", ".."]
+    rows = [row(name) for name in names]
+    (tmp_path / "out").mkdir()
+    write_lines(tmp_path / "out" / "results.jsonl", rows)
+    paths, _ = export(tmp_path / "out", COURSE, "html", "plain", Roster())
+    assert len({*paths}) == len(names) and all(path.stat().st_size for path in paths)
+
+
 def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
     with pytest.raises(CourseError, match="holds no results"):
         export(tmp_path, COURSE, "csv", "plain", Roster())

@@ -8,6 +8,7 @@ import re
 import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
+from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config.loader import PyFileConfigLoader
 
@@ -22,7 +23,7 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names and links"),
 ]
-HONEST = ("aaa", "mmm", "zzz")
+HONEST = ("aaa", "mmm", "xavier", "zzz")
 
 
 def spoilt(**changes: object) -> str:
@@ -65,6 +66,12 @@ RIGHT = {
     "outputs": with_cells(cell("code", "", outputs=[{"data": "x" * (9 << 20)}])),
     "a_lone_half": with_cells(cell("markdown", "\ud800")),
     "odd_cells": with_cells(cell("what", ""), {}, {"cell_type": "code"}),
+    **dict.fromkeys(["x?vier", "[x]*", "m*"], whole()),  # what nbgrader takes for patterns
+    # To make HTML of these takes minutes to hours.
+    "brackets": with_cells(cell("markdown", "[" * 60_000 + "*_" * 30_000 + ">" * 3000)),
+    "pictures": with_cells(*[cell("markdown", "![a](" * 1900)] * 90),
+    "headings": with_cells(*[cell("markdown", "\n#" * 4900)] * 90),
+    "columns": with_cells(cell("markdown", f"{'a|' * 3000}\n{'-|' * 3000}\n" + "|||\n" * 300)),
 }
 
 
@@ -78,6 +85,9 @@ def mutated(seed: int) -> str:
     return text
 
 
+BROKEN = "new\nline"
+# Python's own parser gives up on this, and what colours code takes hours.
+CODE = with_cells(cell("code", "a." * 20_000), *[cell("code", "a." * 4900)] * 90)
 MUTATED = {f"mutated_{seed}": mutated(seed) for seed in range(8)}
 WRONG = {
     "no_cells": whole(cells=None),
@@ -124,7 +134,7 @@ def graded(tmp_path_factory):
     scratch.run("generate_assignment", CH1)
     for name in HONEST:
         scratch.hand_in(name, CH1, read("source", CH1))
-    for name, content in (RIGHT | WRONG | MUTATED).items():
+    for name, content in (RIGHT | WRONG | MUTATED | {BROKEN: whole(), "code": CODE}).items():
         scratch.hand_in(name, CH1, content)
     acting = json.loads(with_cells(*ACTING))
     acting["metadata"]["title"] = SCRIPT
@@ -145,13 +155,28 @@ def test_everybody_has_points(graded):
     _, scores = graded
     expected = dict.fromkeys([*HONEST, *RIGHT, "acting"], MOST[CH1])
     expected |= dict.fromkeys([*WRONG, "linked"], 0.0)
-    assert {name: points for name, points in scores.items() if name not in MUTATED} == expected
-    assert all(0 <= scores[name] <= MOST[CH1] for name in MUTATED)
+    others = {*MUTATED, "code"}
+    assert {name: points for name, points in scores.items() if name not in others} == expected
+    assert all(0 <= scores[name] <= MOST[CH1] for name in others)
+
+
+def test_a_name_with_a_line_break_is_one_of_them(graded):
+    """Not in nbgrader's own list: it writes names into lines as they are."""
+    scratch, _ = graded
+    with Gradebook(f"sqlite:///{scratch.root}/gradebook.db") as gradebook:
+        assert gradebook.find_submission(CH1, BROKEN).score == MOST[CH1]
+    assert page(scratch, BROKEN)
 
 
 def test_everybody_has_a_page(graded):
     scratch, scores = graded
     assert all(page(scratch, name) for name in scores)
+
+
+def test_what_takes_long_to_render_is_shown_as_it_was_written(graded):
+    scratch, _ = graded
+    assert "<pre>[[[[[" in page(scratch, "brackets")
+    assert "<pre>a.a.a." in page(scratch, "code") and "<h1" in page(scratch, "headings")
 
 
 def test_who_has_none_is_told_why(graded):

@@ -125,6 +125,20 @@ def test_a_zip_of_a_gigabyte_takes_no_memory_and_says_why(found, tmp_path):
     assert "has more than 1048576 bytes" in handin.reason and not handin.content
 
 
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_damaged_zip_is_said_to_be_one(found, tmp_path, kind):
+    """Every byte of what is packed, changed one at a time: it is read, or it is told why not."""
+    path = tmp_path / "ada" / "homework.zip"
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        archive.writestr(f"{CH1}.py", TEXT * 3)
+    whole = path.read_bytes()
+    for place in range(30, whole.index(b"PK\x01\x02"), 3):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        _, notes = found()
+        assert not any("looking closer" in note for note in notes), (place, notes)
+
+
 def test_a_zip_with_a_link_or_with_a_thousand_files_gives_nothing(found, tmp_path):
     link = zipfile.ZipInfo(f"{CH1}.py")
     link.external_attr = 0o120777 << 16
