@@ -240,8 +240,9 @@ class Children:
         self.tell_end(child_id, os.waitstatus_to_exitcode(status))
 
     def tell_end(self, number: int, status: int) -> None:
-        """Say that something is over, and how."""
-        self.control.send(json.dumps({"ended": number, "status": status}).encode())
+        """Say that something is over, and how; the trusted side may just be closing."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.control.send(json.dumps({"ended": number, "status": status}).encode())
 
     def kill_all(self) -> None:
         for child_id, _ in list(self.ids.values()):

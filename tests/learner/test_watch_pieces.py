@@ -148,6 +148,18 @@ def test_an_exercise_is_run_again_where_its_cases_ask_for_what_has_changed(
 
 
 @pytest.mark.slow
+def test_who_leaves_is_told_nothing(project, tmp_path, capfd):
+    """Neither by this process nor by those that have run the code."""
+    for _ in range(3):
+        checker = Checker(project.exercises, tmp_path)
+        source = project.solution(CH3)
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+        checker.check(CH3)
+        checker.close()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
 def test_a_file_of_weights_that_is_written_anew_is_looked_at(project, checkers):
     checker = checkers[0]
     checker.path(CH6).write_text(project.solution(CH6).read_text(encoding="utf-8"))
