@@ -70,14 +70,6 @@ MISTAKES = [
         (RULE, "positions < lengths[:, None, None]"),
     ),
     mistake(
-        "padding_mask_for_the_longest",
-        "The mask is as wide as the longest text. It has `num_tokens` columns.",
-        (
-            "torch.arange(num_tokens, device=lengths.device)",
-            "torch.arange(int(lengths.max()), device=lengths.device)",
-        ),
-    ),
-    mistake(
         "padding_one_too_late",
         "The first token of the padding stays visible. Places are counted from 0, so the last "
         "token of a text stands at length - 1.",

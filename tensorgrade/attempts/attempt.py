@@ -712,7 +712,7 @@ def tensor_bytes(tensor: torch.Tensor) -> bytes:
 def lines_of_changes(facts: dict) -> list[tuple[str, int]]:
     """(name, line) of what a call changed and did not put back, as the learner's process claims.
 
-    >>> lines_of_changes({"changed_at": {"x": 3, "model": 5}, "changed": ["x"]})
+    >>> lines_of_changes({"changed_at": {"x": 3, "y": 5}, "changed": ["x"]})
     [('x', 3)]
     """
     told, left = facts.get("changed_at"), (facts.get("changed"), facts.get("altered"))
