@@ -329,7 +329,7 @@ def learners_pages(what: Export) -> list[Path]:
 
 def own_file(folder: Path, name: str) -> Path:
     """A file for somebody's page that is nobody else's, whatever the name."""
-    short = safe(name).encode()[:LONGEST_NAME].decode(errors="ignore")
+    short = safe(name).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
     wanted = chain([short], (f"{short}-{number}" for number in count(2)))
     return next(at for one in wanted if not (at := folder / f"{one}.html").exists())
 

@@ -10,6 +10,7 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.proofs.slips import wrong_sentences
 from tensorgrade.exchange.observation import CaughtError, Outcome
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
+from tensorgrade.learner.notebook.checking import run_cases
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
 from tensorgrade.sources.handins import Handin
 from tensorgrade.testing.interrupting import Interrupter
@@ -591,11 +592,7 @@ def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
 def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
     code = "def attention_scores(query, inputs):\n    while True:\n        query = query\n"
     part = public(CH1, "attention_scores", code)
-    timer = Interrupter(0.2)
-    try:
-        part.attempt.run(["attention_scores"])
-    finally:
-        timer.cancel()
+    run_cases(part.attempt, "attention_scores", 0.2)
     first = next(seen.case for seen in part.seen if seen.observed.status == Outcome.TIMEOUT)
     with pytest.raises(Wrong, match=r"in 0.2 seconds \(line [45]: `(while True:|query = query)`\)"):
         part.agrees(first.group)
@@ -606,11 +603,7 @@ def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
         "def attention_scores(query, inputs):\n    return inputs @ query\nwhile True:\n    pass\n"
     )
     part = public(CH1, "attention_scores", code)
-    timer = Interrupter(0.2)
-    try:
-        part.attempt.run(["attention_scores"])
-    finally:
-        timer.cancel()
+    run_cases(part.attempt, "attention_scores", 0.2)
     part.agrees("values")
     (told,) = left_out(part.attempt)
     assert "since it does not come to an end: the code outside of functions and classes" in told

@@ -226,7 +226,16 @@ def test_annotations_have_a_row_where_a_line_is_known(tmp_path):
 
 
 def test_everybody_has_a_page_whatever_the_name(tmp_path):
-    names = ["a" * 255, "a" * 254 + "b", "é" * 127, "new\nline", "new_line", "new_line-2", ".."]
+    names = [
+        "a" * 255,
+        "a" * 254 + "b",
+        "é" * 127,
+        "new\nline",
+        "new_line",
+        "new_line-2",
+        "..",
+        "\udcff",
+    ]
     rows = [row(name) for name in names]
     (tmp_path / "out").mkdir()
     write_lines(tmp_path / "out" / "results.jsonl", rows)
