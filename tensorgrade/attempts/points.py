@@ -36,23 +36,26 @@ def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     """The checks on code that was given: what that fails earns points, what it passes is kept.
 
     A check that it passes earns nothing, and costs its points where it is failed now. Where all is
-    right, the rest is for having changed little.
+    right, all have earned the same share, and the rest is for having changed little.
     """
     _, most = sums(checks)
-    untouched = sum(check.points for check in checks if not check.given)
-    share = (1 - SMALL) * most / untouched if untouched else 0.0
-    kept = [gain(check) * share for check in checks]
-    if sum(kept) < 0 or part.is_as_given:
-        kept = [0.0] * len(checks)
-    results = [replace(check, kept=one) for check, one in zip(checks, kept, strict=True)]
-    return results + [little(part, SMALL * most)] * all(check.passed for check in checks)
+    if all(check.passed for check in checks):
+        share = 0.0 if part.is_as_given else 1 - SMALL
+        done = [replace(check, kept=share * check.points) for check in checks]
+        return [*done, little(part, SMALL * most)]
+    if part.is_as_given:
+        return [replace(check, kept=0.0) for check in checks]
+    gains = [gain(check) for check in checks]
+    untouched = sum(check.points for check in checks if not check.given())
+    share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
+    return [replace(check, kept=one * share) for check, one in zip(checks, gains, strict=True)]
 
 
 def gain(check: CheckResult) -> float:
     """What a check adds: by having been mended, or, below 0, by having been broken."""
     if check.passed:
-        return 0.0 if check.given else check.points
-    return -check.points if check.given else 0.0
+        return 0.0 if check.given() else check.points
+    return -check.points if check.given() else 0.0
 
 
 def little(part: ExerciseAttempt, worth: float) -> CheckResult:

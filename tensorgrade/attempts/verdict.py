@@ -1,6 +1,7 @@
 """From single checks to one verdict for each exercise: the rows of `results.jsonl`."""
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
@@ -42,7 +43,8 @@ class CheckResult:
 
     asks: the test's own line. finding: all that is to be said where it failed; None for an error
     of the test itself. kept: what it earns, where that is neither all of its points nor nothing.
-    given: whether code that was given to be mended passes it as it is.
+    given: tells whether code that was given to be mended passes it as it is; asked only where
+    points hang on it, since that code must run for it.
     """
 
     exercise: str
@@ -51,7 +53,7 @@ class CheckResult:
     asks: str = ""
     finding: Finding | None = None
     kept: float | None = None
-    given: bool = False
+    given: Callable[[], bool] = bool
 
     @property
     def earned(self) -> float:

@@ -8,6 +8,7 @@ exercise.
 import gc
 from argparse import ArgumentTypeError
 from collections.abc import Generator
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Protocol, TypeGuard
@@ -238,23 +239,24 @@ def result_of(item: pytest.Function, attempt: object, call: pytest.CallInfo[None
         diagnosis = as_given(diagnosis)
     finding = joined(attempt, question, diagnosis) if diagnosis else None
     passed = call.excinfo is None
-    given = bool(
-        part and part.bug and (passed if part.is_as_given else passes_as_given(item, part))
-    )
-    return CheckResult(
-        question.exercise, question.points, passed, question.asks, finding, given=given
-    )
+    result = CheckResult(question.exercise, question.points, passed, question.asks, finding)
+    if part and part.bug:
+        asked = {name: item.funcargs.get(name) for name in signature(item.obj).parameters}
+        result.given = partial(passes_as_given, item, part, asked)
+    return result
 
 
-def passes_as_given(item: pytest.Function, part: ExerciseAttempt) -> bool:
-    """Whether the code that learners are given to mend passes a test; tried once."""
+def passes_as_given(item: pytest.Function, part: ExerciseAttempt, asked: dict[str, object]) -> bool:
+    """Whether the code that learners are given to mend passes a test; tried once.
+
+    asked: what the test was called with.
+    """
     known = item.stash.setdefault(GIVEN, {})
     if part.bug not in known:
         given = part.attempt.given
         given.run([part.name])
-        asked = signature(item.obj).parameters
         try:
-            item.obj(**({n: item.funcargs.get(n) for n in asked} | {"attempt": given}))
+            item.obj(**(asked | {"attempt": given}))
             known[part.bug] = True
         except Wrong:
             known[part.bug] = False
