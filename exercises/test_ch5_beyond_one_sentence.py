@@ -91,6 +91,7 @@ def test_CrossAttention_gradients(attempt):
 def test_CrossAttention_parameters(attempt):
     """Three input projections and an output projection, and no more."""
     attempt.CrossAttention.has_parameters("parameters")
+    attempt.CrossAttention.starts_alive("start")
 
 
 @exercise("CrossAttention", points=0.5)
@@ -222,6 +223,7 @@ def test_GroupedQueryAttention_gradients(attempt):
 def test_GroupedQueryAttention_parameters(attempt):
     """Keys and values are projected as narrowly as their heads; the mask is a buffer that moves."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
+    attempt.GroupedQueryAttention.starts_alive("start")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
     attempt.GroupedQueryAttention.moves_as_a_whole("moved")
 
@@ -318,6 +320,7 @@ def test_CachedAttention_mask_is_a_buffer(attempt):
 def test_CachedAttention_parameters(attempt):
     """Three input projections and an output projection, and no more."""
     attempt.CachedAttention.has_parameters("parameters")
+    attempt.CachedAttention.starts_alive("start")
 
 
 @for_learners("sliding_window_mask")
@@ -453,6 +456,7 @@ def test_LatentAttention_gradients(attempt):
 def test_LatentAttention_parameters(attempt):
     """One projection down, two up, no bias but the output's; the mask is a buffer that moves."""
     attempt.LatentAttention.has_parameters("parameters")
+    attempt.LatentAttention.starts_alive("start")
     attempt.LatentAttention.has_buffer("parameters", "mask")
     attempt.LatentAttention.moves_as_a_whole("moved")
 

@@ -164,10 +164,18 @@ def test_SmallGPT_gradients(attempt):
     attempt.SmallGPT.agrees("gradients", only="gradient")
 
 
-@exercise("SmallGPT", points=1.5)
+@exercise("SmallGPT", points=0.5)
+def test_SmallGPT_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it makes no tensor elsewhere."""
+    attempt.SmallGPT.answered("one block")
+    attempt.SmallGPT.moves_as_a_whole("moved")
+
+
+@exercise("SmallGPT", points=1)
 def test_SmallGPT_parameters(attempt):
     """Two tables, the blocks, a norm and a head without a bias; it says its context_length."""
     attempt.SmallGPT.has_parameters("parameters")
+    attempt.SmallGPT.starts_alive("start")
     attempt.SmallGPT.agrees("parameters", only="context_length")
 
 

@@ -2,7 +2,17 @@
 
 import torch
 
-from tensorgrade.author import call, computed, construct, describe, load, mode, normal, weights
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    describe,
+    load,
+    mode,
+    normal,
+    weights,
+)
 
 from .shared import QKV
 
@@ -71,3 +81,11 @@ def at_work(made, **arguments):
 def structure(state: bool = False, seed: int = 123, **arguments):
     """Construct and describe; with `state`, the values that the seed gives as well."""
     return construct(seed=seed, dtype="float32", **arguments), describe(state=state)
+
+
+def starts(**arguments):
+    """Cases `start`: the values that two seeds give to new modules."""
+    return [
+        case(f"start/seed {seed}", *structure(True, seed, **arguments), signature="ignored")
+        for seed in (123, 321)
+    ]

@@ -5,7 +5,7 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, construct, describe, load, normal, shown
 
-from ..modules import called, large_scores, linear_layers, mixed, structure, twice
+from ..modules import called, large_scores, linear_layers, mixed, starts, structure, twice
 from ..relations import copied
 from ..shared import SENTENCE
 from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
@@ -45,7 +45,7 @@ def cases(pick):
             *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3)),
         ),
         case("mixed/first token", *mixed(linear_layers(3, 4), 5, 3, 4)),
-        case("start/3x4", *structure(state=True, d_in=3, d_out=4), signature="ignored"),
+        *starts(d_in=3, d_out=4),
         *(
             case(
                 f"parameters/bias {bias}",

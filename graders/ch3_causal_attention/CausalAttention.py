@@ -18,7 +18,7 @@ from ..attention_modules import (
     short_then_long,
     zero_scores,
 )
-from ..modules import linear_layers, structure
+from ..modules import linear_layers, starts, structure
 from ..relations import copied
 from ..shared import SENTENCE
 from ..sizes import LONG, Sizes
@@ -78,7 +78,7 @@ def cases(pick):
             dtype=torch.float32,
         ),
         case("same/copies", *copied(twins, load(linear_layers(3, 4, True)), normal(2, 5, 3))),
-        case("start/3x4", *structure(state=True, **made, dropout=0.0), signature="ignored"),
+        *starts(**made, dropout=0.0),
         case("future/cut 3", *changed_future(linear_layers(3, 5), 6, 3, 3, 5)),
         *(
             case(

@@ -28,7 +28,7 @@ from ..attention_modules import (
     short_then_long,
     zero_scores,
 )
-from ..modules import linear_layers, structure
+from ..modules import linear_layers, starts, structure
 from ..relations import copied
 from ..shared import SENTENCE
 from ..sizes import LONG, Sizes
@@ -108,7 +108,7 @@ def cases(pick):
             dtype=torch.float32,
         ),
         case("same/copies", *copied(twins, load(layers(3, 4, True)), normal(2, 5, 3))),
-        case("start/3x6", *structure(state=True, **made | {"d_out": 6}), signature="ignored"),
+        *starts(**made | {"d_out": 6}),
         case("future/cut 3", *changed_future(layers(3, 6), 6, 3, 3, 6, num_heads=2)),
         *(
             case(

@@ -19,7 +19,7 @@ from tensorgrade.author import (
 )
 
 from ..attention_modules import without_token_1
-from ..modules import linear_layers, structure
+from ..modules import linear_layers, starts, structure
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
@@ -86,6 +86,7 @@ def cases(pick):
             )
             for bias in (False, True)
         ),
+        *starts(**made),
         case("operations/growth", *grown("few", 2), *grown("many", 30), signature="growth"),
     ]
 
@@ -249,6 +250,7 @@ def test_CachedAttention_mask_is_a_buffer(attempt):
 def test_CachedAttention_parameters(attempt):
     """Three input projections and an output projection, and no more."""
     attempt.CachedAttention.has_parameters("parameters")
+    attempt.CachedAttention.starts_alive("start")
 
 
 FUTURE = "future = self.mask[num_tokens - n : num_tokens, :num_tokens]"

@@ -17,7 +17,7 @@ from tensorgrade.author import (
     weights,
 )
 
-from ..modules import structure
+from ..modules import starts, structure
 from ..relations import copied
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
@@ -59,6 +59,10 @@ def cases(pick):
             *masked(3, 2, 5, "each text", heads=3, gradient=normal(3, 2, 9)),
         ),
         case("mask/and then none", *masked_once(2, 3, 4)),
+        *(
+            case(f"{group}/{number}", *steps, dtype=getattr(torch, dtype))
+            for number, (group, dtype, steps) in enumerate(in_pairs(pick, draw))
+        ),
         case("large/1e6", *masked(5, 8, 5, "each pair", factor=1000)),
         case(
             "gradients/in training",
@@ -66,6 +70,7 @@ def cases(pick):
         ),
         case("same/copies", *twinned(twins)),
         case("order/exchanged", *exchanged(2, 3, 5)),
+        *starts(**made),
         *(
             case(
                 f"parameters/bias {bias}",
@@ -107,6 +112,23 @@ def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
     return *made(d_in, d_context, width * heads, heads, **settings), call(
         gradient=gradient, **texts
     )
+
+
+def in_pairs(pick, draw):
+    """Options of which every two meet, as (group, dtype, steps). Hidden cases only."""
+    masks: tuple = ("", "each pair", "each text", "all texts", "one row")
+    options: dict = {"mask": masks, "heads": (1, 2, "many"), "dtype": ("float64", "float32")}
+    options |= dict.fromkeys(("qkv_bias", "training", "gradient"), (False, True))
+    for row in draw.pairs(**options) if pick.hidden else ():
+        b, n, m, *many = draw((2, 4), (1, 8), (1, 8), HEADS)
+        mask, heads, gradient = row.pop("mask"), row.pop("heads"), row.pop("gradient")
+        heads = many[0] if heads == "many" else heads
+        asked = row | ({"gradient": normal(b, n, 3 * heads)} if gradient else {})
+        if mask:
+            yield "mask", row["dtype"], masked(b, n, m, mask, heads, **asked)
+        else:
+            group = "bias" if row["qkv_bias"] else "one head" if heads == 1 else "values"
+            yield group, row["dtype"], module(b, n, m, 4, 3, 3, heads, **asked)
 
 
 def masked(b, n, m, shape, heads=2, gradient=None, **settings):
@@ -243,6 +265,7 @@ def test_CrossAttention_gradients(attempt):
 def test_CrossAttention_parameters(attempt):
     """Three input projections and an output projection, and no more."""
     attempt.CrossAttention.has_parameters("parameters")
+    attempt.CrossAttention.starts_alive("start")
 
 
 @exercise("CrossAttention", points=0.5)

@@ -26,7 +26,7 @@ from ..attention_modules import (
     short_then_long,
     zero_scores,
 )
-from ..modules import structure
+from ..modules import starts, structure
 from ..relations import copied
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, LONG, TOKENS, WIDTH, Sizes
@@ -112,6 +112,7 @@ def cases(pick):
             for (group, p, b, n, heads, kv_heads), more in zip(thinned, options, strict=True)
         ),
         case("same/copies", *copied(twins, load(layers(3, 8, 4, True)), normal(2, 5, 3))),
+        *starts(**made, **heads),
         case(
             "moved/in training",
             *on_another_device(4, 3, 8, **heads),
@@ -253,6 +254,7 @@ def test_GroupedQueryAttention_gradients(attempt):
 def test_GroupedQueryAttention_parameters(attempt):
     """Keys and values are projected as narrowly as their heads; the mask is a buffer that moves."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
+    attempt.GroupedQueryAttention.starts_alive("start")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
     attempt.GroupedQueryAttention.moves_as_a_whole("moved")
 

@@ -19,7 +19,7 @@ from tensorgrade.author import (
 )
 
 from ..attention_modules import without_token_1
-from ..modules import structure
+from ..modules import starts, structure
 from ..relations import copied
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
@@ -58,6 +58,7 @@ def cases(pick):
         case("gradients/in evaluation", *module(1, 5, 7, 3, 2, 2, 5, gradient=normal(1, 5, 4))),
         case("same/copies", *copied(twins, load(layers(3, 4, 2)), normal(2, 5, 3))),
         case("parameters/2 heads", *structure(**made), signature="structure"),
+        *starts(**made),
         case(
             "moved/in training",
             construct(**made, dtype="float32"),
@@ -157,6 +158,7 @@ def test_LatentAttention_gradients(attempt):
 def test_LatentAttention_parameters(attempt):
     """One projection down, two up, no bias but the output's; the mask is a buffer that moves."""
     attempt.LatentAttention.has_parameters("parameters")
+    attempt.LatentAttention.starts_alive("start")
     attempt.LatentAttention.has_buffer("parameters", "mask")
     attempt.LatentAttention.moves_as_a_whole("moved")
 

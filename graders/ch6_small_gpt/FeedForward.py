@@ -5,7 +5,7 @@ import torch
 from tensorgrade import exercise
 from tensorgrade.author import call, case, construct, describe, load, mistake, mode, normal, weights
 
-from ..modules import at_work, structure
+from ..modules import at_work, starts, structure
 from ..relations import copied
 from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
@@ -23,7 +23,7 @@ def cases(pick):
         case("gradients/in evaluation", *module(5, gradient=normal(5), training=False)),
         case("same/copies", *copied(twins, load(layers(3)), normal(2, 4, 3))),
         case("parameters/5", *structure(d=5), signature="structure"),
-        case("start/5", *structure(d=5, state=True), signature="ignored"),
+        *starts(d=5),
     ]
 
 

@@ -12,12 +12,13 @@ from tensorgrade.author import (
     load,
     mistake,
     mode,
+    moved,
     normal,
     read,
     weights,
 )
 
-from ..modules import at_work, structure
+from ..modules import at_work, starts, structure
 from ..sizes import BATCH, LONG, SMALL, TOKENS, Sizes
 from .TransformerBlock import parts
 
@@ -62,6 +63,14 @@ def cases(pick):
                 signature="structure",
             )
             for layers in (1, 3)
+        ),
+        *starts(**SMALLEST, num_layers=2),
+        case(
+            "moved/in training",
+            construct(**SMALLEST, num_layers=2, dropout=0.2, dtype="float32"),
+            moved(ids=ids(SMALLEST["vocab_size"], 2, 3)),
+            dtype=torch.float32,
+            signature="ignored",
         ),
     ]
 
@@ -220,10 +229,18 @@ def test_SmallGPT_gradients(attempt):
     attempt.SmallGPT.agrees("gradients", only="gradient")
 
 
-@exercise("SmallGPT", points=1.5)
+@exercise("SmallGPT", points=0.5)
+def test_SmallGPT_moves_as_a_whole(attempt):
+    """Moved to another device, such as a GPU, it makes no tensor elsewhere."""
+    attempt.SmallGPT.answered("one block")
+    attempt.SmallGPT.moves_as_a_whole("moved")
+
+
+@exercise("SmallGPT", points=1)
 def test_SmallGPT_parameters(attempt):
     """Two tables, the blocks, a norm and a head without a bias; it says its context_length."""
     attempt.SmallGPT.has_parameters("parameters")
+    attempt.SmallGPT.starts_alive("start")
     attempt.SmallGPT.agrees("parameters", only="context_length")
 
 

@@ -22,7 +22,7 @@ from ..exchange.stages import Way, read_way
 from ..judging.agreement import disagreement, listed
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
-from ..judging.diagnosis import Diagnosis, Finding, Kind, Step
+from ..judging.diagnosis import NO_WAY_BACK, Diagnosis, Finding, Kind, Step
 from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
 from ..judging.sayable import Sayable
@@ -240,7 +240,12 @@ class ExerciseAttempt(Checks):
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
         """All that is to be said about a failed check. asks: the check's own line."""
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-        diagnosis = self.with_what_is_never_reached(self.with_line_that_changes(diagnosis))
+        for more in (
+            self.with_line_that_changes,
+            self.with_what_is_never_reached,
+            self.with_line_that_cuts,
+        ):
+            diagnosis = more(diagnosis)
         messages = self.attempt.fingerprints.messages
         names = () if unfinished else self.mistakes_on(diagnosis.case)
         return Finding(
@@ -302,6 +307,18 @@ class ExerciseAttempt(Checks):
             f"{self.attempt.place(line or 0)} still raises NotImplementedError, so the code below"
         )
         return replace(diagnosis, problem=f"{said} it is never reached")
+
+    def with_line_that_cuts(self, diagnosis: Diagnosis) -> Diagnosis:
+        """The same with the line that no gradient goes back through, where there is just one."""
+        if not diagnosis.problem.endswith(NO_WAY_BACK):
+            return diagnosis
+        lines = chain(*(range(first, last + 1) for first, last in self.own_lines))
+        cuts = self.attempt.handed_in.cuts(lines)
+        if len(cuts) != 1:
+            return diagnosis
+        ((line, word),) = cuts
+        told = f"{diagnosis.problem}; none goes back through `{word}` on {self.attempt.place(line)}"
+        return replace(diagnosis, problem=told, line=line)
 
     def trace(self, name: str) -> list[Step]:
         """A case run once more: the tensors on the way through the learner's own code."""

@@ -23,7 +23,15 @@ from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from ..runner.second_device import TwoDevices
 from .agreement import Disagreement, disagreement, where_nan, where_they_differ
-from .diagnosis import NOT_THE_VALUES, OF_A_GRADIENT, Diagnosis, Kind, PublicDiagnosis, Wrong
+from .diagnosis import (
+    NO_WAY_BACK,
+    NOT_THE_VALUES,
+    OF_A_GRADIENT,
+    Diagnosis,
+    Kind,
+    PublicDiagnosis,
+    Wrong,
+)
 from .judged import JudgedAttempt
 from .remarks import remarks
 from .sayable import spoken_size
@@ -249,15 +257,24 @@ class Checks:
                     self.wrong("values", not_the_same(name, case), case=case)
 
     def starts_alive(self, group: str, module: str = "module") -> None:
-        """New weights are numbers that differ from one another. Biases may start at zero."""
+        """New weights differ from one another, and after another seed, where the reference's do.
+
+        Biases may start at zero.
+        """
+        starts: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}  # the reference's, and the first
         for case, expected, observed in self.answered(group):
-            for name in expected.tensors:
+            for name, reference in expected.tensors.items():
                 start = self.result(case, name, expected, observed)
-                if name.endswith(".bias") or start.numel() < 2:
+                if name.endswith(".bias") or is_one_number(reference):
                     continue
-                if not start.isfinite().all() or (start == start.flatten()[0]).all():
-                    said = f"`{name.removeprefix(module + '.')}` starts with one number everywhere"
-                    self.wrong("values", f"{said}, so it cannot learn", case=case)
+                said = f"`{name.removeprefix(module + '.')}` starts with"
+                if not start.isfinite().all() or is_one_number(start):
+                    said = f"{said} one number everywhere; new weights are drawn at random"
+                    self.wrong("values", said, case=case)
+                other, before = starts.setdefault(name, (reference, start))
+                if torch.equal(before, start) and not torch.equal(other, reference):
+                    said = f"{said} the same numbers after every seed, so a seed is set inside"
+                    self.wrong("values", said, case=case)
 
     def keeps_dtype(self, group: str) -> None:
         """Results, and all parts of them, have the dtype of the reference."""
@@ -490,6 +507,11 @@ def places(gap: Disagreement, actual: torch.Tensor | None) -> str:
     if gap.kind == "nan" and actual is not None:
         return where_nan(actual.isnan())
     return "" if gap.differs is None else where_they_differ(gap.differs)
+
+
+def is_one_number(tensor: torch.Tensor) -> bool:
+    """Whether all entries are the same, as a single one always is."""
+    return bool((tensor == tensor.flatten()[:1]).all())
 
 
 def lost_in(plain: torch.Tensor, expected: Observation) -> bool:
@@ -731,7 +753,7 @@ MOST_COUNTED = 9  # parts of a result: code that has seen a hidden input could p
 def shown(observed: Observation, name: str) -> str:
     """What came back where something else was asked for."""
     if name.startswith("gradient."):
-        return "missing: nothing that is differentiable leads from there to the result"
+        return NO_WAY_BACK
     parts = sum(other.startswith(f"{name}.") for other in observed.tensors)
     if parts:
         count = parts if parts <= MOST_COUNTED else "many"

@@ -66,6 +66,8 @@ class Diagnosis:
 # What is said of a result of which nothing else is known.
 NOT_THE_VALUES = "has the right shape but not the right values"
 OF_A_GRADIENT = "the gradient for"
+# What is said of one that never came.
+NO_WAY_BACK = "missing: nothing that is differentiable leads from there to the result"
 
 
 LEAST_TELLING = 2

@@ -15,6 +15,10 @@ READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
 TEXT = re.compile(r"""(["']).*?\1""")
 OPEN, CLOSED = "([{", ")]}"
 MOST_LINES = 8  # of one statement
+# What hands on the numbers alone: no gradient finds its way back through it.
+CUTS = re.compile(
+    r"\b(no_grad|inference_mode|torch\.tensor)\(|\.(detach_?|item|tolist|numpy)\(\)|\.(data)\b"
+)
 
 
 class HandedIn:
@@ -91,6 +95,20 @@ class HandedIn:
             if self.code(last).strip() and self.indent(last) <= self.indent(first):
                 return range(first, last)
         return range(first, len(self.lines) + 1)
+
+    def cuts(self, lines: Iterable[int]) -> list[tuple[int, str]]:
+        """(line, word) of what no gradient finds its way back through; of objects made, nothing.
+
+        >>> HandedIn("y = x.detach()  # no_grad").cuts([1])
+        [(1, 'detach')]
+        """
+        code = ((line, self.code(line)) for line in lines)
+        found = [
+            (at, CUTS.search(text)) for at, text in code if not text.lstrip().startswith(">>>")
+        ]
+        return [
+            (at, cut[cut.lastindex or 0]) for at, cut in found if cut and not self.is_making(at)
+        ]
 
     def goes_on_below(self, line: int) -> bool:
         """Whether code as far in as a line follows it: of a `raise`, what is never reached.

@@ -99,11 +99,12 @@ UNWRITTEN = "not written yet"
 # torch's longest sentences: what follows these words speaks of torch's own insides.
 ENOUGH = re.compile(
     r"(modified by an inplace operation|in-place operation|size and stride"
-    r"|invalid combination of arguments - got \([^()]*\))(?!\w).*",
+    r"|invalid combination of arguments - got \([^()]*\)|while output is captured)(?!\w).*",
     re.DOTALL,
 )
 PLAIN_NUMBER = "that is a plain number, which Python computes with by itself (`**`, `math`)"
 POWER = "`^` is no power: that is `**`"
+NOBODY = "nobody is there to answer an `input()`"
 WHOLE = "`/` gives a number with a fraction, and a size is a whole one: `//`"
 # What lies behind a sentence of torch, by words of it.
 BEHIND = {
@@ -135,6 +136,10 @@ BEHIND = {
     "same number of dimensions as input": "`gather` takes places with as many dimensions as the "
     "values have (`unsqueeze(-1)`)",
     "maximum recursion depth": "it calls itself without an end",
+    "EOF when reading a line": NOBODY,
+    "reading from stdin while output is captured": NOBODY,
+    "contains either `inf`, `nan` or element < 0": "chances are numbers from 0 on; NaN or what is "
+    "below 0 comes from a line above",
     "'Tensor' and 'Linear'": "an nn.Linear is called like a function; its matrix is its `weight`",
 }
 # What a value is that somebody calls like a function, by its type.

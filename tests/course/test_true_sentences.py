@@ -198,6 +198,28 @@ EDITED = [
         "differentiable",
     ),
     (
+        "SelfAttention_v1",
+        "x @ self.W_key, x",
+        "x @ self.W_key.data, x",
+        "`W_key` is missing: nothing that is differentiable leads from there to the result; none "
+        "goes back through `data` on line 12.",
+        "plain tensor",
+    ),
+    (
+        "SelfAttention_v1",
+        "x @ self.W_key, x",
+        "torch.tensor(x @ self.W_key), x",
+        "none goes back through `torch.tensor` on line 12.",
+        "plain tensor",
+    ),
+    (
+        "SelfAttention_v1",
+        "attn_scores = queries",
+        "input(); attn_scores = queries",
+        "nobody is there to answer an `input()`",
+        "`-s`",
+    ),
+    (
         "CausalAttention",
         "return w @ values",
         "w @ values",

@@ -152,3 +152,8 @@ WRONG["MultiHeadAttention"] |= {
         )
     ],
 }
+WRONG["MultiHeadAttention"] |= {
+    "seed_set_inside": [
+        ("super().__init__()", "super().__init__()\n        torch.manual_seed(123)")
+    ],
+}

@@ -453,3 +453,18 @@ WRONG["LatentAttention"]["learns_in_training_alone"] = [
 WRONG["rotate"]["angles_of_the_first_places"] = [
     (PLACES, "rotate.__dict__.setdefault(len(positions), positions)[:, None]")
 ]
+
+INIT = "super().__init__()"
+for name in ("CrossAttention", "GroupedQueryAttention", "CachedAttention", "LatentAttention"):
+    WRONG[name] |= {"seed_set_inside": [(INIT, f"{INIT}\n        torch.manual_seed(123)")]}
+HIDDEN = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"
+WRONG["CrossAttention"] |= {
+    f"mask_ignored_{when}": [(HIDDEN, f"if not ({condition}):\n                {HIDDEN}")]
+    for when, condition in {
+        "in_training": "self.training",
+        "with_biases": "self.W_query.bias is not None",
+        "in_float32": "x.dtype == torch.float32",
+        "with_many_heads": "self.num_heads > 8",
+        "without_gradients": "not context.requires_grad",
+    }.items()
+}

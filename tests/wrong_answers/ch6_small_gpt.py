@@ -100,6 +100,16 @@ WRONG = {
         "four_blocks_at_most": [
             ("for block in self.blocks:", "for block in list(self.blocks)[:2]:")
         ],
+        "places_on_the_cpu": [(PLACES, PLACES.replace(", device=ids.device", ""))],
+        "seed_set_inside": [
+            ("super().__init__()", "super().__init__()\n        torch.manual_seed(123)")
+        ],
+        "head_of_zeros": [
+            (
+                "self.head = nn.Linear(d, vocab_size, bias=False)",
+                "self.head = nn.Linear(d, vocab_size, bias=False)\n        nn.init.zeros_(self.head.weight)",
+            )
+        ],
         "sixty_places": [(PLACES, f"{PLACES}.clamp(max=60)")],
         "sixteen_tokens": [("self.token_embedding(ids)", "self.token_embedding(ids % 16)")],
         "embedding_without_gradient": [
@@ -191,6 +201,9 @@ WRONG = {
         ],
     },
     "generate": {
+        "likeliest_unless_told": [("temperature: float = 1.0", "temperature: float = 0.0")],
+        "hot_unless_told": [("temperature: float = 1.0", "temperature: float = 2.0")],
+        "top_one_unless_told": [("top_k: int | None = None", "top_k: int | None = 1")],
         "least_of_all_texts": [("values[:, -1:]", "values.min()")],
         "drawn_tokens_never_seen": [
             (LOOP, f"prompt = ids\n    {LOOP}"),
