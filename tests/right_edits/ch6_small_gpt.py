@@ -1,5 +1,7 @@
 """Unusual and right, where a check of modes, of chance or of what stays could be too strict."""
 
+PLACES = "torch.arange(ids.shape[1], device=ids.device)"
+
 RIGHT = {
     "TransformerBlock": {
         "functional_dropout": [
@@ -22,6 +24,22 @@ RIGHT = {
                 "x = self.dropout(x)",
                 "p = self.dropout.p\n"
                 "        x = x * (torch.rand_like(x) >= p) / (1 - p) if self.training and p else x",
+            )
+        ],
+        "places_of_the_mask": [(PLACES, "torch.ones_like(ids[0]).cumsum(0) - 1")],
+        "places_brought_along": [
+            (PLACES, "torch.arange(ids.shape[1]).to(self.head.weight.device)")
+        ],
+        "places_beside_the_ids": [(PLACES, "ids.new_tensor(list(range(ids.shape[1])))")],
+        "start_of_the_table": [
+            ("self.position_embedding(places)", "self.position_embedding.weight[: ids.shape[1]]")
+        ],
+        "weights_drawn_by_hand": [
+            (
+                "self.final_norm = LayerNorm(d)",
+                "self.final_norm = LayerNorm(d)\n"
+                "        for table in (self.token_embedding, self.position_embedding):\n"
+                "            nn.init.normal_(table.weight, std=0.02)",
             )
         ],
     },
