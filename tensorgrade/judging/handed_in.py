@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 
 from ..exchange.observation import CaughtError
 
@@ -15,6 +16,7 @@ READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
 TEXT = re.compile(r"""(["']).*?\1""")
 OPEN, CLOSED = "([{", ")]}"
 MOST_LINES = 8  # of one statement
+MOST_CUTS = 20  # that are looked at, each with the lines above it
 # What hands on the numbers alone: no gradient finds its way back through it.
 CUTS = re.compile(
     r"\b(no_grad|inference_mode|torch\.tensor)\(|\.(detach_?|item|tolist|numpy)\(\)|\.(data)\b"
@@ -103,12 +105,11 @@ class HandedIn:
         [(1, 'detach')]
         """
         code = ((line, self.code(line)) for line in lines)
-        found = [
+        found = (
             (at, CUTS.search(text)) for at, text in code if not text.lstrip().startswith(">>>")
-        ]
-        return [
-            (at, cut[cut.lastindex or 0]) for at, cut in found if cut and not self.is_making(at)
-        ]
+        )
+        some = islice(((at, cut) for at, cut in found if cut), MOST_CUTS)
+        return [(at, cut[cut.lastindex or 0]) for at, cut in some if not self.is_making(at)]
 
     def goes_on_below(self, line: int) -> bool:
         """Whether code as far in as a line follows it: of a `raise`, what is never reached.

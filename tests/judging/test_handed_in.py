@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.judging.handed_in import HandedIn
+from tensorgrade.judging.handed_in import MOST_CUTS, HandedIn
 
 TEXT = HandedIn(
     """class Attend(nn.Module):
@@ -65,3 +65,16 @@ def test_lines_stand_within_their_function_and_their_loop():
 
 def test_lines_of_init_make_an_object_and_no_others_do():
     assert [TEXT.is_making(line) for line in (6, 8, 12, 23, 1, 99)] == [True] * 2 + [False] * 4
+
+
+def test_lines_that_cut_gradients_are_those_that_run_in_a_call():
+    text = 'def f(x):\n    """>>> no\n    >>> x.detach()\n    """\n    with torch.no_grad():\n'
+    text += "        return torch.tensor(x.data)  # x.item()\n"
+    assert HandedIn(text).cuts(range(1, 7)) == [(5, "no_grad"), (6, "torch.tensor")]
+    made = "class A:\n    def __init__(self):\n        self.x = torch.tensor(2)\n"
+    assert HandedIn(made).cuts(range(1, 4)) == []
+
+
+def test_of_lines_that_cut_gradients_only_some_are_looked_at():
+    lines = 100 * "    x = x.detach()\n"
+    assert len(HandedIn(f"def f(x):\n{lines}").cuts(range(1, 102))) == MOST_CUTS
