@@ -55,7 +55,7 @@ def cases(pick):
             for b, n, m, shape in masks
         ),
         case(
-            "mask/each text, 3 heads",
+            "gradients/behind a mask for each text",
             *masked(3, 2, 5, "each text", heads=3, gradient=normal(3, 2, 9)),
         ),
         case("mask/and then none", *masked_once(2, 3, 4)),
@@ -125,10 +125,11 @@ def in_pairs(pick, draw):
         heads = many[0] if heads == "many" else heads
         asked = row | ({"gradient": normal(b, n, 3 * heads)} if gradient else {})
         if mask:
-            yield "mask", row["dtype"], masked(b, n, m, mask, heads, **asked)
+            steps = masked(b, n, m, mask, heads, **asked)
         else:
-            group = "bias" if row["qkv_bias"] else "one head" if heads == 1 else "values"
-            yield group, row["dtype"], module(b, n, m, 4, 3, 3, heads, **asked)
+            steps = module(b, n, m, 4, 3, 3, heads, **asked)
+        plainly = "bias" if row["qkv_bias"] else "one head" if heads == 1 else "values"
+        yield "gradients" if gradient else "mask" if mask else plainly, row["dtype"], steps
 
 
 def masked(b, n, m, shape, heads=2, gradient=None, **settings):

@@ -46,3 +46,18 @@ def test_wrong_answer_loses_points(project, judged, chapter, exercise, name, edi
     verdict = judged(chapter, exercise, wrong, told=False)
     assert verdict.points < verdict.max_points, verdict
     assert verdict.status in ("partial", "failed"), verdict
+
+
+@pytest.mark.parametrize(
+    "asked, wrong",
+    [
+        ("temperature: float = 1.0", "temperature: float = 0.0"),
+        ("temperature: float = 1.0", "temperature: float = 2.0"),
+        ("top_k: int | None = None", "top_k: int | None = 1"),
+    ],
+)
+def test_another_default_loses_points(project, judged, asked, wrong):
+    source = project.solution("ch6_small_gpt").read_text(encoding="utf-8")
+    assert source.count(asked) == 1
+    verdict = judged("ch6_small_gpt", "generate", source.replace(asked, wrong), told=False)
+    assert 0 < verdict.points < verdict.max_points, verdict

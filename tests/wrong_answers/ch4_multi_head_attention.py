@@ -153,7 +153,5 @@ WRONG["MultiHeadAttention"] |= {
     ],
 }
 WRONG["MultiHeadAttention"] |= {
-    "seed_set_inside": [
-        ("super().__init__()", "super().__init__()\n        torch.manual_seed(123)")
-    ],
+    "seed_set_inside": [("self.W_query = ", "torch.manual_seed(123)\n        self.W_query = ")],
 }

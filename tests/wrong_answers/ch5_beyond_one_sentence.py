@@ -454,9 +454,9 @@ WRONG["rotate"]["angles_of_the_first_places"] = [
     (PLACES, "rotate.__dict__.setdefault(len(positions), positions)[:, None]")
 ]
 
-INIT = "super().__init__()"
+FIRST = "self.W_query = "
 for name in ("CrossAttention", "GroupedQueryAttention", "CachedAttention", "LatentAttention"):
-    WRONG[name] |= {"seed_set_inside": [(INIT, f"{INIT}\n        torch.manual_seed(123)")]}
+    WRONG[name] |= {"seed_set_inside": [(FIRST, f"torch.manual_seed(123)\n        {FIRST}")]}
 HIDDEN = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"
 WRONG["CrossAttention"] |= {
     f"mask_ignored_{when}": [(HIDDEN, f"if not ({condition}):\n                {HIDDEN}")]
