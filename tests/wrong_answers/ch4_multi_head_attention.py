@@ -151,7 +151,5 @@ WRONG["MultiHeadAttention"] |= {
             "if not hasattr(self, 'kept'):\n            self.kept = self.W_key.weight.detach().clone()\n        keys = nn.functional.linear(x, self.kept, self.W_key.bias)",
         )
     ],
-}
-WRONG["MultiHeadAttention"] |= {
     "seed_set_inside": [("self.W_query = ", "torch.manual_seed(123)\n        self.W_query = ")],
 }
