@@ -82,7 +82,7 @@ def test_causal_attention_weights_gradients(attempt):
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
-    attempt.causal_attention_weights.keeps_inputs("values")
+    attempt.causal_attention_weights.keeps_inputs("values", "leading")
     attempt.causal_attention_weights.gives_the_same("same")
 
 

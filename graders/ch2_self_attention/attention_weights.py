@@ -25,6 +25,7 @@ def cases(pick):
         case("values/float32", compared(5, 5, 7), dtype=torch.float32),
         *(case(f"cross/{n} queries, {m} keys", compared(n, m, 3)) for n, m in cross),
         *(case(f"leading/{lead}", compared(4, 5, 6, lead)) for lead in leading),
+        case("leading/large scores", call(queries=1e6 * normal(2, 4, 3), keys=normal(2, 5, 3))),
         case("large/1e6", call(queries=1e6 * normal(4, 3), keys=normal(5, 3))),
         case("values/one after another", *one_after_another(queries=(4, 3), keys=(4, 3))),
         case("gradients/4x3x5", compared(4, 3, 5, gradient=normal(4, 3))),

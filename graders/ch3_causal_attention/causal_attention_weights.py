@@ -23,7 +23,7 @@ def cases(pick):
         ),
         case("values/float32", call(attn_scores=3 * normal(7, 7), d_k=5), dtype=torch.float32),
         # Scores so low that whatever stands in the hidden places must be lower still.
-        case("values/low scores", call(attn_scores=eighths(5) - 3000, d_k=4)),
+        case("values/low scores", call(attn_scores=eighths(5, 5) - 3000, d_k=4)),
         # A score of 0 is a score like any other, not a sign that it is hidden.
         case("values/zero scores", call(attn_scores=zeros, d_k=3)),
         case(
@@ -37,17 +37,26 @@ def cases(pick):
         *(
             case(f"leading/{shape}", call(attn_scores=3 * normal(*shape, n, n), d_k=d_k))
             for *shape, n, d_k in pick(
-                public=[(2, 4, 3), (2, 3, 5, 4)], hidden=[(3, 5, 2), (2, 2, 3, 8), (4, 4, 7)]
+                public=[(2, 4, 3), (2, 3, 5, 4)],
+                hidden=[(3, 5, 2), (2, 2, 3, 8), (4, 4, 7), (2, 1, 3, 4, 6)],
             )
         ),
+        case("leading/low scores", call(attn_scores=eighths(2, 5, 5) - 3000, d_k=4)),
+        case("leading/large scores", call(attn_scores=1e6 * normal(3, 4, 4), d_k=2)),
         case("same/scattered", *scattered(attn_scores=normal(6, 6), d_k=5)),
-        case("gradients/4", call(attn_scores=3 * normal(4, 4), d_k=3, gradient=normal(4, 4))),
+        *(
+            case(
+                f"gradients/{shape}",
+                call(attn_scores=3 * normal(*shape), d_k=3, gradient=normal(*shape)),
+            )
+            for shape in [(4, 4), (2, 4, 4)]
+        ),
     ]
 
 
-def eighths(n: int):
+def eighths(*shape: int):
     """Scores in eighths: even a softmax in float32 sees them exactly."""
-    return computed(torch.round, 24 * normal(n, n)) * 0.125
+    return computed(torch.round, 24 * normal(*shape)) * 0.125
 
 
 def begun_low(scores: torch.Tensor) -> torch.Tensor:
@@ -107,7 +116,7 @@ def test_causal_attention_weights_gradients(attempt):
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
-    attempt.causal_attention_weights.keeps_inputs("values")
+    attempt.causal_attention_weights.keeps_inputs("values", "leading")
     attempt.causal_attention_weights.gives_the_same("same")
 
 

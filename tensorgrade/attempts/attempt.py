@@ -15,7 +15,7 @@ from types import MethodType
 import torch
 
 from ..course import Chapter, Course, CourseError, Tolerance
-from ..exchange.cases import Case, spoken_shape
+from ..exchange.cases import Case, last_call_alone, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import Way, read_way
@@ -53,6 +53,9 @@ MOST_CHANGED = 10  # parts of the tree of code that was given, by a repair
 MOST_VERIFIED = 2  # of the edits that mend one case, those that are tried on all
 MOST_READ = 3  # of what a line reads, those whose lines are told
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
+# Where a call may be wrong for what the calls before it have left behind, and what is said of it.
+AFTER_OTHERS = {Kind.ERROR, Kind.SHAPE, Kind.NAN, Kind.VALUES, Kind.FACT}
+KEPT = "by itself, without the calls before it, this call is right: is something kept from them?"
 
 
 class Attempt:
@@ -244,6 +247,7 @@ class ExerciseAttempt(Checks):
             self.with_line_that_changes,
             self.with_what_is_never_reached,
             self.with_line_that_cuts,
+            self.with_what_is_kept,
         ):
             diagnosis = more(diagnosis)
         messages = self.attempt.fingerprints.messages
@@ -319,6 +323,46 @@ class ExerciseAttempt(Checks):
         ((line, word),) = cuts
         told = f"{diagnosis.problem}; none goes back through `{word}` on {self.attempt.place(line)}"
         return replace(diagnosis, problem=told, line=line)
+
+    def with_what_is_kept(self, diagnosis: Diagnosis) -> Diagnosis:
+        """The same where calls before one make it wrong: it is right by itself."""
+        case = next((seen.case for seen in self.seen if seen.case.name == diagnosis.case), None)
+        if diagnosis.kind not in AFTER_OTHERS or case is None or last_call_alone(case) is None:
+            return diagnosis
+        if not self.keeps_something:
+            return diagnosis
+        return replace(diagnosis, problem=f"{diagnosis.problem}; {KEPT}")
+
+    @cached_property
+    def keeps_something(self) -> bool:
+        """Whether on a case that learners have a call is wrong, and is right without those before.
+
+        Asked only where no known mistake explains it and every single call is right.
+        """
+        public = self.attempt.public()
+        single = (seen for seen in self.claimed if last_call_alone(seen.case) is None)
+        if public is None or self.mistakes or not all(self.is_right(*seen) for seen in single):
+            return False
+        entries = [
+            (case, *alone, expected)
+            for case, expected in public.of(self.name)
+            if case.signature == "values" and (alone := last_call_alone(case))
+        ]
+        self.attempt.backend.close()  # what a function keeps, it keeps from case to case
+        by_itself = self.attempt.in_public([alone for _, alone, _, _ in entries])
+        after_others = self.attempt.in_public([case for case, *_ in entries])
+        return any(
+            self.gives(case, last, expected, alone) and not self.gives(case, last, expected, after)
+            for (case, _, last, expected), alone, after in zip(
+                entries, by_itself, after_others, strict=True
+            )
+        )
+
+    def gives(self, case: Case, call: str, expected: Observation, seen: Observation) -> bool:
+        """Whether of one of a case's calls comes what should, and something should."""
+        own = {name: t for name, t in expected.tensors.items() if name.split(".")[0] == call}
+        last = replace(expected, tensors=own, facts={})
+        return bool(own) and not seen.error and self.is_right(case, last, seen)
 
     def trace(self, name: str) -> list[Step]:
         """A case run once more: the tensors on the way through the learner's own code."""

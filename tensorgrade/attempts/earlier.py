@@ -137,15 +137,18 @@ def better_of_both(
 ) -> tuple[list[CheckResult], bool]:
     """The checks on what was seen first or beside stand-ins, and whether all is right there.
 
-    Where something is wrong there as well, that is the exercise's own: then only that counts.
-    Somebody may have written around what is wrong: nobody is to lose points by stand-ins.
+    Where something is wrong there as well, that is the exercise's own, whatever the earlier ones
+    have wrong: then only that counts. Somebody may have written around what is wrong: nobody is to
+    lose points by stand-ins.
     """
-    first, earned = part.claimed, sums(at_its_price(part, checks))[0]
+    first, earned = (part.claimed, part.inherited), sums(at_its_price(part, checks))[0]
     part.judge_by(claimed)
+    part.inherited = set()
     beside = again(part.name)
     right = all(check.passed for check in beside)
     if right or sums(at_its_price(part, beside))[0] <= earned:
-        part.judge_by(first)
+        part.judge_by(first[0])
+        part.inherited = first[1]
         return checks, right
     return beside, False
 

@@ -12,8 +12,8 @@ reference), on every mistake (its fingerprint) and on every learner's attempt.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TypedDict, Unpack
@@ -343,6 +343,39 @@ def seed_for(master: int, *purpose: str | int) -> int:
     key = blake2b(str(master).encode()).digest()
     digest = blake2b(json.dumps(purpose).encode(), digest_size=8, key=key).digest()
     return int.from_bytes(digest, "big") >> 1
+
+
+def last_call_alone(case: Case) -> tuple[Case, str] | None:
+    """A case without the calls before its last one, and the name of what that one gives.
+
+    None where there are no calls before it, or where it is given what comes of them.
+
+    >>> case = record("mean", "a/1", lambda a, d: (a.call("f", result="one"), a.call("f", x=1)), 1)
+    >>> alone, name = last_call_alone(case)
+    >>> name, [step["arguments"] for step in alone.steps]
+    ('result', [{'x': 1}])
+    """
+    *before, last = [step for step in case.steps if step["verb"] == "call"] or [{}]
+    made = {step["as"] for step in before}
+    given = {part for value in last.get("arguments", {}).values() for part in objects_in(value)}
+    if not before or made & {handle.partition(".")[0] for handle in given}:
+        return None
+    alone = {name: value for name, value in last.items() if name != "refilled"}
+    steps = (alone if step is last else step for step in case.steps if step not in before)
+    return replace(case, steps=tuple(steps)), last["as"]
+
+
+def objects_in(value: Tree) -> Iterator[str]:
+    """The handles of the objects in an argument.
+
+    >>> list(objects_in({"tuple": [{"object": "first.1"}, {"number": 2}]}))
+    ['first.1']
+    """
+    if isinstance(value, dict):
+        yield from [value["object"]] if "object" in value else objects_in([*value.values()])
+    elif isinstance(value, list):
+        for part in value:
+            yield from objects_in(part)
 
 
 def spoken(case: Case, hidden: bool = True) -> str:

@@ -336,7 +336,8 @@ class Checks:
         """On a second device nothing meets a tensor that stayed on the first.
 
         What cannot run there for another reason is not judged: there are no numbers there, so that
-        Python which asks for one (`.item()`, `if mask.any()`) has to fail.
+        Python which asks for one (`.item()`, `if mask.any()`) has to fail. Nor are weights that
+        torch does not find, which do not move either: other checks say so.
         """
         for case, _, observed in self.group(group):
             self.came_back(case, observed)

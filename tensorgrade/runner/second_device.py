@@ -29,11 +29,15 @@ class TwoDevices(Exception):
         self.left = left
 
 
+class NotFound(Exception):
+    """What was left behind is a weight that torch does not find, which is another mistake."""
+
+
 class SecondDevice(TorchDispatchMode):
     """Inside `with SecondDevice(module, filename):` tensors of two devices never meet.
 
     module: it has been moved; filename: the learner's file. Raises TwoDevices in the learner's
-    own line.
+    own line, NotFound where the tensor is a weight of a module in a plain list.
 
     >>> with SecondDevice(nn.Module(), "no file"):
     ...     torch.ones(2, device=DEVICE) + torch.ones(2)
@@ -55,6 +59,8 @@ class SecondDevice(TorchDispatchMode):
         given = tensors_in((args, kwargs))
         left = left_behind(func.overloadpacket.__name__, given)
         if left is not None:
+            if self.is_weight_of_a_part(left):
+                raise NotFound
             raise TwoDevices(self.name_of(left))
         result = func(*args, **(kwargs or {}))
         self.follow(given, tensors_in(result))
@@ -70,6 +76,12 @@ class SecondDevice(TorchDispatchMode):
     def root(self, tensor: torch.Tensor) -> int:
         """The memory of the tensor that this one goes back to."""
         return self.roots.get(memory(tensor), memory(tensor))
+
+    def is_weight_of_a_part(self, left: torch.Tensor) -> bool:
+        """Whether it was made of a weight of a module that is kept where torch does not look."""
+        kept = (leaf for _, v in plain_attributes(self.module) for leaf in tree_leaves(v))
+        weights = (w for part in kept if isinstance(part, nn.Module) for w in part.parameters())
+        return any(goes_back_to(self, weight, self.root(left)) for weight in weights)
 
     def name_of(self, left: torch.Tensor) -> str:
         """`self.mask` or `mask`: what the learner's code calls a tensor, or what it was made of."""

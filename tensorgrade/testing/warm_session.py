@@ -4,6 +4,7 @@ A fresh pytest costs seconds. Here pytest runs in a thread: it collects the test
 loop then waits for attempts instead of going through the tests once.
 """
 
+import os
 import queue
 import threading
 from collections.abc import Collection
@@ -73,6 +74,7 @@ class WarmSession:
 
     def run(self, arguments: list[str]) -> None:
         """In the thread: pytest, with this object as a plugin of its own."""
+        os.environ.pop("PYTEST_ADDOPTS", None)  # meant for somebody's own runs of pytest
         code = pytest.main(arguments, plugins=[self])
         self.done.put(f"pytest ended with {code!r}; run `pytest {arguments[-1]}` to see why")
 

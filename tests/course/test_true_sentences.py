@@ -84,6 +84,7 @@ class MultiHeadAttention(nn.Module):
 RIGHT = {"SelfAttention_v1": V1, "CausalAttention": CAUSAL, "MultiHeadAttention": MULTI}
 CHAPTER = {"SelfAttention_v1": CH2, "CausalAttention": CH3, "MultiHeadAttention": CH4}
 FUTURE = "on (counted from 0) changes results before them: they see the future"
+KEEPS = "self.keys = keys = keys + getattr(self, 'keys', 0)\n        "
 GLOBAL = "W_query = torch.rand(3, 2)\n"
 
 
@@ -281,6 +282,28 @@ EDITED = [
         "(keys.shape[-1] ** 0.5 if n > 6 else 9)",
         "right shape but not the right values",
         "`plain`",
+    ),
+    (
+        "CausalAttention",
+        "attn_scores = queries @",
+        f"{KEEPS}attn_scores = queries @",
+        "without the calls before it, this call is right: is something kept from them?",
+        "future",
+    ),
+    (
+        "MultiHeadAttention",
+        "attn_scores = queries @",
+        f"{KEEPS}attn_scores = queries @",
+        "without the calls before it, this call is right: is something kept from them?",
+        "future",
+    ),
+    (
+        # Texts after the second are lost, whatever was called before.
+        "CausalAttention",
+        "b, n, _ = x.shape",
+        "x = x[:2]; b, n, _ = x.shape",
+        "shape",
+        "by itself",
     ),
 ]
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from tensorgrade.runner.second_device import DEVICE, SecondDevice, TwoDevices
+from tensorgrade.runner.second_device import DEVICE, NotFound, SecondDevice, TwoDevices
 
 HERE, THERE = torch.ones(3, 3), torch.ones(3, 3, device=DEVICE)
 MAY = {
@@ -61,3 +61,10 @@ def test_the_one_left_behind_is_named():
             with pytest.raises(TwoDevices) as caught:
                 made()
             assert caught.value.left == name
+
+
+def test_a_weight_that_torch_does_not_find_is_another_mistake():
+    module = nn.Module()
+    module.layers = [nn.Linear(3, 3, bias=False)]
+    with pytest.raises(NotFound), SecondDevice(module, __file__):
+        module.layers[0](THERE)

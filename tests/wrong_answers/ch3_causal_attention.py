@@ -214,6 +214,22 @@ WRONG = {
         "masked_after_the_softmax": [(SOFTMAX, f"{AFTER} / {AFTER}.sum(dim=-1, keepdim=True)")],
         "filled_with_minus_1000": [(FILL, FILL.replace("-torch.inf", "-1000.0"))],
         "filled_with_minus_500": [(FILL, FILL.replace("-torch.inf", "-500.0"))],
+        "filled_with_minus_1000_in_batches": [
+            (FILL, FILL.replace("-torch.inf", "-torch.inf if attn_scores.dim() == 2 else -1000.0"))
+        ],
+        "batches_filled_in_place": [
+            (
+                FILL,
+                f"{FILL} if attn_scores.dim() == 2 else {FILL.replace('masked_fill', 'masked_fill_')}",
+            )
+        ],
+        "batches_do_not_learn": [
+            (SOFTMAX, f"{SOFTMAX} if attn_scores.dim() == 2 else {SOFTMAX}.detach()")
+        ],
+        "one_batch_dimension_or_two": [
+            (FILL, f"{FILL} if attn_scores.dim() < 5 else attn_scores.tril()")
+        ],
+        "batches_overflow": [(SOFTMAX, f"{SOFTMAX} if attn_scores.dim() == 2 else {OWN_EXP}")],
         "overflows": [(SOFTMAX, OWN_EXP)],
         "scale_up_to_16": [(SOFTMAX, SOFTMAX.replace("d_k", "min(d_k, 16)"))],
         "a_band_of_32": [("diagonal=1).bool()", "diagonal=1).tril(32).bool()")],
