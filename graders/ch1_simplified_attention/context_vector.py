@@ -12,7 +12,7 @@ from ..sizes import FEATURES, TOKENS, Sizes
 
 def cases(pick):
     """One query (d,) and inputs (n, d)."""
-    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 2), (3, 3)])
+    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (3, 3), (1, 4)])
     draw = Sizes(pick, "context_vector")
     n, d = draw(TOKENS, FEATURES)
     return [

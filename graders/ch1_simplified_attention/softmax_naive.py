@@ -15,7 +15,7 @@ def cases(pick):
     (n,) = Sizes(pick, "softmax_naive")(TOKENS)
     return [
         shown("sentence/token 2", call(x=SENTENCE @ SENTENCE[1])),
-        *(case(f"values/{n}", call(x=normal(n))) for n in pick(public=[6, 4], hidden=[6, 2, 5, n])),
+        *(case(f"values/{n}", call(x=normal(n))) for n in pick(public=[6, 4], hidden=[6, 1, 5, n])),
         case("values/float32", call(x=normal(8)), dtype=torch.float32),
         case("values/one after another", *one_after_another(x=(4,))),
         case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),

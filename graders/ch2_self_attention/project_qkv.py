@@ -16,7 +16,7 @@ def cases(pick):
     big = Sizes(pick, "project_qkv")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 6)],
-        hidden=[(5, 4, 7), (3, 8, 8), (1, 5, 4)],
+        hidden=[(5, 1, 7), (3, 8, 8), (1, 5, 4), (4, 3, 1)],
     )
     gradient = tuple(normal(4, 2) for _ in QKV)
     return [

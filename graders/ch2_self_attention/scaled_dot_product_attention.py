@@ -15,9 +15,9 @@ def cases(pick):
     queries, keys, values = (SENTENCE @ matrix for matrix in example_weights().values())
     draw = Sizes(pick, "scaled_dot_product_attention")
     n, m, d_k, d_v = draw(TOKENS, TOKENS, WIDTH, FEATURES)
-    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (7, 2)])
-    cross = pick(public=[(3, 5)], hidden=[(2, m)])
-    leading = pick(public=[(2,)], hidden=[(3,), (2, 1, 3)])
+    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (7, 1)])
+    cross = pick(public=[(3, 5)], hidden=[(1, m), (4, 1)])
+    leading = pick(public=[(2,)], hidden=[(3,), (1, 2, 1)])
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys, values=values)),
         *(case(f"values/{n} tokens, d_k {d_k}", mixed(n, n, d_k, d_k)) for n, d_k in sizes),

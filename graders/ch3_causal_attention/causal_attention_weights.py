@@ -13,7 +13,7 @@ from ..sizes import LONG, TOKENS, Sizes
 def cases(pick):
     """Scores of n tokens, and a width of the keys."""
     n, d_k = Sizes(pick, "causal_attention_weights")(TOKENS, LONG)
-    sizes = pick(public=[(6, 3), (4, 9)], hidden=[(2, 5), (3, 8), (5, 2), (8, 16), (n, d_k)])
+    sizes = pick(public=[(6, 3), (4, 9)], hidden=[(1, 5), (3, 8), (5, 2), (8, 16), (n, d_k)])
     zeros = computed(some_zero, normal(5, 5), normal(5, 5))
     return [
         shown("sentence/scores", call(attn_scores=SENTENCE @ SENTENCE.T, d_k=3)),
@@ -38,7 +38,7 @@ def cases(pick):
             case(f"leading/{shape}", call(attn_scores=3 * normal(*shape, n, n), d_k=d_k))
             for *shape, n, d_k in pick(
                 public=[(2, 4, 3), (2, 3, 5, 4)],
-                hidden=[(3, 5, 2), (2, 2, 3, 8), (4, 4, 7), (2, 1, 3, 4, 6)],
+                hidden=[(3, 5, 2), (1, 5, 2), (2, 1, 3, 8), (4, 4, 7), (1, 2, 3, 4, 6)],
             )
         ),
         case("leading/low scores", call(attn_scores=eighths(2, 5, 5) - 3000, d_k=4)),

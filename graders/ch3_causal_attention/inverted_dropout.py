@@ -14,8 +14,8 @@ def cases(pick):
         hidden=[
             ((60, 60), 0.5),
             ((60, 60), 0.1),
-            ((40, 70), 0.3),
-            ((3, 4, 12, 20), 0.8),
+            ((1, 2800), 0.3),
+            ((3, 1, 960, 1), 0.8),
             ((3000,), 0.03),
         ],
     )
@@ -45,8 +45,8 @@ def cases(pick):
             rate="p",
         ),
         *(
-            case(f"evaluation/p {p}", call(attn_weights=normal(5, 5), p=p, training=False))
-            for p in pick(public=[0.5], hidden=[0.5, 0.9])
+            case(f"evaluation/p {p}", call(attn_weights=normal(*shape), p=p, training=False))
+            for p, *shape in pick(public=[(0.5, 5, 5)], hidden=[(0.5, 5, 5), (0.9, 1, 4, 1)])
         ),
         case("nothing/p 0", call(attn_weights=normal(4, 4), p=0.0, training=True)),
         *(

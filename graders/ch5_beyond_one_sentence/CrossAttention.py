@@ -32,8 +32,9 @@ def cases(pick):
         public=[(2, 3, 5, 4, 6, 3, 2), (1, 5, 2, 3, 4, 2, 3)],
         hidden=[
             (3, 4, 6, 5, 2, 4, 3),
-            (2, long, 3, 4, 5, 2, many),
+            (1, long, 3, 1, 5, 2, many),
             (many_texts, 2, 7, d_in, 3, width, 2),
+            (2, 3, 1, 4, 1, 1, 1),
         ],
     )
     one_head = pick(public=[(2, 4, 3, 5, 2, 6, 1)], hidden=[(2, 3, 6, 2, 4, 5, 1)])

@@ -42,7 +42,7 @@ def cases(pick):
         hidden=[(3, 4, 6, 3, 6, 2, 4), (1, n, 3, 2, groups * shared, groups, n)],
     )
     few, most = rates(pick, "GroupedQueryAttention")
-    one = pick(public=[(2, 4, 3, 2, 3, 1, 4)], hidden=[(2, 3, 5, 4, 4, 1, 3)])
+    one = pick(public=[(2, 4, 3, 2, 3, 1, 4)], hidden=[(2, 3, 1, 4, 4, 1, 3)])
     full = pick(public=[(2, 4, 3, 3, 2, 2, 4)], hidden=[(b, 5, d_in, width, 2, 2, 5)])
     (tokens,), (kv_heads,) = draw((19, 22)), draw((2, 3))
     thinned = pick(
@@ -71,9 +71,11 @@ def cases(pick):
         case("values/zero scores", *zero_scores(layers(3, 8, 4), 2, 4, 3, 8, **heads)),
         case("values/square", *module(2, 4, 4, 1, 4, 2, 4)),
         case("values/float32", *module(2, 5, 3, 2, 4, 2, 5, dtype="float32"), dtype=torch.float32),
-        case(
-            "short/3 tokens",
-            *module(2, 3, 4, 2, 4, 2, *pick(public=(7,), hidden=draw(LONG)), dropout=few),
+        *(
+            case(f"short/{n} tokens", *module(2, n, 4, width, heads, kv, context, dropout=few))
+            for n, width, heads, kv, context in pick(
+                public=[(3, 2, 4, 2, 7)], hidden=[(3, 2, 4, 2, *draw(LONG)), (1, 1, 1, 1, 7)]
+            )
         ),
         case(
             "short/2 tokens, then 5",

@@ -32,7 +32,7 @@ def cases(pick):
     (many,) = draw(HEADS)
     sizes = pick(
         public=[(2, 5, 4, 3, 2, 2, 5), (1, 4, 5, 2, 3, 2, 4)],
-        hidden=[(3, 4, 6, 2, 3, 2, 4), (1, n, 3, 4, 2, many, n), (b, 3, d_in, 5, width, 2, 3)],
+        hidden=[(3, 4, 6, 2, 3, 2, 4), (1, n, 1, 4, 2, many, n), (b, 3, d_in, 5, width, 2, 3)],
     )
     made: dict = {"d_in": 3, "d_out": 4, "d_latent": 2, "context_length": 6, "num_heads": 2}
     twins = [construct(**made) for _ in range(2)]
@@ -47,8 +47,14 @@ def cases(pick):
         case("values/zero scores", *module(2, 4, 3, 5, 2, 2, 4, change=without_token_1)),
         case("values/square", *module(2, 4, 4, 4, 2, 2, 4)),
         case("values/float32", *module(2, 5, 4, 3, 2, 2, 5, dtype="float32"), dtype=torch.float32),
-        case("short/3 tokens of 7", *module(2, 3, 4, 2, 2, 3, 7)),
-        case("short/6 tokens of 8", *module(1, 6, 3, 2, 2, 2, 8)),
+        *(
+            case(f"short/{n} tokens of {context}", *module(b, n, d_in, d_latent, *heads, context))
+            for b, n, d_in, d_latent, *heads, context in [
+                (2, 3, 4, 2, 2, 3, 7),
+                (1, 6, 3, 2, 2, 2, 8),
+                *pick(public=[], hidden=[(2, 1, 3, 1, 1, 1, 4)]),
+            ]
+        ),
         # Many texts: a fill that is not low enough shows only where the visible scores are lower.
         case("large/1e6", *module(8, 4, 3, 2, 3, 2, 4, factor=1000)),
         case(

@@ -13,12 +13,12 @@ def cases(pick):
     """(n, m, d, d_v, block_size): blocks that divide m and that do not, of one, larger than m."""
     draw = Sizes(pick, "online_softmax_attention")
     many, block, d = draw(TOKENS, (9, 16), (17, 29))
-    one = pick(public=[(3, 4, 2, 5, 4)], hidden=[(4, 5, 3, 2, 5), (2, 3, 4, 5, 64)])
+    one = pick(public=[(3, 4, 2, 5, 4)], hidden=[(4, 1, 3, 2, 5), (2, 3, 4, 5, 64)])
     sizes = pick(
         public=[(3, 6, 4, 2, 2), (2, 5, 3, 4, 2)],
         hidden=[
-            (4, 8, 5, 3, 4),
-            (3, 7, 2, 5, 3),
+            (4, 8, 1, 3, 4),
+            (3, 7, 2, 1, 3),
             (1, 6, 4, 2, 1),
             (5, many, d, 3, block),
             (8, 3, 5, 4, 2),

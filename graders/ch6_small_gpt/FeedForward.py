@@ -14,7 +14,7 @@ def cases(pick):
     """Several widths and ranks."""
     draw = Sizes(pick, "FeedForward")
     b, n, d = draw(BATCH, TOKENS, FEATURES)
-    shapes = pick(public=[(2, 3), (2, 3, 4)], hidden=[(3, 5), (b, 2, d), (2, n, 3), (n, 2), (4,)])
+    shapes = pick(public=[(2, 3), (2, 3, 4)], hidden=[(3, 5), (b, 1, d), (1, n, 3), (n, 1), (4,)])
     twins = [construct(d=3) for _ in range(2)]
     return [
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),

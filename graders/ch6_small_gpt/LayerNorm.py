@@ -30,7 +30,7 @@ def cases(pick):
     draw = Sizes(pick, "LayerNorm")
     b, n, d = draw(BATCH, TOKENS, FEATURES)
     shapes = pick(
-        public=[(2, 4), (2, 3, 5)], hidden=[(4, 3), (b, 2, d), (n, 6), (2, 3, 2, 5), (7,)]
+        public=[(2, 4), (2, 3, 5)], hidden=[(4, 3), (b, 1, d), (n, 6), (1, 3, 2, 5), (7,), (3, 1)]
     )
     twins = [construct(d=5) for _ in range(2)]
     return [

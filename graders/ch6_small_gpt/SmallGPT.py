@@ -32,7 +32,7 @@ def cases(pick):
     deep, _ = draw(SMALL, SMALL)
     one = pick(
         public=[(2, 4, 5, 4, 6, 2, 1)],
-        hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 3, 2 * vocab, 3, 4, 1, 1)],
+        hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 3, 2 * vocab, 3, 4, 1, 1), (2, 3, 1, 4, 4, 1, 1)],
     )
     many = pick(
         public=[(1, 3, 6, 5, 4, 2, 2)], hidden=[(2, 4, 7, 9, 6, 3, 3), (1, 3, 5, 3, 4, 2, deep)]

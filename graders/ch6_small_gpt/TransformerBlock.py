@@ -32,7 +32,7 @@ def cases(pick):
     b, n = draw(BATCH, TOKENS)
     sizes = pick(
         public=[(2, 3, 4, 5, 2), (1, 4, 6, 4, 3)],
-        hidden=[(3, 5, 6, 7, 2), (b, 3, 4, 9, 1), (1, n, 4, n, 4)],
+        hidden=[(3, 5, 6, 7, 2), (b, 1, 4, 9, 1), (1, n, 4, n, 4), (2, 3, 1, 4, 1)],
     )
     twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
     return [

@@ -612,10 +612,23 @@ def describe(
         return absent(name, case, observed)
     if kind == "shape":
         size, asked = spoken_size(actual, expected, case), spoken_shape(expected.shape)
-        return f"{what} has {size} where {asked} is asked for"
+        return f"{what} has {size} where {asked} is asked for{axes_of_one(actual, expected)}"
     if kind == "nan":
         return f"{what} contains NaN"
     return f"{what} {NOT_THE_VALUES}"
+
+
+def axes_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """What became of dimensions of size 1, where the shapes differ in nothing else.
+
+    >>> axes_of_one(torch.ones(4, 3), torch.ones(1, 4, 3))
+    '; a dimension of size 1 is gone'
+    """
+    sizes, asked = ([n for n in tensor.shape if n != 1] for tensor in (actual, expected))
+    if sizes != asked or actual.dim() == expected.dim():
+        return ""
+    lost = actual.dim() < expected.dim()
+    return f"; a dimension of size 1 is {'gone' if lost else 'too many'}"
 
 
 def absent(name: str, case: Case, observed: Observation) -> str:

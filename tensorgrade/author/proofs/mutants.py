@@ -407,6 +407,18 @@ def results(site: Site) -> Iterator[str]:
 
 
 @operator
+def squeezed(site: Site) -> Iterator[str]:
+    """What is returned without its axes of one, or without one that is the first or the last."""
+    value = site.node.value if isinstance(site.node, ast.Return) else None
+    every = value.elts if isinstance(value, ast.Tuple) else [value] if value else []
+    texts = [*map(ast.unparse, every)]
+    for at, part in enumerate(every):
+        for axis in ("", "0", "-1"):
+            new = f"{site.of(part)}.squeeze({axis})"
+            yield f"return {', '.join([*texts[:at], new, *texts[at + 1 :]])}"
+
+
+@operator
 def cuts(site: Site) -> Iterator[str]:
     """A subscript left out; one end of a slice left open."""
     node = site.node

@@ -1,0 +1,51 @@
+"""A result that loses its axes of one costs points, wherever some legal use can tell it."""
+
+import pytest
+
+from tensorgrade.author.proofs.kills import same, uses_by_chance
+from tensorgrade.author.proofs.made_attempts import Form
+from tensorgrade.author.proofs.mutants import mutants
+from tensorgrade.author.recording.references import observe
+from tensorgrade.project import Project
+
+from ..commands import ROOT
+from ..sampling import first_of_each
+
+PROJECT = Project(ROOT)
+EXERCISES = [
+    (chapter.name, exercise.name)
+    for chapter in PROJECT.course.chapters
+    for exercise in chapter.exercises
+    if not PROJECT.bug(chapter.name, exercise.name)  # its cases are those of another exercise
+]
+# What these give back has no axes, or none that can be lost.
+WITHOUT = {"copy_v2_into_v1", "trace_shapes", "cross_entropy", "train_step", "trained_loss"}
+
+
+def squeezed(project, chapter, exercise) -> list[str]:
+    """The solution's text with `squeeze` on what the exercise returns, one way after another."""
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    others = {one.name for one in project.course.chapter(chapter).exercises} - {exercise}
+    made = mutants(Form(chapter, exercise, "the solution", source), others)
+    return [mutant.source for mutant in made if mutant.operator == "squeezed"]
+
+
+def differs(project, chapter, exercise, source) -> bool:
+    """Whether a use by chance tells a text from the solution."""
+    uses = uses_by_chance(project, chapter, exercise)
+    solution = project.solution(chapter).read_text(encoding="utf-8")
+    pairs = zip(
+        *(observe(project, chapter, text, uses) for text in (solution, source)), strict=True
+    )
+    return not all(same(*pair) for pair in pairs)
+
+
+@pytest.mark.parametrize("chapter, exercise", first_of_each(EXERCISES, lambda names: names[0]))
+def test_a_result_that_loses_an_axis_of_one_loses_points(project, judged, chapter, exercise):
+    verdicts = {
+        source: judged(chapter, exercise, source, told=False)
+        for source in squeezed(project, chapter, exercise)
+    }
+    kept = [text for text, told in verdicts.items() if told.points == told.max_points]
+    assert not any(differs(project, chapter, exercise, text) for text in kept)
+    assert exercise in WITHOUT or len(kept) < len(verdicts)
