@@ -48,8 +48,8 @@ def cases(pick):
         case("values/square", *module(2, 4, 4, 4, 2, 2, 4)),
         case("values/float32", *module(2, 5, 4, 3, 2, 2, 5, dtype="float32"), dtype=torch.float32),
         *(
-            case(f"short/{n} tokens of {context}", *module(b, n, d_in, d_latent, *heads, context))
-            for b, n, d_in, d_latent, *heads, context in [
+            case(f"short/{size[1]} tokens of {size[-1]}", *module(*size))
+            for size in [
                 (2, 3, 4, 2, 2, 3, 7),
                 (1, 6, 3, 2, 2, 2, 8),
                 *pick(public=[], hidden=[(2, 1, 3, 1, 1, 1, 4)]),

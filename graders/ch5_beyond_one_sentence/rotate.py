@@ -17,7 +17,9 @@ def cases(pick):
     draw = Sizes(pick, "rotate")
     n, half = draw(TOKENS, WIDTH)
     start, step = draw.chance.randint(4201, 4999), draw.chance.randint(2, 4)
-    sizes = pick(public=[(4, 6), (2, 3, 4)], hidden=[(1, 2), (2, 1, 4, 8), (n, 4), (1, 6, 2 * half)])
+    sizes = pick(
+        public=[(4, 6), (2, 3, 4)], hidden=[(1, 2), (2, 1, 4, 8), (n, 4), (1, 6, 2 * half)]
+    )
     bases = pick(public=[100.0], hidden=[500.0, 3.0])
     return [
         shown("sentence/4 places", call(x=torch.ones(4, 4), positions=torch.arange(4))),

@@ -14,7 +14,8 @@ def cases(pick):
     draw = Sizes(pick, "generate")
     b, vocab = draw(BATCH, LONG)
     likeliest = pick(
-        public=[(5, 6, 2, 3, 2)], hidden=[(6, 9, 3, 2, 4), (vocab, 8, b, 1, 5), (4, 5, 1, 3, 0), (4, 5, 2, 1, 0)]
+        public=[(5, 6, 2, 3, 2)],
+        hidden=[(6, 9, 3, 2, 4), (vocab, 8, b, 1, 5), (4, 5, 1, 3, 0), (4, 5, 2, 1, 0)],
     )
     long = pick(
         public=[(5, 3, 2, 2, 4)], hidden=[(6, 4, 2, 6, 3), (7, 1, 3, 1, 3), (5, 2, 1, 2, 9)]

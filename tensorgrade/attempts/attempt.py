@@ -38,6 +38,7 @@ from ..recognition.fingerprints import (
     right_imprints,
 )
 from ..recognition.signatures import imprint
+from ..recognition.singletons import only_squeezed
 from ..runner.edits import Edit
 from ..runner.source import Source
 from ..runner.stages import changes_its_input
@@ -237,7 +238,7 @@ class ExerciseAttempt(Checks):
         """Be judged by what the learner's process says on all cases, in this run or another one."""
         self.claimed = claimed
         self.seen = [self.attempt.told(seen) for seen in claimed]
-        for known in ("mistakes", "names"):
+        for known in ("mistakes", "is_only_squeezed", "names"):
             self.__dict__.pop(known, None)
 
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
@@ -409,6 +410,11 @@ class ExerciseAttempt(Checks):
         return recognise(
             self.name, self.claimed, self.attempt.fingerprints, self.attempt.own.signatures
         )
+
+    @cached_property
+    def is_only_squeezed(self) -> bool:
+        """Whether results have lost dimensions of size 1, and nothing else is wrong in any case."""
+        return only_squeezed(self.claimed, self.attempt.own.signatures)
 
     @property
     def same_answers(self) -> str:

@@ -15,6 +15,7 @@ from .attempt import MOST_CHANGED, ExerciseAttempt
 from .verdict import ASKS_LITTLE, CheckResult, State, is_explained, state_of
 
 LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
+SQUEEZED = 0.25  # of an exercise, where dimensions of size 1 are lost and all else is right
 SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
 
 
@@ -72,7 +73,7 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
 
 
 def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """The same where known mistakes explain all that was seen: then all else is right.
+    """The same where known mistakes, or lost dimensions, explain all that was seen.
 
     Each check earns the same share, but for those that failed where fingerprints do not look:
     these are lost besides, and make no mistake dearer.
@@ -80,9 +81,14 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     if part.excused_by or state_of(checks) != State.WRONG:
         return checks
     earned, most = sums([check for check in checks if is_explained(part, check)])
-    if not most or not part.mistakes:  # in this order: fingerprints take a while to be read
+    if not most:  # asked first: fingerprints take a while to be read
         return checks
-    cost = price(part, 1 - earned / most)
+    if part.mistakes:
+        cost = price(part, 1 - earned / most)
+    elif part.is_only_squeezed:
+        cost = min(1 - earned / most, SQUEEZED)
+    else:
+        return checks
     return [
         replace(check, kept=check.points * (1 - cost) if is_explained(part, check) else 0.0)
         for check in checks

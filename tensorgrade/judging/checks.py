@@ -21,6 +21,7 @@ from ..exchange.values import shown as value_shown
 from ..recognition import dropout
 from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
+from ..recognition.singletons import is_squeezed
 from ..runner.second_device import TwoDevices
 from .agreement import Disagreement, disagreement, where_nan, where_they_differ
 from .diagnosis import (
@@ -624,11 +625,9 @@ def axes_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
     >>> axes_of_one(torch.ones(4, 3), torch.ones(1, 4, 3))
     '; a dimension of size 1 is gone'
     """
-    sizes, asked = ([n for n in tensor.shape if n != 1] for tensor in (actual, expected))
-    if sizes != asked or actual.dim() == expected.dim():
-        return ""
-    lost = actual.dim() < expected.dim()
-    return f"; a dimension of size 1 is {'gone' if lost else 'too many'}"
+    if is_squeezed(actual, expected):
+        return "; a dimension of size 1 is gone"
+    return "; a dimension of size 1 is too many" if is_squeezed(expected, actual) else ""
 
 
 def absent(name: str, case: Case, observed: Observation) -> str:

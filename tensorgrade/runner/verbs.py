@@ -35,6 +35,7 @@ from .values import (
 from .watching import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 
 MOST_LINES, LONGEST_LINE = 12, 200  # of what a call prints, to be shown
+MISMATCH = "Mismatch in shape:"  # how torch begins to tell that a gradient does not fit
 # A header as JSON, and tensors by name.
 Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
@@ -619,7 +620,7 @@ def gradients(
     for number, (result, seed) in enumerate(zip(results, seeds, strict=True)):
         if result.shape != seed.shape:
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{number}] has a shape of {seed.shape} and "
+                f"{MISMATCH} grad_output[{number}] has a shape of {seed.shape} and "
                 f"output[{number}] has a shape of {result.shape}."
             )
         sums.append((result * seed).sum())

@@ -17,6 +17,7 @@ from tensorgrade.author.proofs.kills import (
     figures_of,
     measure_mutants,
     report,
+    same,
     told,
     uses_by_chance,
 )
@@ -24,6 +25,7 @@ from tensorgrade.author.proofs.made_attempts import Form, right_forms
 from tensorgrade.author.proofs.mutants import OPERATORS, Mutant, compiles, mutants, sample
 from tensorgrade.author.recording.references import observe
 from tensorgrade.course import CourseError
+from tensorgrade.exchange.observation import CaughtError, Observation
 
 TEXT = '''import torch
 from torch import nn
@@ -134,6 +136,23 @@ def test_two_tensors_are_alike_but_for_rounding():
     assert not alike(one, one.float()) and not alike(one, one[:2])
 
 
+def answered(json=None, **error) -> Observation:
+    """An answer that is no tensor, or an error."""
+    kind = type(json).__name__
+    raised = CaughtError(**error) if error else None
+    return Observation(values={"result": {"type": kind, "json": json}}, error=raised)
+
+
+def test_two_refusals_are_alike_and_floats_but_for_rounding():
+    refused = answered(type="ValueError", kinds=("ValueError",), verb="construct")
+    other = answered(type="AssertionError", kinds=("AssertionError",), verb="construct")
+    broken = answered(type="TypeError", kinds=("TypeError",), verb="construct")
+    assert same(refused, other) and not same(refused, broken) and not same(refused, answered(1))
+    assert same(answered([0.1, "a"]), answered([0.1 + 1e-12, "a"]))
+    assert not same(answered(2), answered(2.0)) and not same(answered(2.0), answered(2.1))
+    assert not same(answered([2.0]), answered([2.0, 2.0]))
+
+
 @pytest.mark.slow
 def test_every_exercise_says_what_a_legal_use_is(project):
     """The solution manages all of them: what is refused is refused on purpose."""
@@ -143,7 +162,9 @@ def test_every_exercise_says_what_a_legal_use_is(project):
             uses = uses_by_chance(project, chapter.name, exercise.name)[:12]
             seen = observe(project, chapter.name, source, uses)
             assert len({repr(sizes_of(use)) for use in uses}) > 6, exercise.name
-            assert all(o.error is None or o.error.is_refusal for o in seen), exercise.name
+            assert all(o.error is None or o.error.is_refusal(o.error.verb) for o in seen), (
+                exercise.name
+            )
             assert not all(o.error for o in seen), exercise.name
 
 
