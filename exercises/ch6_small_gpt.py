@@ -244,7 +244,8 @@ def batches(
         context_length, batch_size: ints
         generator: where all chance comes from; the same state gives the same batch
         result: a tuple (inputs, targets), each (batch_size, context_length);
-            every place of the text from which a window fits is as likely as any other
+            every place of the text from which a window fits is as likely as any other, and
+            each is drawn by itself
 
     >>> text, chance = torch.arange(100), torch.Generator().manual_seed(1)
     >>> inputs, targets = batches(text, context_length=3, batch_size=2, generator=chance)

@@ -392,13 +392,16 @@ def draws_from_the_generator(exercise, group: str) -> None:
         for name, said in LATER.items():
             if name in drawn and torch.equal(drawn["first"], drawn[name]):
                 exercise.wrong("values", said, case=case, actual=drawn["first"])
+        if "unseeded" in drawn and torch.equal(drawn["unseeded"], drawn["unseeded again"]):
+            said = "without a generator two calls give the same"
+            exercise.wrong("values", said, case=case, actual=drawn["unseeded"])
 
 
 LATER = {
     "other": "another seed of the generator gives the same result",
     "next": "a generator gives the same result a second time; it goes on from where it was",
 }
-RUNS = {"first", "again", *LATER}
+RUNS = {"first", "again", "unseeded", "unseeded again", *LATER}
 
 
 @check

@@ -312,8 +312,9 @@ def test_CachedAttention_has_no_loop(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_mask_is_a_buffer(attempt):
-    """The mask is a buffer named `mask`."""
+    """The mask is a buffer named `mask`, which moves along to another device, such as a GPU."""
     attempt.CachedAttention.has_buffer("parameters", "mask")
+    attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 @exercise("CachedAttention", points=0.5)

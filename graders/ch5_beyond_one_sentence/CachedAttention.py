@@ -12,6 +12,7 @@ from tensorgrade.author import (
     load,
     mistake,
     mode,
+    moved,
     normal,
     part,
     shown,
@@ -88,6 +89,13 @@ def cases(pick):
         ),
         *starts(**made),
         case("operations/growth", *grown("few", 2), *grown("many", 30), signature="growth"),
+        case(
+            "moved/without a cache",
+            construct(**made, dtype="float32"),
+            moved(x=normal(2, 4, 3)),
+            dtype=torch.float32,
+            signature="ignored",
+        ),
     ]
 
 
@@ -242,8 +250,9 @@ def test_CachedAttention_has_no_loop(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_mask_is_a_buffer(attempt):
-    """The mask is a buffer named `mask`."""
+    """The mask is a buffer named `mask`, which moves along to another device, such as a GPU."""
     attempt.CachedAttention.has_buffer("parameters", "mask")
+    attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 @exercise("CachedAttention", points=0.5)

@@ -22,12 +22,13 @@ def cases(pick):
     )
     return [
         *(case(f"likeliest/{size}", *written(*size)) for size in likeliest),
+        case("likeliest/of the top 2", *written(5, 4, 2, 3, 3, top_k=2)),
         *(case(f"long/{size}", *written(*size)) for size in long),
         *(
             case(f"drawn/temperature {t:g}, top {k}", *drawn(t, k), signature="draws")
             for t, k in pick(
                 public=[(1.0, None), (3.0, None), (0.4, 2)],
-                hidden=[(1.0, None), (0.15, 2), (2.5, 3), (1.0, 1)],
+                hidden=[(1.0, None), (0.15, 2), (2.5, 3), (1.0, 1), (2.0, VOCAB)],
             )
         ),
         case("chance/three texts", *seeded(), signature="draws"),
@@ -42,11 +43,11 @@ def model(vocab, context, spread=2.0):
     return made, load({"table": spread * normal(vocab, vocab)}, on=made)
 
 
-def written(vocab, context, b, n, new):
+def written(vocab, context, b, n, new, **settings):
     """The likeliest tokens, one after another."""
     made, table = model(vocab, context)
     asked = {"ids": ids(vocab, b, n), "max_new_tokens": new, "temperature": 0.0}
-    return made, table, call("generate", model=made, **asked)
+    return made, table, call("generate", model=made, **asked, **settings)
 
 
 VOCAB, SEEN = 5, 2
@@ -58,9 +59,9 @@ def drawn(temperature, top_k):
     made, table = model(VOCAB, SEEN, spread=1.5 * min(temperature, 1.0))
     source = construct("chance", given=True, number=3)
     texts = computed(unlike, normal(VOCAB))
-    asked = {"max_new_tokens": 2, "generator": source}
+    asked: dict = {"max_new_tokens": 2}
     if (temperature, top_k) != (1.0, None):  # these are what counts where nothing is said
-        asked |= {"temperature": temperature, "top_k": top_k}
+        asked |= {"temperature": temperature, "top_k": top_k, "generator": source}
     return (
         made,
         table,
@@ -87,7 +88,10 @@ def all_seen(texts: torch.Tensor) -> torch.Tensor:
 
 
 def seeded():
-    """The same seed twice, another seed, the first source once more; then the model learns."""
+    """The same seed twice, another seed, the first source once more; then the model learns.
+
+    Without a generator chance is torch's own, which goes on from call to call.
+    """
     made, table = model(6, 5)
     sources = [construct("chance", given=True, number=number) for number in (5, 5, 6)]
     text = ids(6, 4, 2)
@@ -96,6 +100,10 @@ def seeded():
     calls = [
         call("generate", model=made, **asked, generator=source, result=name)
         for source, name in zip((*sources, sources[0]), names, strict=True)
+    ]
+    calls += [
+        call("generate", model=made, **asked, seed=seed, result=name)
+        for seed, name in ((1, "unseeded"), (None, "unseeded again"))
     ]
     after = call(made, ids=text, gradient=normal(4, 2, 6), result="logits")
     return made, table, mode(training=False, on=made), *sources, *calls, after

@@ -199,6 +199,10 @@ def sentence(seen: DropoutBehaviour, p: float) -> str:
         return "in training all is scaled and nothing dropped; each entry is drawn on its own"
     if seen.scale is None:
         return "the kept entries are not all scaled by one and the same factor"
+    if abs(seen.scale * (1 - p) - 1) >= 1e-3 and abs(seen.scale * (1 - seen.zeros) - 1) < 1e-5:
+        return (
+            f"the kept entries are scaled by 1 / {1 / seen.scale:.3g}, where 1 - p is {1 - p:.3g}"
+        )
     if abs(seen.scale * (1 - seen.zeros) - 1) < 0.05:
         return f"a share of {seen.zeros:.2f} of the entries is dropped although p is {p}"
     if abs(seen.scale - 1) < 1e-3:

@@ -3,6 +3,8 @@
 CROSS_FILL = "masked_fill(hidden, -torch.inf)"
 EXPAND = "hidden = mask.expand(b, n, m).unsqueeze(1)"
 PLACES = "positions[:, None]"
+ALL_KEYS = "all_keys = torch.cat("
+PART_OF_MASK = "future = self.mask[num_tokens - n : num_tokens, :num_tokens]"
 DROP = "attn_weights = self.dropout(attn_weights)"
 
 WRONG = {
@@ -208,6 +210,9 @@ WRONG = {
         ],
     },
     "CachedAttention": {
+        "mask_made_on_the_cpu": [
+            (PART_OF_MASK, "future = torch.ones(n, num_tokens).triu(num_tokens - n + 1).bool()")
+        ],
         "goes_on_from_the_last_text": [
             (
                 "if cache is not None:",
@@ -301,6 +306,19 @@ WRONG = {
         ],
     },
     "append_to_window": {
+        "nothing_kept_is_handed_on_whole": [
+            (
+                ALL_KEYS,
+                f"if keys.shape[-2] == 0:\n        return new_keys, new_values\n    {ALL_KEYS}",
+            )
+        ],
+        "as_many_new_ones_as_fit": [
+            (
+                "return all_keys[",
+                "if new_keys.shape[-2] == window:\n        return all_keys, all_values\n"
+                "    return all_keys[",
+            )
+        ],
         "two_leading_dimensions_at_most": [
             (
                 "all_keys[..., -window:, :]",

@@ -201,6 +201,20 @@ WRONG = {
         ],
     },
     "generate": {
+        "always_the_same_without_a_generator": [
+            (LOOP, f"generator = generator or torch.Generator()\n    {LOOP}")
+        ],
+        "no_chance_without_a_generator": [("if temperature == 0:", "if generator is None:")],
+        "top_k_before_temperature_0": [
+            ("if temperature == 0:", "if temperature == 0 and top_k is None:")
+        ],
+        "one_more_than_the_top_k": [
+            (
+                "last_kept = logits.topk(top_k, dim=-1).values[:, -1:]",
+                "last_kept = logits.sort(dim=-1, descending=True).values[:, top_k, None]",
+            ),
+            ("logits < last_kept", "logits <= last_kept"),
+        ],
         "least_of_all_texts": [("values[:, -1:]", "values.min()")],
         "drawn_tokens_never_seen": [
             (LOOP, f"prompt = ids\n    {LOOP}"),

@@ -101,7 +101,7 @@ class CachedAttention(nn.Module):
             v = torch.cat((cache[1], v), 2)
         scores = einsum("bhid,bhjd->bhij", q, k) * q.shape[-1] ** -0.5
         here, there = q.shape[2], k.shape[2]
-        scores = scores + torch.zeros(here, there, dtype=x.dtype).masked_fill(
+        scores = scores + torch.zeros(here, there, dtype=x.dtype, device=x.device).masked_fill(
             self.mask[there - here : there, :there], -torch.inf
         )
         out = einsum("bhij,bhjd->bihd", scores.softmax(-1), v).flatten(2)
