@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..folders import ENGINE, files_below
+from ..grader_files import bug_in
 from ..project import Project
 from .kept import Kept
 
@@ -98,5 +99,11 @@ def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | Non
         about = names if lesson else own
         if not about or not about <= names:
             return None
-        found |= about
+        found |= about | (bugs_judged_as(project, path) if own else set())
     return frozenset(found)
+
+
+def bugs_judged_as(project: Project, grader: Path) -> set[str]:
+    """The exercises whose bug is judged by the cases and tests in this grader file."""
+    files = grader.parent.glob("*.py")
+    return {path.stem for path in files if bug_in(path)[0] == grader.stem}

@@ -355,3 +355,10 @@ def test_a_release_is_made_anew_where_what_nbgrader_loads_is_new(monkeypatch, tm
     assert released() == released() == "released" and len(made) == 1
     edit(engine, "nbgrader_plugin/releasing.py", "class GivenCode", "class OtherCode")
     assert released() == released() == "released" and len(made) == 2
+
+
+def test_a_bug_is_built_anew_with_the_exercise_it_is_judged_as():
+    project, folder = Project(ROOT), ROOT / "graders" / "ch3_causal_attention"
+    found = concerned(project, [folder / "inverted_dropout.py"])
+    assert found == {"inverted_dropout", "bug_inverted_dropout"}
+    assert concerned(project, [folder / "bug_inverted_dropout.py"]) == {"bug_inverted_dropout"}
