@@ -8,7 +8,7 @@ from ..exchange.observation import Loaded, Observation, Outcome
 from ..runner.source import Source
 from ..sources.submission import Weights
 
-Parts = list[tuple[list[str], str]]
+Spans = list[tuple[list[str], int, int]]
 # Of a case for which nothing is left of the seconds that a whole hand-in has.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 
@@ -49,8 +49,10 @@ class Backend(Protocol):
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """By name: in how many parts the learner's code differs from code that was given."""
 
-    def parts(self) -> Parts:
-        """(names, text) of each top-level statement of the learner's text; none where unread."""
+    def spans(self) -> Spans:
+        """(names, first line, last line) of each top-level statement of the learner's text; none
+        where it is unread.
+        """
 
     def close(self) -> None:
         """Give back what it holds. It may be used again: then it starts anew."""
@@ -85,7 +87,7 @@ class Unread:
         """There is none."""
         return {}
 
-    def parts(self) -> Parts:
+    def spans(self) -> Spans:
         """There is no text."""
         return []
 

@@ -7,6 +7,7 @@ exercise goes on in a fresh one.
 import secrets
 import time
 from dataclasses import replace
+from itertools import zip_longest
 
 from ..course import Limits
 from ..exchange.cases import Case
@@ -20,13 +21,14 @@ from ..exchange.observation import (
     read_loaded,
     read_observation,
     read_source,
+    read_spans,
     read_tries,
 )
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
 from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable
-from .backend import OUT_OF_TIME, Parts
+from .backend import OUT_OF_TIME, Spans
 from .reader import Reader, answer_of
 
 SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
@@ -80,7 +82,9 @@ class InChild:
         self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
-        self.counted: dict[str, int] | None = None  # `changes`, as the reader of the files says
+        # `changes` and `spans`, as the reader of the files says.
+        self.counted: dict[str, int] | None = None
+        self.found: Spans | None = None
 
     @property
     def isolation(self) -> str:
@@ -128,7 +132,8 @@ class InChild:
         if isinstance(self.submission.source, Source):
             return
         filename = self.submission.source.filename
-        self.source, self.counted = answer_of(child, read_source_and_changes, filename, self.limits)
+        answer = answer_of(child, read_all, filename, self.limits)
+        self.source, self.counted, self.found = answer
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -143,13 +148,20 @@ class InChild:
         if child is None:
             return [self.unanswered(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
+        requests, most = [self.requests.of(case) for case in cases], self.limits.case_seconds
         try:
-            for request in map(self.requests.of, cases):
-                begun, most = time.monotonic(), self.limits.case_seconds
-                child.send(request.message, most)
+            for request, following in zip_longest(requests, requests[1:]):
+                begun = time.monotonic()
+                if not seen:
+                    child.send(request.message, most)
                 reply = child.receive(most + LAST_WORDS, self.limits.reply_bytes)
-                seen.append(read_observation(reply, request.number))
-                if seen[-1].error and time.monotonic() - begun >= most:
+                took = time.monotonic() - begun
+                try:
+                    if following:  # the child is at work while its reply is read here
+                        child.send(following.message, most)
+                finally:
+                    seen.append(read_observation(reply, request.number))
+                if seen[-1].error and took >= most:
                     self.close()
                     seen[-1] = self.unanswered(Outcome.TIMEOUT, True, seen[-1].error)
                     break
@@ -172,12 +184,14 @@ class InChild:
         finally:
             child.close()
 
-    def parts(self) -> Parts:
-        """Taken apart in a child that only reads."""
-        try:
-            return Reader(self.warm, self.limits).parts(self.source.text)
-        except Unreadable:
-            return []
+    def spans(self) -> Spans:
+        """Looked for in a child in which no line of the learner's has run, or not yet."""
+        if self.found is None:
+            try:
+                self.found = Reader(self.warm, self.limits).spans(self.source.text)
+            except Unreadable:
+                self.found = []
+        return self.found
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""
@@ -229,9 +243,9 @@ class InChild:
             self.child = None
 
 
-def read_source_and_changes(message: bytes) -> tuple[Source, dict[str, int]]:
-    """Both that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
-    return read_source(message), read_changes(message)
+def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans]:
+    """All that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
+    return read_source(message), read_changes(message), read_spans(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..course import Limits
-from ..exchange.observation import read_parts, read_source
+from ..exchange.observation import read_parts, read_source, read_spans
 from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
 from ..sources.handins import Handin
@@ -35,6 +35,10 @@ class Reader:
     def parts(self, text: str) -> list[tuple[list[str], str]]:
         """(names, text) of each top-level statement of a script. Raises Unreadable."""
         return self.answer(pack({"do": "parts", "text": text}), read_parts, "the script")
+
+    def spans(self, text: str) -> list[tuple[list[str], int, int]]:
+        """(names, first line, last line) of each of them. Raises Unreadable."""
+        return self.answer(pack({"do": "spans", "text": text}), read_spans, "the script")
 
     def shapes(self, text: str) -> list[tuple[list[str], str]]:
         """What is left of each definition without names, comments and spaces. Raises Unreadable."""

@@ -157,7 +157,11 @@ Try = tuple[Edit, Observation]  # an edit, and what it gives on a case
 
 def read_observation(message: bytes, case_id: str) -> Observation:
     """The observation in a reply to the case of that id. Raises BadMessage on anything else."""
-    header, tensors = unpack(message)
+    return observation_of(*unpack(message), case_id)
+
+
+def observation_of(header: dict, tensors: dict[str, torch.Tensor], case_id: str) -> Observation:
+    """The same in a reply that is no message any more: its header, as JSON has it, and tensors."""
     if set(header) != {"id", "values", "facts", "error"} or header["id"] != case_id:
         raise BadMessage("not a reply to this case")
     if len(tensors) > MOST_TENSORS or any(t.dtype not in DTYPES for t in tensors.values()):
@@ -252,6 +256,14 @@ def read_parts(message: bytes) -> list[tuple[list[str], str]]:
     return [(names, text) for names, text in told]
 
 
+def read_spans(message: bytes) -> list[tuple[list[str], int, int]]:
+    """(names, first line, last line) of each top-level statement of a text. Raises BadMessage."""
+    told = unpack(message)[0].get("spans")
+    if not isinstance(told, list) or not all(map(is_span, told)):
+        raise BadMessage("not a reply to spans")
+    return [(names, first, last) for names, first, last in told]
+
+
 def read_changes(message: bytes) -> dict[str, int]:
     """In how many parts each definition differs from what was given. Raises BadMessage."""
     told = unpack(message)[0].get("changes")
@@ -265,6 +277,19 @@ def is_part(part: object) -> bool:
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):
         return False
     return all(isinstance(text, str) for text in [*part[0], part[1]])
+
+
+def is_span(span: object) -> bool:
+    """Whether something is names with the numbers of a first and a last line."""
+    if not isinstance(span, list) or len(span) != 3 or not isinstance(span[0], list):
+        return False
+    names, first, last = span
+    return (
+        all(isinstance(name, str) for name in names)
+        and type(first) is int
+        and type(last) is int
+        and 0 < first <= last
+    )
 
 
 def read_loaded(message: bytes) -> Loaded:

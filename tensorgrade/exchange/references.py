@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,33 +36,30 @@ class StoredWays(Mapping[str, tuple[Way, ...]]):
 
     They only word messages on what is wrong, and are most of a file of references.
 
-    told: by case, what `stages_to_json` says of each of its ways. values: theirs, by their names
-    in the file.
+    text: what `stages_to_json` says of each way, and where each value stands, by case (JSON).
+    rows: all values of a dtype, one after another.
     """
 
-    def __init__(self, told: dict[str, list], values: dict[str, torch.Tensor]):
-        self.told, self.stored = told, values
+    def __init__(self, text: str, rows: dict[str, torch.Tensor]):
+        self.text, self.rows = text, rows
         self.read: dict[str, tuple[Way, ...]] = {}
-        self.keys_of: dict[str, list[str]] = {case: [] for case in told}
-        for key in values:
-            self.keys_of[key.split("|", 1)[0]].append(key)
+
+    @cached_property
+    def told(self) -> dict[str, list]:
+        """By case, of each way what is said of it and where its values stand."""
+        return json.loads(self.text)
 
     def __getitem__(self, case: str) -> tuple[Way, ...]:
         if case not in self.read:
-            values = self.values_of(case)
             self.read[case] = tuple(
-                way_from_json(one, values.get(f"way {number}", {}))
-                for number, one in enumerate(self.told[case])
+                way_from_json(one, {at: self.value(*place) for at, place in places.items()})
+                for one, places in self.told[case]
             )
         return self.read[case]
 
-    def values_of(self, case: str) -> dict:
-        """The values of a case by the way, and by their places in it."""
-        values: dict[str, dict] = {}
-        for key in self.keys_of[case]:
-            _, way, at = key.split("|", 2)
-            values.setdefault(way, {})[at] = self.stored[key]
-        return values
+    def value(self, row: str, start: int, shape: list[int]) -> torch.Tensor:
+        """A value by its place."""
+        return self.rows[row][start : start + prod(shape)].view(shape)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.told)
@@ -70,8 +68,28 @@ class StoredWays(Mapping[str, tuple[Way, ...]]):
         return len(self.told)
 
 
+def stored_ways(ways: Mapping[str, tuple[Way, ...]]) -> StoredWays:
+    """Ways as they are stored."""
+    rows: dict[str, list[torch.Tensor]] = {}
+    ends: dict[str, int] = {}
+    told: dict[str, list] = {case: [] for case in ways}
+    for case, several in ways.items():
+        for way in several:
+            places: dict[str, list] = {}
+            for at, stage in enumerate(way.stages):
+                if stage.value is None:
+                    continue
+                value = plain(shortened(stage.value))
+                row = str(value.dtype).removeprefix("torch.")
+                rows.setdefault(row, []).append(value.flatten())
+                places[str(at)] = [row, ends.get(row, 0), list(value.shape)]
+                ends[row] = ends.get(row, 0) + value.numel()
+            told[case].append([stages_to_json(way), places])
+    return StoredWays(json.dumps(told), {row: torch.cat(values) for row, values in rows.items()})
+
+
 SETTINGS = tuple(CaseSettings.__annotations__)
-WAY = "|way "  # in the names of values on the way
+WAYS = "ways|"  # how rows of values on the way begin their names
 
 
 @dataclass(frozen=True)
@@ -120,43 +138,34 @@ def save_references(path: Path, references: References) -> None:
             tensors |= {f"{case.id}|{kind}|{name}": plain(t) for name, t in named.items()}
         index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
     header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
-    header["ways"] = {case: list(map(stages_to_json, w)) for case, w in references.ways.items()}
     header["bugs"] = references.bugs
-    tensors |= values_by_key(references.ways)
+    ways = stored_ways(references.ways)
+    tensors |= {f"{WAYS}{row}": values for row, values in ways.rows.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, path, metadata={"references": json.dumps(header)})
+    save_file(tensors, path, metadata={"references": json.dumps(header), "ways": ways.text})
 
 
 def load_references(path: Path) -> References:
-    """Read what `save_references` wrote. Raises CourseError where the file is missing."""
+    """Read what `save_references` wrote. Raises CourseError where that is missing or older."""
     if not path.exists():
         raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
-    header = json.loads(safe_open(path, framework="pt").metadata()["references"])
-    # All at once takes a third of the time that one by one takes.
-    tensors = load(path.read_bytes())
-    # safetensors gives names in another order each time.
-    keys = sorted(tensors)
+    told = safe_open(path, framework="pt").metadata() or {}
+    if not told.keys() >= {"references", "ways"}:
+        raise CourseError(f"{path} is of an older form; `tensorgrade build` makes it anew")
+    header = json.loads(told["references"])
+    # All at once takes a third of the time that one by one takes; the names come in any order.
+    tensors = dict(sorted(load(path.read_bytes()).items()))
     groups: dict[tuple[str, str], dict] = {}
-    for key in keys:
-        if WAY not in key:
+    rows: dict[str, torch.Tensor] = {}
+    for key, tensor in tensors.items():
+        if key.startswith(WAYS):
+            rows[key.removeprefix(WAYS)] = tensor
+        else:
             case_id, kind, name = key.split("|", 2)
-            groups.setdefault((case_id, kind), {})[name] = tensors[key]
+            groups.setdefault((case_id, kind), {})[name] = tensor
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    values = {key: tensors[key] for key in keys if WAY in key}
-    ways = StoredWays(header.get("ways", {}), values)
-    bugs = header.get("bugs", {})
-    return References(header["chapter"], header["hidden"], entries, ways, bugs)
-
-
-def values_by_key(ways: Mapping[str, tuple[Way, ...]]) -> dict[str, torch.Tensor]:
-    """The values of all ways; short, since they only word messages."""
-    return {
-        f"{case}{WAY}{number}|{at}": plain(shortened(stage.value))
-        for case, several in ways.items()
-        for number, way in enumerate(several)
-        for at, stage in enumerate(way.stages)
-        if stage.value is not None
-    }
+    ways = StoredWays(told["ways"], rows)
+    return References(header["chapter"], header["hidden"], entries, ways, header.get("bugs", {}))
 
 
 def shortened(value: torch.Tensor) -> torch.Tensor:

@@ -163,10 +163,7 @@ class WarmProcess:
 
     def launch(self) -> None:
         """The process itself, with its end of the control socket and nothing else of ours."""
-        self.starts += 1
-        self.lost, self.compiler = False, False
-        self.ended: dict[int, int] = {}
-        self.leaving: set[int] = set()  # whose end nobody waits for
+        self.begin()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, tempfile.TemporaryFile() as said:
             self.process = subprocess.Popen(
@@ -180,6 +177,15 @@ class WarmProcess:
             )
             theirs.close()
             self.await_readiness(said)
+
+    def begin(self) -> None:
+        """Know of no child, and of no trouble."""
+        self.starts += 1
+        self.lost, self.compiler = False, False
+        self.spare: Child | None = None  # forked ahead, while the one before is at work
+        self.first = next(self.numbers)  # what has a lower number ended with the process before
+        self.ended: dict[int, int] = {}
+        self.leaving: set[int] = set()  # whose end nobody waits for
 
     def command(self, control_fd: int) -> list[str]:
         """The command line of the rung."""
@@ -216,6 +222,15 @@ class WarmProcess:
             self.restart()
         if compiles:
             self.import_compiler()
+        ahead = self.forked()  # first, since this is where a death is noticed
+        if self.spare is None or self.spare.number in self.ended:
+            self.spare = self.forked()
+        child, self.spare = self.spare, ahead
+        child.budget = budget or Budget()
+        return child
+
+    def forked(self) -> Child:
+        """A child that knows nothing yet."""
         number = next(self.numbers)
         ours, theirs = socket.socketpair()
         with theirs:
@@ -225,14 +240,18 @@ class WarmProcess:
             except OSError:  # it died since we looked
                 self.restart()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
-        return Child(self, number, ours, budget)
+        return Child(self, number, ours)
 
     def import_compiler(self) -> None:
         """Have torch's compiler imported: once for all children, and on nobody's clock."""
-        if not self.compiler:
-            number = next(self.numbers)
-            self.order({"compiler": number})
-            self.compiler = self.wait(number) == 0
+        if self.compiler:
+            return
+        if self.spare is not None:
+            self.spare.close()  # it has been forked without
+            self.spare = None
+        number = next(self.numbers)
+        self.order({"compiler": number})
+        self.compiler = self.wait(number) == 0
 
     def restart(self) -> None:
         """Put a fresh one in its place. Raises NotStarted."""
@@ -260,7 +279,7 @@ class WarmProcess:
 
     def wait(self, number: int) -> int:
         """Wait until a child's end is reported; -9 where the warm process itself is gone."""
-        while number not in self.ended and not self.lost:
+        while number not in self.ended and number > self.first and not self.lost:
             self.take_report()
         return self.ended.pop(number, -9)
 
@@ -288,8 +307,8 @@ class WarmProcess:
             self.ended[report["ended"]] = report["status"]
 
     def take_leave(self) -> None:
-        """Note the ends of those that nobody waits for, as far as they are reported."""
-        while self.leaving and not self.lost and select.select([self.control], [], [], 0)[0]:
+        """Note all ends that are reported by now."""
+        while not self.lost and select.select([self.control], [], [], 0)[0]:
             self.take_report()
 
     def alive(self) -> bool:

@@ -14,9 +14,12 @@ import re
 import sys
 import types
 from collections.abc import Collection, Mapping
+from copy import copy
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from .errors import OutOfTime, describe_error
 from .source import UNPARSABLE
@@ -67,13 +70,19 @@ def load_module(
     for statement in statements(source, filename, problems):
         flags |= future_flags(statement)
         own = getattr(statement, "name", "")
-        if own in asked:
-            statement.name = asked[own]  # type: ignore[attr-defined]
         if not definitions_only or is_definition(statement):
-            run(statement, module, filename, flags, problems)
+            meant = renamed(statement, asked[own]) if own in asked else statement
+            run(meant, module, filename, flags, problems)
         if own in asked and asked[own] in vars(module):
             vars(module)[own] = vars(module)[asked[own]]
     return module, [asdict(problem) for problem in problems]
+
+
+def renamed(definition: ast.stmt, name: str) -> ast.stmt:
+    """A definition under another name."""
+    other: Any = copy(definition)
+    other.name = name
+    return other
 
 
 def run(
@@ -132,10 +141,16 @@ def spelt_like(asked: str, own: str) -> bool:
     return sorted(left) == sorted(right) or bool(get_close_matches(left, [right], 1, SPELT))
 
 
+@lru_cache(maxsize=2)
+def tree_of(text: str) -> ast.Module:
+    """A text as Python parses it, once, for all who look at it. Raises what UNPARSABLE names."""
+    return ast.parse(text)
+
+
 def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.stmt]:
     """The file's top-level statements; of a file that does not parse, those blocks that do."""
     try:
-        return ast.parse(source, filename).body
+        return tree_of(source).body
     except UNPARSABLE:
         kept = []
         for first_line, block in top_level_blocks(source):

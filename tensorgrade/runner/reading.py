@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .changes import changes
-from .loading import bound_names, statements, top_level_blocks
+from .loading import bound_names, statements, top_level_blocks, tree_of
 from .notebooks import code_cells, extract
 from .source import UNPARSABLE, Source, Unreadable, decode
 
@@ -71,18 +71,41 @@ def written(source: str) -> set[str]:
     }
 
 
-def parts(source: str) -> list[tuple[list[str], str]]:
-    """(names, text) of each top-level statement; of blocks, where the source does not parse."""
+def spans(source: str) -> list[tuple[list[str], int, int]]:
+    """(names, first line, last line) of each top-level statement; of blocks, where the source does
+    not parse.
+
+    >>> spans("@d\\ndef f():\\n    pass"), spans("def f(:\\n\\ndef g(): pass")
+    ([(['f'], 1, 3)], [(['f'], 1, 1), (['g'], 3, 3)])
+    """
     try:
-        found = ast.parse(source).body
+        found = tree_of(source).body
     except UNPARSABLE:
-        blocks = [text.strip("\n") for _, text in top_level_blocks(source)]
-        return [
-            (names_of(text), text) for text in blocks if text.strip() and not text.startswith("#")
-        ]
+        return [span_of(number + 1, block) for number, block in blocks_of_code(source)]
+    return [(bound_names(s), first_line(s), s.end_lineno or s.lineno) for s in found]
+
+
+def blocks_of_code(source: str) -> list[tuple[int, str]]:
+    """(line before it, text) of each top-level block that holds more than a comment."""
+    blocks = top_level_blocks(source)
+    return [(n, text) for n, text in blocks if text.strip() and text.strip("\n")[0] != "#"]
+
+
+def span_of(line: int, block: str) -> tuple[list[str], int, int]:
+    """The name that a block defines, and its lines but for empty ones around it."""
+    text = block.strip("\n")
+    first = line + len(block) - len(block.lstrip("\n"))
+    return names_of(text), first, first + text.count("\n")
+
+
+def parts(source: str) -> list[tuple[list[str], str]]:
+    """(names, text) of each top-level statement or block.
+
+    >>> parts("x = 1\\ndef f():\\n    return x")
+    [(['x'], 'x = 1'), (['f'], 'def f():\\n    return x')]
+    """
     lines = source.split("\n")
-    spans = [(first_line(statement), statement.end_lineno, statement) for statement in found]
-    return [(bound_names(s), "\n".join(lines[first - 1 : last])) for first, last, s in spans]
+    return [(names, "\n".join(lines[first - 1 : last])) for names, first, last in spans(source)]
 
 
 def shapes(source: str) -> list[tuple[list[str], str]]:

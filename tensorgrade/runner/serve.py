@@ -1,8 +1,8 @@
 """Answers the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 Of files that are still to be read, `load` first answers with the text that it found in them,
-before a line of it has run, and then with what came of loading it. `read`, `parts`, `shapes` and
-`changes` run nothing. `mend` runs a case on small edits of what was loaded.
+before a line of it has run, and then with what came of loading it. `read`, `parts`, `spans`,
+`shapes` and `changes` run nothing. `mend` runs a case on small edits of what was loaded.
 """
 
 import ast
@@ -29,13 +29,13 @@ from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
-from .reading import parts, shapes, source_in, source_that_counts
+from .reading import parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
 
 SECONDS_OF_A_TRY = 0.2
-SECONDS_OF_COUNTING = 2
+SECONDS_OF_LOOKING = 2
 
 
 def main() -> None:
@@ -58,6 +58,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         request, tensors = unpack(message)
         if request["do"] == "parts":
             send(writer, pack({"parts": parts(request["text"])}))
+        elif request["do"] == "spans":
+            send(writer, pack({"spans": spans(request["text"])}))
         elif request["do"] == "changes":
             send(writer, pack({"changes": changes(request["text"], request["bugs"])}))
         elif request["do"] == "shapes":
@@ -79,8 +81,8 @@ def read(
 ) -> Source | None:
     """The text to load, which the request holds or the files in it; None where there is none.
 
-    tell: is given what was found in the files and in how many parts it differs from code that
-    learners were given to mend, or the reason why nothing was found.
+    tell: is given what was found in the files, where its statements stand and in how many parts it
+    differs from code that learners were given to mend, or the reason why nothing was found.
     """
     if request["source"] is not None:
         return Source(**request["source"])
@@ -96,18 +98,28 @@ def read(
     except Unreadable as error:
         tell({"reason": str(error)})
         return None
-    counted = changes_in_time(found.text, request["exercises"]) if request["do"] == "load" else {}
-    tell({"source": asdict(found), "changes": counted})
+    more = looked_at(found.text, request["exercises"]) if request["do"] == "load" else {}
+    tell({"source": asdict(found), **more})
     return found
 
 
-def changes_in_time(text: str, exercises: dict[str, str]) -> dict[str, int]:
-    """`changes` of the exercises that are given with code; none where counting them takes long."""
+def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
+    """What is told of a text before a line of it has run.
+
+    exercises: the code that learners are given to mend, by name.
+    """
+    given = {name: code for name, code in exercises.items() if code}
+    counted = in_time(lambda: changes(text, given), {})
+    return {"changes": counted, "spans": in_time(lambda: spans(text), [])}
+
+
+def in_time(look: Callable[[], Any], nothing: Any) -> Any:
+    """What a look at a text comes to; nothing where it takes long, or the text is too deep."""
     try:
-        with seconds(SECONDS_OF_COUNTING):
-            return changes(text, {name: given for name, given in exercises.items() if given})
+        with seconds(SECONDS_OF_LOOKING):
+            return look()
     except (OutOfTime, *UNPARSABLE):
-        return {}
+        return nothing
 
 
 def load(

@@ -645,7 +645,10 @@ def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tens
         return {"tensor": place}
 
     if is_tensor(value):  # the most frequent of all, and there is nothing more to it
-        return str(noted("", value)), tensors
+        noted("", value)
+        return "", tensors
+    if is_brief(value):
+        return repr(value), tensors
     if not hasattr(value, "__dict__"):
         return repr(Packer(noted).pack(value, "")), tensors
     brief: dict[str, object] = {}
@@ -664,7 +667,6 @@ def is_brief(value: object) -> bool:
 
 
 REGISTERED = ("_parameters", "_buffers")  # under which a module keeps its tensors by name
-OF_EVERY_MODULE = frozenset(name for name in vars(nn.Module()) if name.startswith("_"))
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
@@ -674,12 +676,9 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     held: dict[str, Any] = {}
     for prefix, module in owner.named_modules():
         own = vars(module)
-        for name, part in own.items():
-            if name not in OF_EVERY_MODULE and not name.startswith("_"):
-                held[f"{prefix}.{name}"] = part
+        held |= {f"{prefix}.{name}": v for name, v in own.items() if not name.startswith("_")}
         for registered in REGISTERED:
-            for name, part in own[registered].items():
-                held[f"{prefix}.{name}"] = part
+            held |= {f"{prefix}.{name}": tensor for name, tensor in own[registered].items()}
     return held
 
 

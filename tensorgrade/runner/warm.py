@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .bounds import with_own_memory
+from .dense_memory import fill_holes
 from .lockdown import lock_down
 from .namespaces import FOLDER, fork_as_first_process
 from .own_user import OwnUser, Users
@@ -153,6 +154,7 @@ class Children:
 
     def __init__(self, control: socket.socket, config: dict):
         self.control, self.config, self.bounds = control, config, config["bounds"]
+        self.fillers: list[object] = []  # of the holes between what children share
         self.settle()
         self.forks = forks_of(config)
         self.ids: dict[int, tuple[int, int]] = {}  # pidfd → (id, pid)
@@ -180,6 +182,7 @@ class Children:
     def settle(self) -> None:
         """Have children share all pages so far, and count their own memory from there."""
         gc.collect()
+        self.fillers += fill_holes()
         gc.freeze()
         gc.enable()
         self.config["bounds"] = with_own_memory(self.bounds)

@@ -15,6 +15,7 @@ from typing import Protocol, TypeGuard
 
 import pytest
 import torch
+from _pytest.runner import call_and_report
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.maker import AttemptMaker, NoDevice
@@ -36,6 +37,10 @@ TIMER = pytest.StashKey[Interrupter]()
 RESULT = pytest.StashKey[CheckResult]()
 # Set by `tensorgrade grade`, which runs the same collected tests on one attempt after another.
 CURRENT = pytest.StashKey[Attempt]()
+# Of an item: whether it takes nothing but an attempt.
+ALONE = pytest.StashKey[bool]()
+ONLY_ATTEMPT = {"attempt", "request"}  # the fixture, and what it asks for itself
+PLAIN_MARKERS = ("exercise", "filterwarnings", "timeout")  # ours, and what is minded on any way
 # Of an item: whether code that is given to be mended passes it, by that code.
 GIVEN = pytest.StashKey[dict[str, bool]]()
 
@@ -120,6 +125,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in judging if config.pluginmanager.has_plugin("warnings") else ():
         # What learner code warns of would stand between a learner and the summary.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
+    for item in judging:
+        item.stash[ALONE] = takes_attempt_alone(item)
 
 
 def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
@@ -150,11 +157,48 @@ def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
 @pytest.fixture
 def attempt(request: pytest.FixtureRequest) -> Attempt:
     """The learner's version of the chapter that this file tests; the cases have run."""
-    config, question = request.config, request.node.stash[QUESTION]
+    return attempt_for(request.node)
+
+
+def takes_attempt_alone(item: pytest.Function) -> bool:
+    """Whether a test takes an attempt and nothing else, and is marked with nothing that matters.
+
+    Where pytest keeps what is logged, as kits do not ask for, it insists on setting a test up.
+    """
+    if item.config.pluginmanager.has_plugin("logging"):
+        return False
+    plain = all(marker.name in PLAIN_MARKERS for marker in item.iter_markers())
+    return plain and set(item.fixturenames) == ONLY_ATTEMPT
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """A test that takes nothing but an attempt has nothing to be set up, nor to be torn down.
+
+    pytest's own way around a test takes longer than such a test.
+    """
+    if not item.stash.get(ALONE, False):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    call_and_report(item, "call")
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """What the cases print belongs to the test that is the first to ask for them."""
+    if isinstance(item, pytest.Function) and item.stash.get(ALONE, False):
+        item.funcargs["attempt"] = attempt_for(item)
+
+
+def attempt_for(item: pytest.Item) -> Attempt:
+    """The attempt that a test is about, when the cases of its exercise have run."""
+    config, question = item.config, item.stash[QUESTION]
     if current := config.stash.get(CURRENT, None):
         return current
     try:
-        maker = maker_for(config, tests_folder(request.path))
+        maker = maker_for(config, tests_folder(item.path))
         made = attempt_in(config, maker, question.chapter)
     except NoDevice as error:
         pytest.skip(str(error))

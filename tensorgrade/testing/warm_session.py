@@ -19,7 +19,7 @@ from ..attempts.points import settled
 from ..attempts.verdict import CheckResult, State, state_of
 from ..course import CourseError
 from .collecting import QUESTION
-from .plugin import CURRENT, RESULT, result_of
+from .plugin import ALONE, CURRENT, RESULT, result_of
 
 QUIET = ["-o", "addopts=", "--import-mode=importlib", "--assert=plain", "--capture=no"]
 # Ours, and nobody else's: other people's plugins take time, and do something around each test.
@@ -42,7 +42,6 @@ UNUSED = (
     "stepwise",
 )
 LONGEST_START = 120
-ONLY_ATTEMPT = {"attempt", "request"}  # the fixture, and what it asks for itself
 
 
 class WarmSession:
@@ -137,10 +136,9 @@ class WarmSession:
 def answer(item: pytest.Function, attempt: Attempt) -> CheckResult:
     """One test on an attempt.
 
-    pytest's protocol around a test takes longer than the test; one that takes nothing but the
-    attempt needs nothing of it.
+    One that takes nothing but the attempt needs nothing of pytest's protocol.
     """
-    if set(item.fixturenames) == ONLY_ATTEMPT:
+    if item.stash[ALONE]:
         return result_of(
             item, attempt, pytest.CallInfo.from_call(lambda: item.obj(attempt), "call")
         )

@@ -69,8 +69,8 @@ class Hostile:
         """What was given has been mended."""
         return dict.fromkeys(bugs, 1)
 
-    def parts(self) -> list[tuple[list[str], str]]:
-        """There is no text to take apart."""
+    def spans(self) -> list[tuple[list[str], int, int]]:
+        """There is no text to look at."""
         return []
 
     def close(self) -> None:

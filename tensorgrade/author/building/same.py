@@ -12,8 +12,8 @@ import torch
 
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
-from ...exchange.references import References, case_to_json, values_by_key
-from ...exchange.stages import Way, stages_to_json
+from ...exchange.references import References, case_to_json, stored_ways
+from ...exchange.stages import Way
 from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
 
 
@@ -49,11 +49,8 @@ def same_cases(stored: list[Case], built: list[Case]) -> bool:
 
 def same_ways(stored: Mapping[str, tuple[Way, ...]], built: Mapping[str, tuple[Way, ...]]) -> bool:
     """The same values on the way of right answers."""
-    as_told = [
-        {k: list(map(stages_to_json, w)) for k, w in ways.items()} for ways in (stored, built)
-    ]
-    values = (values_by_key(stored), values_by_key(built))
-    return as_json(as_told[0]) == as_json(as_told[1]) and same_tensors(*values)
+    one, other = stored_ways(stored), stored_ways(built)
+    return one.text == other.text and same_tensors(one.rows, other.rows)
 
 
 def as_json(value: Any) -> Any:

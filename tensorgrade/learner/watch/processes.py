@@ -31,17 +31,12 @@ QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")
 
 
 class Forked(WarmProcess):
-    """A warm process that is a fork of this one, which has imported torch already.
-
-    The next child is forked while the one before is at work: nobody waits for it.
-    """
+    """A warm process that is a fork of this one, which has imported torch already."""
 
     def launch(self) -> None:
         """Fork, and wait for nothing yet."""
-        self.starts += 1
-        self.lost, self.ready, self.compiler = False, False, False
-        self.ended, self.leaving = {}, set()
-        self.next: Child | None = None
+        self.begin()
+        self.ready = False
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
@@ -56,13 +51,7 @@ class Forked(WarmProcess):
         if not self.ready:
             self.control.settimeout(LONGEST_START)
             self.ready = bool(self.control.recv(4096))
-        if self.next and compiles and not self.compiler:
-            self.next.close()
-            self.next = None
-        child = self.next or super().fork(compiles=compiles)
-        child.budget = budget or Budget()
-        self.next = super().fork()
-        return child
+        return super().fork(budget, compiles)
 
     def alive(self) -> bool:
         """Whether it can still fork."""
