@@ -11,7 +11,8 @@ from tensorgrade.attempts.reader import Reader
 from tensorgrade.course import Limits
 from tensorgrade.exchange.observation import Outcome
 from tensorgrade.isolation.warm_process import WarmProcess
-from tensorgrade.runner.source import Unreadable
+from tensorgrade.runner.reading import spans
+from tensorgrade.runner.source import Source, Unreadable
 from tensorgrade.sources.handins import Handin
 from tensorgrade.sources.submission import Submission
 
@@ -109,4 +110,19 @@ def test_a_reader_runs_nothing(warm):
     reader = Reader(warm, LIMITS)
     text = "import os\nos._exit(3)\n@property\ndef softmax(x): pass"
     assert reader.parts(text)[2] == (["softmax"], "@property\ndef softmax(x): pass")
+    assert reader.spans(text)[2] == (["softmax"], 3, 4)
     assert reader.source(Handin("ada", "ch", "ch.py", text.encode()), ()).text == text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [ANSWER, "x = 1; y = 2\n\n\ndef f(:\n\n# no\ndef g(): pass"])
+def test_where_statements_stand_comes_with_the_file_and_in_no_process_of_its_own(warm, text):
+    given = Handin("ada", "ch", "ch.py", text.encode())
+    handed_in = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, warm.limits)
+    handed_in.load()
+    forked = next(warm.numbers)
+    found = handed_in.spans()
+    assert next(warm.numbers) == forked + 1
+    handed_in.close()
+    as_text = InChild(Submission("ch", Source(text, "ch.py")), warm, warm.limits)
+    assert found and found == as_text.spans() == spans(text)

@@ -113,6 +113,27 @@ def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
         assert warm.starts == 2 and warm.leaving.isdisjoint({child.number})
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("dies", ["the child that was forked ahead", "the warm process"])
+def test_what_was_forked_ahead_and_died_costs_nobody_anything(dies):
+    """The first to go when memory runs out are those that nobody works with."""
+    with WarmProcess(Limits()) as warm:
+        first = warm.fork()
+        ahead = warm.spare
+        if dies == "the warm process":
+            warm.process.kill()
+            warm.process.wait()
+        else:
+            warm.order({"kill": ahead.number})
+            while ahead.number not in warm.ended:
+                warm.take_report()
+        sound = InChild(Submission("a", Source("def f(): pass", "a.py")), warm, warm.limits)
+        assert sound.load().names == ("f",)
+        assert warm.spare is not ahead
+        first.close()
+        sound.close()
+
+
 def test_the_rehearsal_goes_through(monkeypatch):
     """Every step of it, as often as it says: an error in it would be nobody's to see."""
     replies = []

@@ -1,5 +1,6 @@
 """`pytest exercises/` as a learner runs it: what it says, and when its exit code is 0."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -32,6 +33,31 @@ def test_solutions_pass_and_stubs_do_not():
     assert stubs.returncode == 1
     assert "to do" in stubs.stdout and "Traceback" not in stubs.stdout
     assert "attention_scores" in stubs.stdout.split("Multi-head attention")[-1]  # what comes first
+
+
+NO_LOGGING = ("-p", "no:logging")  # as in a kit: then a test has nothing to be set up
+
+
+def told(done) -> list[str]:
+    """What a run says, but for how long it took, and when it caught what a test printed."""
+    said = re.sub(r"\bin \d+\.\d+s\b", "in … s", done.stdout)
+    return re.sub(r"-+ Captured stdout (setup|call) -+", "what was printed", said).splitlines()
+
+
+@pytest.mark.slow
+def test_without_what_pytest_sets_up_it_says_the_same(answers):
+    """Wrong answers, a printed line, an endless loop; at once, one test, the first failure."""
+    old = "    return exponentials / exponentials.sum()"
+    spoil(answers, "ch1", old, f'    print("looked at")\n{old}')
+    spoil(answers, "ch1", "    return attn_weights @ inputs", "    while True: pass")
+    here, chapter = ("--attempt", answers), "exercises/ch1_simplified_attention.py"
+    for asked in (("-rA",), ("-x",), ("-k", "softmax_naive", "-s"), ("-v", "--durations=0")):
+        plain = run_pytest(chapter, *asked, *here, "--timeout", "3")
+        kit = run_pytest(chapter, *asked, *here, "--timeout", "3", *NO_LOGGING)
+        assert kit.returncode == plain.returncode
+        if "--durations=0" not in asked:
+            assert told(kit) == told(plain)
+        assert "looked at" in kit.stdout or "-x" in asked or "-v" in asked
 
 
 @pytest.mark.slow

@@ -1,0 +1,30 @@
+"""Holes between what children share are filled: what is made afterwards lies close together."""
+
+import pytest
+
+from tensorgrade.runner.dense_memory import LARGEST, STEP, fill_holes, fillers, maker
+
+PAGE = 4096
+
+
+def pages(made: list) -> int:
+    """On how many pages some objects lie."""
+    return len({id(one) // PAGE for one in made})
+
+
+@pytest.mark.parametrize("size", [48, 128, LARGEST])
+def test_what_is_made_lies_on_few_pages_once_holes_are_filled(size):
+    make = maker(size)
+    crowd = [make() for _ in range(20_000)]
+    del crowd[::20]  # a hole here and there: what is made next goes there
+    spread = pages([make() for _ in range(200)])
+    kept = fillers(size)
+    close = pages([make() for _ in range(200)])
+    assert crowd and kept
+    assert close <= 200 * size // PAGE + 6 and 2 * close < spread, (close, spread)
+
+
+def test_every_small_size_is_filled_and_a_second_time_there_is_little_to_do():
+    first, second = fill_holes(), fill_holes()
+    assert len(first) == LARGEST // STEP and all(first)
+    assert sum(map(len, second)) <= sum(map(len, first))
