@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import load, save_file
+from safetensors.torch import load, save
 
 from ..course import CourseError
 from ..runner.messages import plain
@@ -138,21 +138,22 @@ def save_references(path: Path, references: References) -> None:
             tensors |= {f"{case.id}|{kind}|{name}": plain(t) for name, t in named.items()}
         index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
     header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
-    header["bugs"] = references.bugs
     ways = stored_ways(references.ways)
+    header |= {"bugs": references.bugs, "ways": ways.text}
     tensors |= {f"{WAYS}{row}": values for row, values in ways.rows.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, path, metadata={"references": json.dumps(header), "ways": ways.text})
+    # One text alone: safetensors writes several in another order each time. Whoever may read the
+    # folder may read the file, which `save_file` would make the writer's own.
+    path.write_bytes(save(tensors, metadata={"references": json.dumps(header)}))
 
 
 def load_references(path: Path) -> References:
     """Read what `save_references` wrote. Raises CourseError where that is missing or older."""
     if not path.exists():
         raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
-    told = safe_open(path, framework="pt").metadata() or {}
-    if not told.keys() >= {"references", "ways"}:
+    header = json.loads(safe_open(path, framework="pt").metadata()["references"])
+    if not isinstance(header.get("ways"), str):
         raise CourseError(f"{path} is of an older form; `tensorgrade build` makes it anew")
-    header = json.loads(told["references"])
     # All at once takes a third of the time that one by one takes; the names come in any order.
     tensors = dict(sorted(load(path.read_bytes()).items()))
     groups: dict[tuple[str, str], dict] = {}
@@ -164,7 +165,7 @@ def load_references(path: Path) -> References:
             case_id, kind, name = key.split("|", 2)
             groups.setdefault((case_id, kind), {})[name] = tensor
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    ways = StoredWays(told["ways"], rows)
+    ways = StoredWays(header["ways"], rows)
     return References(header["chapter"], header["hidden"], entries, ways, header.get("bugs", {}))
 
 

@@ -29,7 +29,8 @@ gone = [(os, "pidfd_open"), (signal, "pidfd_send_signal"), (os, "setns"), (os, "
 if system == "windows":
     gone += [(os, "fork"), (os, "killpg"), (os, "setsid"), (os, "geteuid"), (signal, "SIGALRM")]
     gone += [(signal, "setitimer"), (socket, "AF_UNIX"), (socket, "send_fds")]
-    pathlib.WindowsPath = pathlib.PosixPath
+    for place in (pathlib, getattr(pathlib, "_local", pathlib)):  # there since Python 3.13
+        place.WindowsPath = pathlib.PosixPath
     os.name = "nt"
 for owner, name in gone:
     if hasattr(owner, name):
