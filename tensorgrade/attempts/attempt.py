@@ -62,8 +62,9 @@ KEPT = "by itself, without the calls before it, this call is right: is something
 class Attempt:
     """A learner's chapter behind a backend, beside the chapter's references.
 
-    `attempt.normalise` is that exercise's part of it. own: the course's own checks. public: gives
-    the references that learners have, if those are there.
+    `attempt.normalise` is that exercise's part of it. own: the course's own checks. prints, public:
+    give the fingerprints, which take a while to be read, and the references that learners have, if
+    those are there.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Attempt:
         backend: Backend,
         course: Course,
         references: References,
-        fingerprints: Fingerprints | None = None,
+        prints: Callable[[], Fingerprints] = Fingerprints,
         own: CourseChecks | None = None,
         public: Callable[[], References | None] = lambda: None,
     ):
@@ -81,7 +82,7 @@ class Attempt:
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
         self.chapter: Chapter = course.chapter(references.chapter)
-        self.fingerprints = fingerprints or Fingerprints()
+        self.prints = prints
         self.loaded = Loaded(Outcome.UNREACHED)
         self.saw_hidden = True  # the process that learner code runs in, as far as anybody knows
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
@@ -102,6 +103,11 @@ class Attempt:
         claimed = [self.claimed_on(part.name) for part in new]
         for part, on_its_cases in zip(new, claimed, strict=True):
             part.judge_by(on_its_cases)
+
+    @cached_property
+    def fingerprints(self) -> Fingerprints:
+        """The chapter's fingerprints, read when something is wrong."""
+        return self.prints()
 
     @cached_property
     def handed_in(self) -> HandedIn:
@@ -243,12 +249,11 @@ class ExerciseAttempt(Checks):
             self.with_what_is_kept,
         ):
             diagnosis = more(diagnosis)
-        messages = self.attempt.fingerprints.messages
         names = () if unfinished else self.mistakes_on(diagnosis.case)
         return Finding(
             asks,
             diagnosis,
-            {name: messages[name] for name in names},
+            {name: self.attempt.fingerprints.messages[name] for name in names},
             lambda: self.trace(diagnosis.case),
             lambda: None if unfinished else self.parting_for(diagnosis),
             lambda: [] if unfinished else self.said(diagnosis.case),

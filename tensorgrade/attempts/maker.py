@@ -30,26 +30,31 @@ class AttemptMaker:
         self.setup, self.tests, self.device = setup, setup.tests, choose_device(setup.device)
         self.course: Course = load_course(self.tests)
         self.own = load_checks(self.tests)
-        self.known: dict[str, tuple[References, Fingerprints]] = {}
+        self.known: dict[str, References] = {}
+        self.prints: dict[str, Fingerprints] = {}
         self.public: dict[str, References] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
         self.requests = Requests()
         self.warm: WarmProcess | None = None
         self.attempts: dict[str, Attempt] = {}
 
-    def stored(self, chapter: str) -> tuple[References, Fingerprints]:
-        """References and fingerprints of a chapter, read once."""
+    def references(self, chapter: str) -> References:
+        """A chapter's references, read once."""
         if chapter not in self.known:
-            folder = self.tests / "references"
-            self.known[chapter] = (
-                load_references(folder / f"{chapter}.safetensors"),
-                load_fingerprints(folder / f"{chapter}.fingerprints.json"),
-            )
+            stored = self.tests / "references" / f"{chapter}.safetensors"
+            self.known[chapter] = load_references(stored)
         return self.known[chapter]
+
+    def fingerprints(self, chapter: str) -> Fingerprints:
+        """A chapter's fingerprints, read once."""
+        if chapter not in self.prints:
+            stored = self.tests / "references" / f"{chapter}.fingerprints.json"
+            self.prints[chapter] = load_fingerprints(stored)
+        return self.prints[chapter]
 
     def is_hidden(self, chapter: str) -> bool:
         """Whether the expected values of a chapter's cases may never be shown."""
-        return self.stored(chapter)[0].hidden
+        return self.references(chapter).hidden
 
     def attempt(self, chapter: str, path: Path) -> Attempt:
         """The attempt in a learner's file; one that cannot be read is an attempt all the same."""
@@ -87,9 +92,9 @@ class AttemptMaker:
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
         """The attempt behind a backend."""
-        references, fingerprints = self.stored(chapter)
+        prints = partial(self.fingerprints, chapter)
         public = partial(self.public_references, chapter)
-        return Attempt(backend, self.course, references, fingerprints, self.own, public)
+        return Attempt(backend, self.course, self.references(chapter), prints, self.own, public)
 
     def public_references(self, chapter: str) -> References | None:
         """What learners have of a chapter; None where it is not there."""
@@ -115,7 +120,7 @@ class AttemptMaker:
 
     def names_in(self, chapter: str) -> dict[str, str]:
         """The names of a chapter's exercises, each with the code that is given for it, if any."""
-        bugs = self.stored(chapter)[0].bugs
+        bugs = self.references(chapter).bugs
         names = [exercise.name for exercise in self.course.chapter(chapter).exercises]
         return {name: bugs.get(name, "") for name in names}
 

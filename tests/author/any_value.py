@@ -81,7 +81,7 @@ class SmallCourse:
             backend,
             self.project.course,
             references,
-            Fingerprints({"f": prints}, messages),
+            lambda: Fingerprints({"f": prints}, messages),
             load_checks(self.project.graders),
         )
         attempt.run()

@@ -163,7 +163,7 @@ def arrived(grader, chapter: str, exercise: str, said: str) -> set[str]:
 @cache
 def pieces_of(grader, chapter: str, exercise: str) -> set[str]:
     """All pieces of an exercise's hidden inputs, however they are written."""
-    references, _ = grader.maker.stored(chapter)
+    references = grader.maker.references(chapter)
     numbers = {
         abs(float(number))
         for case, _ in references.of(exercise)

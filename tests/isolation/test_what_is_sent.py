@@ -116,7 +116,7 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
     source = project.solution(chapter).read_bytes()
     verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", source))
     assert {verdict.status for verdict in verdicts} == {"passed"}
-    references, _ = grader.maker.stored(chapter)
+    references = grader.maker.references(chapter)
     cases = [case for case, _ in references.entries]
     load = ["sent", "got", "got"]  # the file; its text, before it runs; what came of that
     (asked, _), *sent = [unpack(message) for way, message in wire if way == "sent"]

@@ -12,7 +12,7 @@ from tensorgrade.exchange.observation import Loaded, Observation
 from tensorgrade.exchange.references import References
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Wrong
-from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints
+from tensorgrade.recognition.fingerprints import Fingerprint
 from tensorgrade.recognition.imprints import Imprint
 from tensorgrade.recognition.signatures import imprint
 
@@ -50,7 +50,7 @@ def attempt_that_gives(result: torch.Tensor, own) -> Attempt:
     references = References("ch1", False, ((case, Observation(tensors={"result": -result})),))
     seen = [Observation(tensors={"result": result})]
     backend = SimpleNamespace(device="cpu", load=Loaded, run=lambda cases: seen)
-    attempt = Attempt(backend, COURSE, references, Fingerprints(), own)
+    attempt = Attempt(backend, COURSE, references, own=own)
     attempt.run()
     return attempt
 

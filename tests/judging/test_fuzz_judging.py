@@ -117,7 +117,7 @@ def pick(things: dict, which: int) -> str:
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_any_reply_gets_a_verdict(grader, chapter):
     """Every exercise gets its row, with points between none and all."""
-    references, _ = grader.maker.stored(chapter)
+    references = grader.maker.references(chapter)
     exercises = grader.maker.course.chapter(chapter).exercises
     names = [exercise.name for exercise in exercises]
 
@@ -138,7 +138,7 @@ def test_any_reply_gets_a_verdict(grader, chapter):
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_right_replies_pass(grader, chapter):
     """The fuzzed backend's starting point earns everything, so that bending it means something."""
-    references, _ = grader.maker.stored(chapter)
+    references = grader.maker.references(chapter)
     names = [exercise.name for exercise in grader.maker.course.chapter(chapter).exercises]
     backend = Hostile(references, names, lambda header, tensors: None)
     verdicts = grader.judge("x", grader.maker.attempt_from(chapter, backend))
