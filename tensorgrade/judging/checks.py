@@ -153,7 +153,7 @@ class Checks:
             self.wrong("absent", NO_PARAMETER.format(weight), case=case, expected=expected)
         self.wrong(
             gap.kind,
-            describe(gap.kind, name, case, expected, observed),
+            describe(gap.kind, name, case, expected, observed, self.attempt.references.hidden),
             case=case,
             where="" if gap.differs is None else self.right_in or places(gap, actual),
             actual=actual,
@@ -474,7 +474,8 @@ class Checks:
         if actual is not None and actual.shape == reference.shape:
             return actual
         kind = "absent" if actual is None else "shape"
-        problem = describe(kind, name, case, reference, observed)
+        hidden = self.attempt.references.hidden
+        problem = describe(kind, name, case, reference, observed, hidden)
         self.wrong(kind, problem, case=case, actual=actual, expected=reference)
 
     def wrong(
@@ -605,14 +606,17 @@ def told_shape(told: object) -> str:
 
 
 def describe(
-    kind: str, name: str, case: Case, expected: torch.Tensor, observed: Observation
+    kind: str, name: str, case: Case, expected: torch.Tensor, observed: Observation, hidden: bool
 ) -> str:
-    """What is wrong, in words, with a result that disagrees in this way."""
+    """What is wrong, in words, with a result that disagrees in this way.
+
+    hidden: whether the case is.
+    """
     what, actual = spoken_result(name, case), observed.tensors.get(name)
     if actual is None:
         return absent(name, case, observed)
     if kind == "shape":
-        size, asked = spoken_size(actual, expected, case), spoken_shape(expected.shape)
+        size, asked = spoken_size(actual, expected, case, hidden), spoken_shape(expected.shape)
         return f"{what} has {size} where {asked} is asked for{axes_of_one(actual, expected)}"
     if kind == "nan":
         return f"{what} contains NaN"

@@ -451,11 +451,13 @@ def numbers_in(value: object) -> list[int]:
     return [n for part in value for n in numbers_in(part)] if isinstance(value, list) else []
 
 
-def spoken_size(tensor: torch.Tensor, expected: torch.Tensor, case: Case) -> str:
+def spoken_size(
+    tensor: torch.Tensor, expected: torch.Tensor, case: Case, hidden: bool = True
+) -> str:
     """A result's shape in words; of one without entries, or of many dimensions, only that.
 
-    Code that has seen a hidden input could put it into a shape. So a size is told that the case
-    has, and one more that is made of these; of others there is a … in its place.
+    Code that has seen a hidden input could put it into a shape. So of a hidden case a size is told
+    that the case has, and one more that is made of these; of others there is a … in its place.
 
     >>> right, case = torch.ones(2, 3), Case("f", "a/1", (), {"x": torch.ones(2, 3)})
     >>> [spoken_size(torch.ones(*sizes), right, case) for sizes in ((3, 2), (0, 49), (3, 6))]
@@ -470,7 +472,7 @@ def spoken_size(tensor: torch.Tensor, expected: torch.Tensor, case: Case) -> str
     own = sizes_of(case) | {1, *expected.shape}
     others = [size for size in tensor.shape if size not in own]
     told = own | made_of(own) if len(others) < 2 else own
-    if told.issuperset(tensor.shape):
+    if not hidden or told.issuperset(tensor.shape):
         return f"shape {spoken_shape(tensor.shape)}"
     sizes = [str(size) if size in told else "…" for size in tensor.shape]
     return f"shape ({', '.join(sizes)}{',' * (len(sizes) == 1)})"

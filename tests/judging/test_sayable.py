@@ -176,6 +176,8 @@ def test_shapes_that_hold_anything_are_not_spelled_out():
     wide = torch.zeros(2, 49642)
     assert spoken_size(torch.zeros(1, 49642), wide, case) == "shape (1, 49642)"
     assert spoken_size(torch.zeros(()), right, case) == "shape a single number"
+    assert spoken_size(torch.zeros(744, 91), right, case) == "shape (…, …)"
+    assert spoken_size(torch.zeros(744, 91), right, case, hidden=False) == "shape (744, 91)"
 
 
 def test_no_message_is_longer_than_it_may_be():

@@ -64,6 +64,7 @@ def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, fold
     text = save(session, folder, with_answer(project, "return inputs @ inputs.T"))
     assert "all_pairs" in text and "Scores between all pairs come back; one query is given." in text
     assert "checked in" in text
+    assert text.index(f"checking {CHAPTER}.py …") < text.index("all_pairs")
 
 
 @pytest.mark.slow

@@ -58,6 +58,8 @@ class Watch:
 
     def check(self, path: Path) -> Results:
         """Check one file; nothing where it went on changing: then the next look finds it again."""
+        # Until the verdict is there, nobody is to take the page for what has just been saved.
+        self.console.print(f"checking {path.name} …", style="dim")
         began, text = time.monotonic(), read(path)
         results, left_out = self.checker.check(path.stem)
         took = f"checked in {1000 * (time.monotonic() - began):.0f} ms"
