@@ -49,7 +49,10 @@ def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     gains = [gain(check) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
-    return [replace(check, kept=one * share) for check, one in zip(checks, gains, strict=True)]
+    # What is lost of no share is 0, and not -0.
+    return [
+        replace(check, kept=one * share + 0.0) for check, one in zip(checks, gains, strict=True)
+    ]
 
 
 def gain(check: CheckResult) -> float:
@@ -63,10 +66,12 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
     """The check that a repair is small, counted on the syntax tree by a process that only reads."""
     if not part.is_rewritten:
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, kept=worth)
-    changed = part.attempt.changed.get(part.name, "all")
+    changed = part.attempt.changed.get(part.name)
     counted = (
         f"{changed} parts of the code (names, numbers, calls), where {MOST_CHANGED} are plenty"
     )
+    if changed is None:  # it is no definition by now, or too long to be looked through
+        counted = "it could not be compared with the code that was given"
     said = f"it is right, and more was changed than the mistake asks for: {counted}"
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
     return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0)

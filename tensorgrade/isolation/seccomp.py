@@ -35,8 +35,11 @@ DEADLY = """
 """.split()
 NEW_NAMESPACES = (0x80, 0x20000, *(1 << bit for bit in range(25, 31)))
 THREAD = 0x10000
-# Typing into the terminal of whoever started the grader: TIOCSTI, and TIOCLINUX's paste.
-TERMINAL_INPUT = (0x5412, 0x541C)
+# Requests of a call, by the call: typing into the terminal of whoever started the grader (TIOCSTI,
+# and TIOCLINUX's paste), and having another process signalled when a file can be read (F_SETOWN,
+# F_SETSIG, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP), which no rule about `kill` sees.
+REQUESTS = {"ioctl": (0x5412, 0x541C, 0x8901, 0x8902), "fcntl": (8, 10, 15)}
+AS_THE_KERNEL_READS = 0xFFFFFFFF  # of a request it takes no more; a filter sees the whole register
 
 
 class NoFilter(Exception):
@@ -55,8 +58,10 @@ def call_filter() -> bytes:
     add_all(rules, refuse, REFUSED)
     add_all(rules, pyseccomp.KILL_PROCESS, DEADLY)
     add_clone_rules(rules, refuse, pyseccomp)
-    for request in TERMINAL_INPUT:
-        rules.add_rule(refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.EQ, request))
+    for call, requests in REQUESTS.items():
+        for request in requests:
+            same = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, AS_THE_KERNEL_READS, request)
+            rules.add_rule(refuse, call, same)
     rules.add_rule(refuse, "prlimit64", pyseccomp.Arg(0, pyseccomp.NE, 0))  # other processes
     return exported(rules)
 

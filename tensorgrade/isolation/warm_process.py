@@ -142,6 +142,8 @@ class WarmProcess:
 
     def __init__(self, limits: Limits, rung: Rung = NONE):
         self.limits, self.rung = limits, rung
+        # Where children share a table of processes, one that waits could be stopped by another.
+        self.forks_ahead = "pid" in rung.layers
         self.orders = orders(limits, rung.layers)
         self.numbers = itertools.count(1)
         self.starts = 0
@@ -222,10 +224,11 @@ class WarmProcess:
             self.restart()
         if compiles:
             self.import_compiler()
-        ahead = self.forked()  # first, since this is where a death is noticed
-        if self.spare is None or self.spare.number in self.ended:
-            self.spare = self.forked()
-        child, self.spare = self.spare, ahead
+        child = self.forked()  # first, since this is where a death is noticed
+        if self.forks_ahead:
+            if self.spare is None or self.spare.number in self.ended:
+                self.spare = self.forked()
+            child, self.spare = self.spare, child
         child.budget = budget or Budget()
         return child
 

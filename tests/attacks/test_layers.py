@@ -51,6 +51,14 @@ ASK_STREAM = LIBC + (
     f"asked = 3, 1, {SO_PEERPIDFD}, ctypes.byref(found), ctypes.byref(size)\n"
     "if libc.getsockopt(*asked) == 0: ACHIEVED = True\n"
 )
+# SIGIO to a process of one's choice; with what a filter sees and the kernel does not read.
+SET_OWNER = LIBC + (
+    "import os\nend = os.pipe()[0]\n"
+    "asked = [(72, 8), (72, 8 | 1 << 40), (72, 10), (72, 15), (16, 0x8901), (16, 0x8902)]\n"
+    "owner = ctypes.byref((ctypes.c_int * 2)(1, os.getpid()))\n"
+    "calls = [(n, end, ctypes.c_ulong(r), 29 if r & 255 in (8, 10) else owner) for n, r in asked]\n"
+    "if 0 in [libc.syscall(*call) for call in calls]: ACHIEVED = True\n"
+)
 OWN_NAMESPACE = LIBC + "if libc.unshare(0x10000000) == 0: ACHIEVED = True\n"
 
 
@@ -103,6 +111,7 @@ ATTACKS = {
     "open the warm process's memory": (OPEN_PARENT,),
     "be root of a namespace": (OWN_NAMESPACE,),
     "get hold of who asks": (ASK_STREAM,),
+    "have a signal sent": (SET_OWNER,),
 }
 OFF = {
     "read the answers": ("bubblewrap", "landlock"),
@@ -118,6 +127,7 @@ OFF = {
     "open the warm process's memory": ("parent", "pid", "mount", "privileges", "landlock"),
     "be root of a namespace": ("seccomp",),
     "get hold of who asks": ("seccomp",),
+    "have a signal sent": ("seccomp",),
 }
 
 

@@ -117,7 +117,7 @@ def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
 @pytest.mark.parametrize("dies", ["the child that was forked ahead", "the warm process"])
 def test_what_was_forked_ahead_and_died_costs_nobody_anything(dies):
     """The first to go when memory runs out are those that nobody works with."""
-    with WarmProcess(Limits()) as warm:
+    with WarmProcess(Limits(), FULL) as warm:
         first = warm.fork()
         ahead = warm.spare
         if dies == "the warm process":
@@ -132,6 +132,14 @@ def test_what_was_forked_ahead_and_died_costs_nobody_anything(dies):
         assert warm.spare is not ahead
         first.close()
         sound.close()
+
+
+@pytest.mark.slow
+def test_nobody_waits_where_children_could_reach_it():
+    """Stopped by somebody's code, it would cost the next learner everything."""
+    with WarmProcess(Limits()) as warm:
+        warm.fork()
+        assert warm.spare is None
 
 
 def test_the_rehearsal_goes_through(monkeypatch):

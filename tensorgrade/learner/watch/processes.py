@@ -36,7 +36,7 @@ class Forked(WarmProcess):
     def launch(self) -> None:
         """Fork, and wait for nothing yet."""
         self.begin()
-        self.ready = False
+        self.ready, self.forks_ahead = False, True  # whose code it is need not fear itself
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
