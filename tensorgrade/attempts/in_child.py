@@ -32,6 +32,8 @@ from .backend import OUT_OF_TIME, Spans
 from .reader import Reader, answer_of
 
 SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
+# Times as large as a reply may be: a whole text, and where each of its statements stands.
+ROOM_FOR_A_TEXT = 4
 LAST_WORDS = 0.5  # seconds in which a call that is out of time can still say where it was
 
 
@@ -132,7 +134,8 @@ class InChild:
         if isinstance(self.submission.source, Source):
             return
         filename = self.submission.source.filename
-        answer = answer_of(child, read_all, filename, self.limits)
+        limits = replace(self.limits, reply_bytes=ROOM_FOR_A_TEXT * self.limits.reply_bytes)
+        answer = answer_of(child, read_all, filename, limits)
         self.source, self.counted, self.found = answer
         self.submission = replace(self.submission, source=self.source)
 

@@ -115,6 +115,17 @@ def test_a_reader_runs_nothing(warm):
 
 
 @pytest.mark.slow
+def test_a_text_of_very_many_statements_is_read(warm):
+    """A whole text, and where each of them stands, is more than a reply may be."""
+    text = f"{ANSWER}\n" + "0\n" * 4000
+    limits = replace(LIMITS, reply_bytes=1 << 15)
+    given = Handin("ada", "ch", "ch.py", text.encode())
+    backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, limits)
+    assert backend.load().names == ("softmax",) and len(backend.spans()) == 4001
+    backend.close()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [ANSWER, "x = 1; y = 2\n\n\ndef f(:\n\n# no\ndef g(): pass"])
 def test_where_statements_stand_comes_with_the_file_and_in_no_process_of_its_own(warm, text):
     given = Handin("ada", "ch", "ch.py", text.encode())
