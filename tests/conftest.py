@@ -1,5 +1,6 @@
 """Fixtures for the project's own tests."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -18,6 +19,11 @@ settings.register_profile("untimed", deadline=None)  # a busy machine makes no a
 settings.load_profile("untimed")
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # commands that tests run in forks import their helpers from here
+
+
+def pytest_collection_finish() -> None:
+    """Else every collection of garbage goes through all of torch and thousands of tests."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

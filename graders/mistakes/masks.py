@@ -79,8 +79,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_thrown_away",
-        "Nothing is masked: every token sees the future. Filling without an underscore gives back "
-        "a new tensor, which someone has to keep.",
+        "Nothing is masked: every token sees the future. If you do fill the hidden places: without "
+        "an underscore that gives back a new tensor, which someone has to keep.",
         on(MODULES, (ASSIGN, FILL)),
         on("causal_attention_weights", (FILL, "attn_scores")),
         on("mask_and_renormalize", ("attn_weights * visible", "attn_weights")),

@@ -68,24 +68,34 @@ class StoredWays(Mapping[str, tuple[Way, ...]]):
         return len(self.told)
 
 
+class FlatRows:
+    """Values of many shapes, flattened one behind the other; a row for each dtype."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[torch.Tensor]] = {}
+        self.ends: dict[str, int] = {}
+
+    def put(self, value: torch.Tensor) -> list:
+        """Where a value lies from now on: the row, the place of its first number, its shape."""
+        value = plain(shortened(value))
+        row = str(value.dtype).removeprefix("torch.")
+        place = [row, self.ends.get(row, 0), list(value.shape)]
+        self.values.setdefault(row, []).append(value.flatten())
+        self.ends[row] = self.ends.get(row, 0) + value.numel()
+        return place
+
+
 def stored_ways(ways: Mapping[str, tuple[Way, ...]]) -> StoredWays:
     """Ways as they are stored."""
-    rows: dict[str, list[torch.Tensor]] = {}
-    ends: dict[str, int] = {}
-    told: dict[str, list] = {case: [] for case in ways}
-    for case, several in ways.items():
-        for way in several:
-            places: dict[str, list] = {}
-            for at, stage in enumerate(way.stages):
-                if stage.value is None:
-                    continue
-                value = plain(shortened(stage.value))
-                row = str(value.dtype).removeprefix("torch.")
-                rows.setdefault(row, []).append(value.flatten())
-                places[str(at)] = [row, ends.get(row, 0), list(value.shape)]
-                ends[row] = ends.get(row, 0) + value.numel()
-            told[case].append([stages_to_json(way), places])
-    return StoredWays(json.dumps(told), {row: torch.cat(values) for row, values in rows.items()})
+    rows = FlatRows()
+
+    def told(way: Way) -> list:
+        values = ((at, stage.value) for at, stage in enumerate(way.stages))
+        places = {str(at): rows.put(value) for at, value in values if value is not None}
+        return [stages_to_json(way), places]
+
+    text = json.dumps({case: [told(way) for way in several] for case, several in ways.items()})
+    return StoredWays(text, {row: torch.cat(values) for row, values in rows.values.items()})
 
 
 SETTINGS = tuple(CaseSettings.__annotations__)

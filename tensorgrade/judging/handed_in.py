@@ -14,6 +14,8 @@ from ..exchange.observation import CaughtError
 # A name that is read, of `self` too; none that stands before a `=`.
 READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
 TEXT = re.compile(r"""(["']).*?\1""")
+QUOTES = ('"""', "'''")
+TRIPLE = re.compile("|".join(QUOTES))
 OPEN, CLOSED = "([{", ")]}"
 MOST_LINES = 8  # of one statement
 MOST_CUTS = 20  # that are looked at, each with the lines above it
@@ -58,9 +60,26 @@ class HandedIn:
         called = error.called if (error.called or 0) <= len(self.lines) else None
         return replace(error, source=self.lines[error.line - 1].strip(), called=called)
 
+    @cached_property
+    def documenting(self) -> frozenset[int]:
+        """The lines of docstrings, and of other texts between triple quotes.
+
+        >>> sorted(HandedIn("def f():\\n    '''One\\n    j = 1\\n    '''\\n    j = 2").documenting)
+        [2, 3, 4]
+        """
+        found, inside = set(), ""
+        for number, line in enumerate(self.lines, 1):
+            if inside or line.strip().lstrip("rRbBuUfF").startswith(QUOTES):
+                found.add(number)
+            for quote in TRIPLE.findall(line if inside else line.partition("#")[0]):
+                inside = quote if not inside else inside.replace(quote, "")
+        return frozenset(found)
+
     def code(self, line: int) -> str:
-        """A line without its comment."""
-        return self.lines[line - 1].partition("#")[0] if 0 < line <= len(self.lines) else ""
+        """A line without its comment; of a docstring nothing."""
+        if not 0 < line <= len(self.lines) or line in self.documenting:
+            return ""
+        return self.lines[line - 1].partition("#")[0]
 
     def indent(self, line: int) -> int:
         """How far a line is indented."""
@@ -105,9 +124,7 @@ class HandedIn:
         [(1, 'detach')]
         """
         code = ((line, self.code(line)) for line in lines)
-        found = (
-            (at, CUTS.search(text)) for at, text in code if not text.lstrip().startswith(">>>")
-        )
+        found = ((at, CUTS.search(text)) for at, text in code)
         some = islice(((at, cut) for at, cut in found if cut), MOST_CUTS)
         return [(at, cut[cut.lastindex or 0]) for at, cut in some if not self.is_making(at)]
 

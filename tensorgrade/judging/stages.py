@@ -998,7 +998,7 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> str:
     filled = value[asked].unique()
     if len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
         return f"what it hides is set to {float(filled[0]):.4g}, which is not low enough"
-    return "it hides nothing"
+    return "nothing in it is low enough to be hidden"
 
 
 def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:

@@ -42,8 +42,11 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
 def hands_on(definition: ast.stmt, given: ast.stmt, bound: Mapping[str, ast.stmt]) -> bool:
     """Whether a definition comes to another one that takes the same, and the given one did not.
 
-    Or looks definitions up under names that are made as it runs: no small change does.
+    Or is handed to a decorator, which may give back another; or looks definitions up under names
+    that are made as it runs: no small change does.
     """
+    if len(getattr(definition, "decorator_list", ())) > len(getattr(given, "decorator_list", ())):
+        return True
     new = names_in(definition) - names_in(given) - {getattr(given, "name", "")}
     reached = all_names(new, bound)
     others = (bound[name] for name in reached & bound.keys())

@@ -196,8 +196,8 @@ def in_short(diagnosis: Diagnosis) -> str:
     error = diagnosis.error
     if error is None or not error.text or diagnosis.kind != Kind.ERROR:
         return diagnosis.problem
-    # A KeyError's own words are the key alone.
-    typed = not error.line or error.type == "KeyError"
+    # A KeyError's own words are the key alone, those of `sys.exit(1)` a number.
+    typed = not error.line or error.type in ("KeyError", "SystemExit")
     said = f"{error.type}: {error.text}" if typed else error.text
     return f"line {error.line}: {said}" if error.line else said
 

@@ -94,7 +94,8 @@ def test_who_hands_a_bug_on_has_changed_all_of_it():
     handed_on = right + "def half(x, by=2):\n    return whole(x, by)\n    return x / (by + 1)"
     helped = "def two(x):\n    return 2\ndef half(x, by=2):\n    return x / by"
     alone = right + "def half(x, by=2): return whole(x, by)"
-    for text in (handed_on, alone):
+    decorated = f"{right}def swap(_): return lambda *all: whole(*all)\n@swap\n{given}"
+    for text in (handed_on, alone, decorated):
         assert changes(text, {"half": given})["half"] > 10
     assert changes(helped, {"half": given}) == {"half": 3}
     classes = "class A:\n    def __init__(self, d): pass\nclass B:\n    def __init__(self, d):"
