@@ -318,8 +318,9 @@ class MultiHeadAttention(nn.Module):
         where Q_i, K_i, V_i are the i-th slices of head_dim columns of x W^T (+ b)
 
     Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
-    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias; made in this
-    order. dropout is an nn.Dropout; mask is a buffer, (context_length, context_length).
+    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias (in this
+    order a seed gives them the lesson's numbers); dropout is an nn.Dropout; mask is a buffer,
+    (context_length, context_length).
 
     Raises:
         ValueError: if num_heads does not divide d_out

@@ -63,8 +63,10 @@ def test_split_heads_gradients(attempt):
 
 @exercise("split_heads", points=0.5)
 def test_split_heads_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
     attempt.split_heads.keeps_inputs("values")
+    attempt.split_heads.agrees("whole numbers")
+    attempt.split_heads.keeps_dtype("whole numbers")
     attempt.split_heads.gives_the_same("same")
 
 
@@ -88,8 +90,10 @@ def test_merge_heads_gradients(attempt):
 
 @exercise("merge_heads", points=0.5)
 def test_merge_heads_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
     attempt.merge_heads.keeps_inputs("values")
+    attempt.merge_heads.agrees("whole numbers")
+    attempt.merge_heads.keeps_dtype("whole numbers")
     attempt.merge_heads.gives_the_same("same")
 
 
@@ -198,7 +202,7 @@ def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
 def test_MultiHeadAttention_has_no_loop(attempt):
     """All heads at once: more heads need no more operations."""
     attempt.MultiHeadAttention.mixes_tokens("future")
-    attempt.MultiHeadAttention.does_not_grow("operations", "a loop goes over the heads")
+    attempt.MultiHeadAttention.does_not_grow("operations", "more heads take more operations")
 
 
 @exercise("MultiHeadAttention", points=0.25)
@@ -249,6 +253,8 @@ def test_bug_merge_heads_gradients(attempt):
 
 @exercise("bug_merge_heads", points=0.5)
 def test_bug_merge_heads_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
     attempt.bug_merge_heads.keeps_inputs("values")
+    attempt.bug_merge_heads.agrees("whole numbers")
+    attempt.bug_merge_heads.keeps_dtype("whole numbers")
     attempt.bug_merge_heads.gives_the_same("same")

@@ -467,7 +467,8 @@ class SelfAttention_v2(nn.Module):
         qkv_bias: bool, whether the three layers have a bias
 
     Submodules:
-        W_query, W_key, W_value: nn.Linear from d_in to d_out, made in this order
+        W_query, W_key, W_value: nn.Linear from d_in to d_out, with a bias if
+            qkv_bias (in this order a seed gives them the lesson's numbers)
 
     Shapes of a call:
         x: (n, d_in)

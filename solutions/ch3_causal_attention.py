@@ -438,9 +438,9 @@ class CausalAttention(nn.Module):
         dropout(softmax(mask(Q K^T) / sqrt(d_k))) V,  d_k = length of a key,
         with Q, K, V = x W^T (+ b), as nn.Linear computes them (PyTorch docs)
 
-    Attributes: W_query, W_key, W_value are nn.Linear layers, made in this order, with a
-    bias only if qkv_bias; dropout is an nn.Dropout; mask is a buffer of shape
-    (context_length, context_length).
+    Attributes: W_query, W_key, W_value are nn.Linear layers with a bias only if qkv_bias (in
+    this order a seed gives them the lesson's numbers); dropout is an nn.Dropout; mask is a
+    buffer of shape (context_length, context_length).
 
     In the example all scores are 0 and the values are the inputs, so each token
     gets the mean of the tokens up to itself.

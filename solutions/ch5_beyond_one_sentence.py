@@ -145,7 +145,7 @@ class CrossAttention(nn.Module):
 
     Attributes: W_query is an nn.Linear from d_in to d_out, W_key and W_value are nn.Linear from
     d_context to d_out, with a bias only if qkv_bias; out_proj is an nn.Linear from d_out to
-    d_out with a bias; made in this order.
+    d_out with a bias (in this order a seed gives them the lesson's numbers).
 
     In the example all scores are 0, so the one token of x gets the mean of what is not hidden.
 
@@ -408,8 +408,8 @@ class GroupedQueryAttention(nn.Module):
 
     Attributes: W_query is an nn.Linear from d_in to d_out; W_key and W_value are nn.Linear from
     d_in to num_kv_heads * head_dim, all with a bias only if qkv_bias; out_proj is an nn.Linear
-    from d_out to d_out with a bias; made in this order. dropout is an nn.Dropout; mask is a
-    buffer, (context_length, context_length).
+    from d_out to d_out with a bias (in this order a seed gives them the lesson's numbers);
+    dropout is an nn.Dropout; mask is a buffer, (context_length, context_length).
 
     Raises:
         ValueError: if num_heads does not divide d_out, or num_kv_heads does not divide num_heads
@@ -535,8 +535,9 @@ class CachedAttention(nn.Module):
         output as in chapter 4, without dropout; token t + i sees the tokens 0 … t + i
 
     Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
-    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias; made in this
-    order. mask is a buffer, (context_length, context_length).
+    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias (in this
+    order a seed gives them the lesson's numbers); mask is a buffer,
+    (context_length, context_length).
 
     >>> layer = CachedAttention(3, 4, 8, num_heads=2)
     >>> text = torch.ones(1, 5, 3)
@@ -825,7 +826,8 @@ class LatentAttention(nn.Module):
 
     Attributes: W_query is an nn.Linear from d_in to d_out, W_down from d_in to d_latent, W_key_up
     and W_value_up from d_latent to d_out, all without a bias; out_proj is an nn.Linear from d_out
-    to d_out with a bias; made in this order. mask is a buffer, (context_length, context_length).
+    to d_out with a bias (in this order a seed gives them the lesson's numbers); mask is a buffer,
+    (context_length, context_length).
 
     >>> layer = LatentAttention(16, 16, d_latent=4, context_length=6, num_heads=2)
     >>> layer.W_down.weight.shape, layer(torch.ones(1, 3, 16)).shape

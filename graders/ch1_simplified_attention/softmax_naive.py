@@ -18,6 +18,7 @@ def cases(pick):
         *(case(f"values/{n}", call(x=normal(n))) for n in pick(public=[6, 4], hidden=[6, 1, 5, n])),
         case("values/float32", call(x=normal(8)), dtype=torch.float32),
         case("values/one after another", *one_after_another(x=(4,))),
+        case("values/far apart", call(x=4 * normal(9))),
         case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),
         case("gradients/5", call(x=normal(5), gradient=normal(5))),
         case("same/scattered", *scattered(x=normal(6))),

@@ -18,7 +18,7 @@ def cases(pick):
     n, m, d_k = draw(TOKENS, TOKENS, WIDTH)
     sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (7, 1), (n, d_k)])
     cross = pick(public=[(3, 5)], hidden=[(1, m), (4, 1)])
-    leading = pick(public=[(2,)], hidden=[(3,), (1, 2, 1)])
+    leading = pick(public=[(2,)], hidden=[(3,), (2, 3), (1, 2, 1)])
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys)),
         *(case(f"values/{n} tokens, d_k {d_k}", compared(n, n, d_k)) for n, d_k in sizes),

@@ -26,6 +26,7 @@ def cases(pick):
     return [
         shown("sentence/2 heads", call(x=counted(1, 2, 3, 2))),
         *(case(f"values/{shape}", call(x=normal(*shape))) for shape in shapes),
+        case("whole numbers/counted", call(x=counted(2, 2, 3, 2).long())),
         case("same/scattered", *scattered(x=normal(2, 2, 3, 4))),
         case("gradients/3", call(x=normal(2, 2, 3, 4), gradient=normal(2, 3, 8))),
     ]
@@ -59,8 +60,10 @@ def test_merge_heads_gradients(attempt):
 
 @exercise("merge_heads", points=0.5)
 def test_merge_heads_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
     attempt.merge_heads.keeps_inputs("values")
+    attempt.merge_heads.agrees("whole numbers")
+    attempt.merge_heads.keeps_dtype("whole numbers")
     attempt.merge_heads.gives_the_same("same")
 
 

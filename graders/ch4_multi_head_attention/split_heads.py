@@ -31,6 +31,7 @@ def cases(pick):
             case(f"values/{(*shape, heads)}", call(x=normal(*shape), num_heads=heads))
             for *shape, heads in sizes
         ),
+        case("whole numbers/counted", call(x=counted(2, 3, 4).long(), num_heads=2)),
         case("same/scattered", *scattered(x=normal(2, 3, 6), num_heads=2)),
         case("gradients/3", call(x=normal(2, 3, 6), num_heads=2, gradient=normal(2, 2, 3, 3))),
     ]
@@ -63,8 +64,10 @@ def test_split_heads_gradients(attempt):
 
 @exercise("split_heads", points=0.5)
 def test_split_heads_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
     attempt.split_heads.keeps_inputs("values")
+    attempt.split_heads.agrees("whole numbers")
+    attempt.split_heads.keeps_dtype("whole numbers")
     attempt.split_heads.gives_the_same("same")
 
 

@@ -40,7 +40,12 @@ def cases(pick):
     one_head = pick(public=[(2, 4, 3, 5, 2, 6, 1)], hidden=[(2, 3, 6, 2, 4, 5, 1)])
     masks = pick(
         public=[(2, 3, 5, "each pair"), (2, 3, 5, "each text")],
-        hidden=[(3, 4, 6, "each pair"), (2, 1, 7, "one row"), (3, 4, 6, "all texts")],
+        hidden=[
+            (3, 4, 6, "each pair"),
+            (2, 1, 7, "one row"),
+            (3, 4, 6, "all texts"),
+            (3, 3, 4, "all texts"),
+        ],
     )
     made: dict = {"d_in": 3, "d_context": 5, "d_out": 6, "num_heads": 2}
     twins = [construct(**made, qkv_bias=True) for _ in range(2)]

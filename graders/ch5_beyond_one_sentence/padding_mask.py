@@ -15,7 +15,14 @@ def cases(pick):
     drawn = [draw.chance.randint(1, many) for _ in range(b - 2)]
     lengths = pick(
         public=[((2, 3), 3), ((4, 1, 6), 6), ((3, 2), 5)],
-        hidden=[((1,), 1), ((3,), 5), ((5, 2, 5, 4), 5), ((*drawn, many - 1, many), many)],
+        hidden=[
+            ((1,), 1),
+            ((1, 2), 2),
+            ((3,), 5),
+            ((2, 1, 3), 3),
+            ((5, 2, 5, 4), 5),
+            ((*drawn, many - 1, many), many),
+        ],
     )
     return [
         shown("sentence/6, 2 and 4 tokens", call(**asked((6, 2, 4), 6))),

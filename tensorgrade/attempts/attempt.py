@@ -350,7 +350,9 @@ class ExerciseAttempt(Checks):
         by_itself = self.attempt.in_public([alone for _, alone, _, _ in entries])
         after_others = self.attempt.in_public([case for case, *_ in entries])
         return any(
-            self.gives(case, last, expected, alone) and not self.gives(case, last, expected, after)
+            last in after.facts  # the calls before came to an end
+            and self.gives(case, last, expected, alone)
+            and not self.gives(case, last, expected, after)
             for (case, _, last, expected), alone, after in zip(
                 entries, by_itself, after_others, strict=True
             )

@@ -6,8 +6,10 @@ known, it costs what it is worth instead (docs/points.md).
 Where learners mend code that they are given, what is right in that code is none of their work.
 """
 
+import logging
 from dataclasses import replace
 
+from ..course import CourseError
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.names import ASKS, Names
 from ..recognition.fingerprints import hands_back
@@ -20,12 +22,21 @@ SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
 
 
 def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """The checks on an exercise with what each of them earns; names that differ come last."""
+    """The checks on an exercise with what each of them earns; names that differ come last.
+
+    Where that cannot be found out, which is a fault of ours, each earns what it is worth by itself.
+    """
     if not part.seen:
         return checks
-    if part.bug and not part.excused_by:
-        return mended(part, checks)
-    return with_names(part.names, at_its_price(part, checks))
+    try:
+        if part.bug and not part.excused_by:
+            return mended(part, checks)
+        return with_names(part.names, at_its_price(part, checks))
+    except CourseError:
+        raise  # the course is at fault, for everybody
+    except Exception:
+        logging.exception("%s: what its checks earn could not be settled", part.name)
+        return checks
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:

@@ -1,11 +1,12 @@
 """From single checks to one verdict for each exercise: the rows of `results.jsonl`."""
 
+import logging
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
-from ..course import Exercise
+from ..course import CourseError, Exercise
 from ..exchange.observation import CaughtError, Outcome
 from ..exchange.text import LONGEST_MESSAGE, short
 from ..judging.diagnosis import LEAST_TELLING, Finding, sentence, telling
@@ -166,7 +167,7 @@ class Verdict:
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
     """One verdict for each exercise of a chapter, from the results of all checks on an attempt."""
     return [
-        verdict(
+        verdict_at_least(
             student,
             exercise,
             attempt.exercises[exercise.name],
@@ -174,6 +175,35 @@ def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> l
         )
         for exercise in attempt.chapter.exercises
     ]
+
+
+NOT_TOLD = "What is wrong here could not be told, and not by your fault; your instructor can look."
+
+
+def verdict_at_least(
+    student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
+) -> Verdict:
+    """The verdict on one exercise; where what is wrong cannot be told, the points alone.
+
+    Then that is a fault of ours on this one answer. It costs neither its points nor the others'.
+    """
+    try:
+        return verdict(student, exercise, part, checks)
+    except CourseError:
+        raise  # the course or this machine is at fault, for everybody
+    except Exception:
+        logging.exception("%s of %s: what is wrong could not be told", exercise.name, student)
+        points = round(float(sum(check.earned for check in checks)), 6)
+        return Verdict(
+            student,
+            part.attempt.chapter.name,
+            exercise.name,
+            points,
+            float(exercise.points),
+            status_of(part, points, exercise.points),
+            message=NOT_TOLD,
+            isolation=part.attempt.backend.isolation,
+        )
 
 
 def verdict(

@@ -223,7 +223,7 @@ def read_try(told: object, tensors: dict[str, torch.Tensor]) -> Try:
     fits = isinstance(line, int) and isinstance(idea, str) and isinstance(text, str)
     if not fits or not 0 < line < 10**7 or len(text) > LONGEST_EDIT:
         raise BadMessage("not an edit")
-    values, facts = objects_in(told["values"]), objects_in(told["facts"])
+    values, facts = read_values(told["values"]), objects_in(told["facts"])
     seen = Observation(tensors=tensors, values=values, facts=facts)
     idea = " ".join(printable(idea).split())
     return Edit(line, idea, text), replace(seen, error=read_error(told["error"]))

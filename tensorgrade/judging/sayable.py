@@ -37,7 +37,8 @@ MODULES = [value for value in vars(nn).values() if isinstance(value, type)]
 KNOWN |= {base.__name__ for module in MODULES for base in module.__mro__} | {*dir(nn.Module)}
 KNOWN |= set(
     """NoneType ndarray generator method function builtin_function_or_method module linear modules
-    numpy c10 weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
+    dict_items dict_keys dict_values list_iterator tuple_iterator map zip numpy c10
+    weight bias in_proj_weight in_proj_bias bias_k bias_v _modules _parameters _buffers
     __init__ __call__ forward _call_impl _wrapped_call_impl __main__ <lambda> <locals> return_types
     parameters buffers attributes changed altered missing misshapen unexpected type operations load
     out_features in_features num_features dim0 dim1 names understood arguments other tensor source

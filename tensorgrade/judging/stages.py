@@ -993,11 +993,14 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> str:
     yours, asked = value < HIDDEN, right < HIDDEN
     if torch.equal(yours, asked):
         return ""
+    missed = value[asked & ~yours]
+    filled = missed.unique()
+    # One number alone may be any score; and scores may be as low as what is hidden.
+    several = len(missed) > 1 or not yours.any()
+    if several and len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
+        return f"what it hides is set to {float(filled[0]):.4g}, which is not low enough"
     if yours.any():
         return f"it hides others: {where_they_differ(yours ^ asked)}"
-    filled = value[asked].unique()
-    if len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
-        return f"what it hides is set to {float(filled[0]):.4g}, which is not low enough"
     return "nothing in it is low enough to be hidden"
 
 

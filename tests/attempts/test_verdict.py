@@ -2,10 +2,18 @@
 
 import pytest
 
-from tensorgrade.attempts.verdict import MOST_MISTAKES, CheckResult, Verdict, first_failure
+from tensorgrade.attempts.attempt import ExerciseAttempt
+from tensorgrade.attempts.verdict import (
+    MOST_MISTAKES,
+    NOT_TOLD,
+    CheckResult,
+    Verdict,
+    first_failure,
+)
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import NOT_THE_VALUES, Diagnosis, Finding, Kind
 from tensorgrade.judging.names import ASKS
+from tensorgrade.sources.handins import Handin
 
 
 def verdict(message: str, mistakes: list[str]) -> Verdict:
@@ -61,3 +69,30 @@ def test_the_first_check_that_tells_what_is_wrong_speaks(failed, told):
 def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(first, told):
     failed = [check("plain", first, NAMED), check("later", RAISED, NAMED)]
     assert first_failure(failed).asks == told
+
+
+@pytest.mark.parametrize("lost", ["parting_for", "is_only_squeezed", "repair"])
+def test_what_cannot_be_told_of_one_answer_costs_nothing(
+    project, grader, monkeypatch, caplog, lost
+):
+    """A fault of ours there takes no points, of that exercise or of another one."""
+    chapter = "ch4_multi_head_attention"
+    text = project.solution(chapter).read_text(encoding="utf-8")
+    wrong = f"{text}\n\ndef trace_shapes(*sizes, **named):\n    return {{'x': (1, 2)}}.items()\n"
+    wrong += "\n\ndef merge_heads(x):\n    return x.flatten(2) + 0 * x.sum()\n"
+    handin = Handin("ada", chapter, f"{chapter}.py", wrong.encode(), beside=project.beside(chapter))
+    whole = {v.exercise: v for v in grader.grade(handin)}
+
+    def fails(*_):
+        raise TypeError("a fault of ours")
+
+    monkeypatch.setattr(ExerciseAttempt, lost, property(fails) if lost != "parting_for" else fails)
+    told = {v.exercise: v for v in grader.grade(handin)}
+    assert {e: v.points for e, v in told.items()} == {e: v.points for e, v in whole.items()}
+    assert {e: v.status for e, v in told.items()} == {e: v.status for e, v in whole.items()}
+    assert (
+        whole["trace_shapes"].points == 0 and "a dict is asked for" in whole["trace_shapes"].message
+    )
+    assert whole["split_heads"].points == 5
+    assert caplog.records, "whoever grades is told of it"
+    assert (told["trace_shapes"].message == NOT_TOLD) == (lost != "is_only_squeezed")

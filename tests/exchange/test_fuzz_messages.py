@@ -18,6 +18,7 @@ from tensorgrade.exchange.observation import (
     Observation,
     read_loaded,
     read_observation,
+    read_tries,
     tidy,
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
@@ -216,6 +217,22 @@ def test_a_tree_is_bounded_in_depth_parts_and_characters():
         )
         check_observation(found)
         assert "something else" in json.dumps(found.values["x"]["json"])
+
+
+TRIED = {"line": st.just(1), "idea": WORDS, "text": WORDS, "facts": JSON, "error": JSON}
+TRIED |= {"values": st.dictionaries(WORDS, st.fixed_dictionaries({"json": TREES}), max_size=3)}
+A_TRY = {"line": 1, "idea": "", "text": "", "facts": {}, "error": None}
+
+
+@given(st.lists(st.fixed_dictionaries(TRIED), max_size=3))
+@example([A_TRY | {"values": {"a": {"json": {"tuple": None}}}}])
+def test_any_reply_to_a_search(tries):
+    """What edits of a definition gave, with anything in it, can be told and held against others."""
+    for _, seen in reads(read_tries, pack({"id": "a", "tries": tries}), "a") or ():
+        check_observation(seen)
+        for value in seen.values.values():
+            plain(value["json"])
+            assert shown(value["json"])
 
 
 @given(st.fixed_dictionaries({"names": JSON, "problems": JSON}))

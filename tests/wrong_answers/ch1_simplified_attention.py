@@ -38,6 +38,8 @@ WRONG = {
     },
     "softmax_naive": {
         "sum_of_32": [(NAIVE, "exponentials / exponentials[:32].sum()")],
+        "none_below_minus_three": [("torch.exp(x)", "torch.exp(x.clamp(min=-3.0))")],
+        "none_above_five": [("torch.exp(x)", "torch.exp(x.clamp(max=5.0))")],
         "remembers_a_length": [("torch.exp(x)", f"torch.exp({kept('softmax_naive', 'x')})")],
         "borrowed_in_a_thread": [(f"return {NAIVE}", IN_A_THREAD.replace("DIM", "0"))],
         "borrowed_unwatched": [(f"return {NAIVE}", UNWATCHED.replace("DIM", "0"))],

@@ -67,6 +67,9 @@ WRONG = {
         "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
         "overflows": [(SOFTMAX, OWN_EXP)],
         "batches_overflow": [(SOFTMAX, f"{SOFTMAX} if keys.dim() == 2 else {OWN_EXP}")],
+        "rank_four": [
+            (SOFTMAX, f"({SOFTMAX} if keys.dim() != 4 else {SOFTMAX.replace('-1', '1')})")
+        ],
         "rank_five": [(D_K, "d_k = keys.shape[-1 if keys.dim() < 5 else -2]")],
         "keys_after_32_hidden": [(SOFTMAX, f"({SOFTMAX} * (torch.arange(keys.shape[-2]) < 32))")],
         "learns_without_a_batch_alone": [

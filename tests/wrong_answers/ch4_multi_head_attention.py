@@ -70,6 +70,7 @@ WRONG = {
         ],
     },
     "split_heads": {
+        "floats_of_all": [(SPLIT, f"({SPLIT}) * 1.0")],
         "five_heads_at_most": [(SPLIT, f"torch.cat([({SPLIT})[:, :5], 0 * ({SPLIT})[:, 5:]], 1)")],
         "batches_of_four": [(SPLIT, f"torch.cat([({SPLIT})[:4], 0 * ({SPLIT})[4:]])")],
         "first_32_tokens": [(SPLIT, f"({SPLIT}) * (torch.arange(num_tokens) < 32)[:, None]")],
@@ -77,6 +78,7 @@ WRONG = {
         "heads_turned_from_seven_on": [(SPLIT, f"{SPLIT} if num_heads < 7 else {SPLIT}.flip(1)")],
     },
     "merge_heads": {
+        "floats_of_all": [(MERGE, f"({MERGE}) * 1.0")],
         "five_heads_at_most": [(MERGE, f"torch.cat([x[:, :5], 0 * x[:, 5:]], 1){MERGE[1:]}")],
         "batches_of_four": [(MERGE, f"torch.cat([x[:4], 0 * x[4:]]){MERGE[1:]}")],
         "first_32_tokens": [(MERGE, f"({MERGE}) * (torch.arange(num_tokens) < 32)[:, None]")],

@@ -9,6 +9,7 @@ DROP = "attn_weights = self.dropout(attn_weights)"
 
 WRONG = {
     "padding_mask": {
+        "two_tokens_at_least": [("lengths[:, None, None]", "lengths.clamp(min=2)[:, None, None]")],
         "batches_of_four": [
             (
                 "return positions >= lengths[:, None, None]",
