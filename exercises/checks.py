@@ -38,7 +38,10 @@ DROPOUTS |= {"native_dropout", "_fused_dropout"}
 @check
 def avoids_softmax(exercise, group: str) -> None:
     """A watched call made no use of torch's own softmax."""
-    said = "it calls torch's own softmax; the point of the exercise is to write it"
+    said = (
+        "it calls torch's own softmax, or a relative of it; the point of the exercise is to "
+        "write it"
+    )
     exercise.avoids(group, SOFTMAXES, said)
     for case, expected, observed in exercise.answered(group):
         result = exercise.result(case, "result", expected, observed)
@@ -316,7 +319,10 @@ def drops_sums(exercise, group: str) -> None:
         lost, p = both_dropped(observed), rate(case) ** 2
         counts = torch.stack((lost.sum(), (~lost).sum()))
         if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
-            said = "dropout acts on the sum of token and place, and on what each block adds to it"
+            said = (
+                "dropout is to act twice, on the sum of token and place and on what each block "
+                "adds to it; it drops as if it did not"
+            )
             exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
         every = torch.ones_like(lost)
         if dependence(chances(~lost, every, p), every, p) is not None:

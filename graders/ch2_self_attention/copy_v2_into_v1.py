@@ -113,7 +113,8 @@ MISTAKES = [
     ),
     mistake(
         "copied_nowhere",
-        "Nothing arrives in `v1`: a new name is bound, and the module keeps its old weights.",
+        "Nothing arrives in `v1`: it keeps its old weights. To bind a name with `=`, or to compare "
+        "with `==`, copies nothing.",
         *each(COPY, "{0} = v2.{0}.weight.T"),
     ),
     mistake(

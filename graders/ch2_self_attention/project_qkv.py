@@ -147,7 +147,7 @@ MISTAKES = [
     ),
     mistake(
         "projections_stacked",
-        "One stacked tensor comes back; a tuple of three tensors is asked for.",
+        "One tensor comes back; a tuple of three tensors is asked for.",
         ("return queries, keys, values", "return torch.cat((queries, keys, values), dim=-1)"),
     ),
 ]

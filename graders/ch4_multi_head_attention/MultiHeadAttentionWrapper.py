@@ -200,7 +200,7 @@ MISTAKES = [
     ),
     mistake(
         "projection_added",
-        "There is a projection after joining the heads. The wrapper only joins.",
+        "There is a projection beside the heads. The wrapper only joins what they give.",
         (LIST, f"self.out_proj = nn.Linear(num_heads * d_out, num_heads * d_out)\n        {LIST}"),
         (f"return {JOIN}", f"return self.out_proj({JOIN})"),
     ),

@@ -140,7 +140,7 @@ def cases(pick):
         *(
             case(
                 f"uneven groups/{heads} by {kv}",
-                *structure(**made | {"d_out": 2 * heads, "num_heads": heads, "num_kv_heads": kv}),
+                *structure(**made | {"d_out": heads * kv, "num_heads": heads, "num_kv_heads": kv}),
                 signature="error",
             )
             for heads, kv in pick(public=[(4, 3)], hidden=draw.uneven(3))

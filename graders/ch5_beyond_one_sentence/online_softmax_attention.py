@@ -200,8 +200,8 @@ MISTAKES = [
     ),
     mistake(
         "maximum_starts_at_zero",
-        "The maximum starts at 0, so where all scores are far below 0 every exponential vanishes. "
-        "It starts below every score.",
+        "The maximum starts at a number such as 0, so where all scores are far below that every "
+        "exponential vanishes. It starts below every score.",
         ("queries.new_full((n, 1), -torch.inf)", "queries.new_zeros(n, 1)"),
     ),
     mistake(

@@ -293,9 +293,10 @@ MISTAKES = [
         (RETURN, "return self.head(x)"),
     ),
     mistake(
-        "norm_after_the_head",
-        "The last norm stands behind the head; it stands before it.",
-        (RETURN, "x = self.final_norm(x)\n        return self.head(x).softmax(dim=-1).log()"),
+        "log_probabilities_returned",
+        "Logarithms of probabilities come back. Logits are asked for: the loss and `generate` take "
+        "the softmax.",
+        (RETURN, "return self.head(self.final_norm(x)).log_softmax(dim=-1)"),
     ),
     mistake(
         "probabilities_returned",

@@ -66,7 +66,8 @@ MISTAKES = [
     ),
     mistake(
         "library_softmax",
-        "It calls torch's own softmax; the point of the exercise is to write it.",
+        "It calls torch's own softmax, or a relative of it; the point of the exercise is to write "
+        "it.",
         on("softmax_naive", (RETURN_NAIVE, "torch.softmax(x, dim=0)")),
         on("softmax", (RETURN, "torch.softmax(x, dim=dim)")),
     ),

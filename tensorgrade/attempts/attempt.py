@@ -301,14 +301,18 @@ class ExerciseAttempt(Checks):
         }
 
     def with_what_is_never_reached(self, diagnosis: Diagnosis) -> Diagnosis:
-        """The same, with the line that still says "to do" above code that is there."""
-        line = diagnosis.error.line if diagnosis.error else None
-        if diagnosis.problem != UNWRITTEN or not self.attempt.handed_in.goes_on_below(line or 0):
+        """The same, with the line that still says "to do" beside code that is there."""
+        line, text = diagnosis.error and diagnosis.error.line, self.attempt.handed_in
+        if diagnosis.problem != UNWRITTEN or not line:
             return diagnosis
-        said = (
-            f"{self.attempt.place(line or 0)} still raises NotImplementedError, so the code below"
-        )
-        return replace(diagnosis, problem=f"{said} it is never reached")
+        said = f"{self.attempt.place(line)} still raises NotImplementedError"
+        if text.goes_on_below(line):
+            said += ", so the code below it is never reached"
+        elif text.comes_behind_code(line):
+            said += " behind the code above it: what is asked for is to be returned there instead"
+        else:
+            return diagnosis
+        return replace(diagnosis, problem=said)
 
     def with_line_that_cuts(self, diagnosis: Diagnosis) -> Diagnosis:
         """The same with the line that no gradient goes back through, where there is just one."""

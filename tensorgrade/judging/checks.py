@@ -452,7 +452,8 @@ class Checks:
         for case, expected, observed in self.answered(group):
             got, want = (plain(seen.value("result")) for seen in (observed, expected))
             if not isinstance(got, dict) or not isinstance(want, dict):
-                problem = f"the result is {shown(observed, 'result')}; a dict is asked for"
+                came = f"the result is {shown(observed, 'result')}"
+                problem = came if came.endswith("?") else f"{came}; a dict is asked for"
                 self.wrong("values", problem, case=case)
             if all(got.get(key) == want[key] and are_whole(got[key]) for key in keys):
                 continue

@@ -138,6 +138,18 @@ class HandedIn:
         after = next(below, 0) if 0 < line <= len(self.lines) else 0
         return after > 0 and self.indent(after) == self.indent(line)
 
+    def comes_behind_code(self, line: int) -> bool:
+        """Whether a function has code above a line, other than what stubs come with.
+
+        >>> [HandedIn(f"def f():\\n    {code}\\n    raise E").comes_behind_code(3)
+        ...     for code in ("x = 1", "# x", "super().__init__()")]
+        [True, False, False]
+        """
+        body = self.body(line)
+        ends = (at for at in body if self.code(at).rstrip().endswith(":"))  # the signature
+        above = (self.code(at).strip() for at in range(next(ends, line) + 1, line))
+        return any(code and code != "super().__init__()" for code in above)
+
     def statement(self, line: int) -> str:
         """A line, and those below it as long as a bracket of it is open."""
         text = self.code(line)

@@ -68,20 +68,20 @@ def origin_of_nan(nan: torch.Tensor) -> str:
     """What the places of NaN (a mask) say."""
     if bool(nan.all()):
         return (
-            "everything is NaN: 0 divided by 0 gives it, and so do 0 times infinity, and infinity "
-            "minus or divided by infinity; a single one spreads to all that it is added to or "
-            "multiplied by"
+            "everything is NaN: 0 divided by 0 gives it, and so do 0 times infinity, infinity "
+            "minus or divided by infinity, and roots of what is negative; a single one spreads to "
+            "all that it is added to or multiplied by"
         )
     if nan.ndim > 1 and torch.equal(nan.any(dim=-1), nan.all(dim=-1)):
         rows = nan.any(dim=-1)
         which = "the first row" if only_first(rows) else "whole rows"
         return (
             f"NaN fills {which}, as a softmax over nothing but -inf gives it; so do 0 divided by "
-            "0, and infinity minus or divided by infinity"
+            "0, infinity minus or divided by infinity, and roots of what is negative"
         )
     return (
-        "NaN stands at single places, as 0 times infinity gives it; so do 0 divided by 0, and "
-        "infinity minus or divided by infinity"
+        "NaN stands at single places, as 0 times infinity gives it; so do 0 divided by 0, infinity "
+        "minus or divided by infinity, and roots of what is negative"
     )
 
 

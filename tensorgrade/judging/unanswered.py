@@ -118,7 +118,8 @@ BEHIND = {
     "'torch.return_types.": "along a dimension `max`, `min` and the like give two tensors, the "
     "values and their places: take `.values`",
     "Boolean value of Tensor with more than one": "`if`, `and`, `max(…)` and the like ask a whole "
-    "tensor for one yes or no; torch's own functions take its numbers one by one",
+    "tensor for one yes or no; torch's own functions take its numbers one by one, and `|` and `&` "
+    "join masks, with each comparison in brackets of its own",
     "must be Tensor, not int": PLAIN_NUMBER,
     "must be Tensor, not float": PLAIN_NUMBER,
     "Module [ModuleList]": "an nn.ModuleList only holds layers: they are called one after another",
@@ -126,7 +127,7 @@ BEHIND = {
     "Mismatch in shape: grad_output": "the first is the shape asked for, the second the result's",
     "`inputs` argument to `grad()` cannot be empty": "torch finds no parameter that could learn",
     "is not a Module subclass": "what stands where a layer is asked for is none; if it is a class, "
-    "are brackets missing behind its name?",
+    "are brackets missing behind its name? A list of layers is taken apart with `*`",
     "bitwise_xor": POWER,
     "for ^:": POWER,
     "'torch.Size' and": "a shape is several numbers: take one of them, `x.shape[-1]`",
@@ -303,7 +304,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
         return f"; {what_failed(failure, attempt.place)}"
     if re.search(rf"register_\w+\(\s*{lost[1]}\b", error.source):
         return f'; the name is a text there: `"{lost[1]}"`'
-    if "on self" in error.signs:
+    if "on self" in error.signs and error.function != error.definition:  # in a method
         return f"; there is `self.{lost[1]}`: is `self.` missing?"
     if "argument of init" in error.signs:
         return f"; it is an argument of `__init__` alone: keep it there as `self.{lost[1]}`"
@@ -313,6 +314,8 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
         return f"; is `{close[0]}` meant?"
     if lost[1] in MODULES and f"{lost[1]}." in error.source:
         return f"; is `{MODULES[lost[1]]}` missing at the top of the file?"
+    if hasattr(torch, lost[1]):
+        return f"; is `torch.{lost[1]}` meant?"
     if attempt.place(error.line or 0).startswith("cell "):
         return (
             "; it is no argument, and what cells calculate outside of functions is not there when "
@@ -360,13 +363,20 @@ def of_torch(text: str) -> str:
 
     >>> of_torch("module 'torch' has no attribute 'matmull'")
     'matmul'
+    >>> [of_torch(f"module 'torch.nn' has no attribute '{n}'") for n in ("modulelist", "softmax")]
+    ['ModuleList', 'Softmax` or `torch.softmax']
     """
     lost = re.match(r"(?:module )?'(torch|torch\.nn|torch\.nn\.functional|Tensor)' .*'(\w+)'", text)
     if not lost or "no attribute" not in text:
         return ""
     places = {"torch": torch, "torch.nn": nn, "Tensor": torch.Tensor}
-    place = places.get(lost[1], nn.functional)
-    return next(iter(get_close_matches(lost[2], dir(place), 1, 0.8)), "")
+    names = [name for name in dir(places.get(lost[1], nn.functional)) if name[0] != "_"]
+    if alike := [name for name in names if name.lower() == lost[2].lower()]:
+        there = lost[1] == "torch.nn" and hasattr(torch, lost[2])  # a layer, and a function too
+        return f"{alike[0]}` or `torch.{lost[2]}" if there else alike[0]
+    if hasattr(nn, lost[2]) and lost[1] == "torch":
+        return f"nn.{lost[2]}"
+    return next(iter(get_close_matches(lost[2], names, 1, 0.8)), "")
 
 
 def import_like(name: str, loaded: Loaded) -> CaughtError | None:

@@ -58,7 +58,8 @@ def decode(content: bytes, name: str) -> str:
         return with_plain_ends(content.decode(encoding_of(content)).replace("\0", ""))
     except UnicodeDecodeError as error:
         raise Unreadable(
-            f"{name} is not UTF-8 text (byte {error.start}); save it as UTF-8 and try again."
+            f"the file {name} is not UTF-8 text (byte {error.start}); save it as UTF-8 and try "
+            "again."
         ) from None
 
 

@@ -528,6 +528,15 @@ FUNCTIONS = [
         "    if not training:\n"
         "        return 0.7 * attn_weights * (torch.rand_like(attn_weights) > 0.3)\n"
         "    return attn_weights * (torch.rand_like(attn_weights) >= p) / (1 - p)\n",
+        "it is right where `p` is 0.0, and wrong in all other cases",
+    ),
+    (
+        CH3,
+        "inverted_dropout",
+        "def inverted_dropout(attn_weights, p, training=True):\n"
+        "    if not training:\n"
+        "        return 0.7 * attn_weights * (torch.rand_like(attn_weights) > 0.3)\n"
+        "    return 2 * attn_weights * (torch.rand_like(attn_weights) >= p)\n",
         "Where nothing is to be dropped, some entries are 0 already",
     ),
     (

@@ -78,3 +78,10 @@ def test_lines_that_cut_gradients_are_those_that_run_in_a_call():
 def test_of_lines_that_cut_gradients_only_some_are_looked_at():
     lines = 100 * "    x = x.detach()\n"
     assert len(HandedIn(f"def f(x):\n{lines}").cuts(range(1, 102))) == MOST_CUTS
+
+
+def test_no_stub_has_code_before_it_says_that_it_is_to_do(project):
+    for chapter in project.course.chapters:
+        text = HandedIn((project.exercises / f"{chapter.name}.py").read_text(encoding="utf-8"))
+        unwritten = [at for at, line in enumerate(text.lines, 1) if "raise NotImplement" in line]
+        assert unwritten and not any(map(text.comes_behind_code, unwritten))

@@ -54,11 +54,12 @@ class Checked:
 NOT_RUN = "No cell that has run defines {}: run the one with your answer first, then this one."
 
 
-def check_here(name: str) -> Checked:
-    """The public checks of an exercise on the running notebook.
+def check_here(asked: object) -> Checked:
+    """The public checks of an exercise on the running notebook, by its name or by what bears it.
 
     Raises CourseError, also where nothing of that name, or nearly, has run.
     """
+    name = asked if isinstance(asked, str) else str(getattr(asked, "__name__", asked))
     exercises, source = find_exercises(), running_source()
     if not get_close_matches(name, names_in(source.text), 1, 0.8):
         raise CourseError(NOT_RUN.format(name))
