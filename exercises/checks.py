@@ -194,7 +194,7 @@ def most_numbers(case, expected, block: str) -> int:
 @signature("largest")
 def largest(case, expected, seen) -> Imprint:
     """Whether a call made a tensor that is larger than any that it needs."""
-    needed = expected.fact("result", "largest", default=0)
+    needed = most_numbers(case, expected, "block_size")
     return Imprint(f"larger={seen.fact('result', 'largest', default=0) > needed}")
 
 

@@ -122,7 +122,7 @@ MISTAKES = [
     ),
     scores(
         "scores_detached",
-        "The scores are cut off from the graph (detach, .item() or a new tensor).",
+        "The scores are cut off from the graph (detach, no_grad, .item() or a new tensor).",
         f"({DOT}).detach()",
     ),
     scores(

@@ -74,8 +74,8 @@ MIX = "attn_weights @ inputs"
 MISTAKES = [
     mistake(
         "summed_over_features",
-        "The sum runs over the query's features instead of over the tokens, so it has one "
-        "number too many or too few and mixes no rows.",
+        "The sum runs over the query's features instead of over the tokens: it mixes no rows of "
+        "the inputs, and the result has n numbers where d are asked for.",
         (
             f"return {MIX}",
             "total = torch.zeros(len(inputs))\n    for i, part in enumerate(query):\n        "

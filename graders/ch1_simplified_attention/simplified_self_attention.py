@@ -116,7 +116,8 @@ MISTAKES = [
     ),
     mistake(
         "loop_over_tokens",
-        "A Python loop goes over the tokens; one product gives all scores at once.",
+        "A Python loop goes over the tokens; one product gives all scores at once, one softmax "
+        "all weights, one more product all results.",
         ("inputs @ inputs.T", "torch.stack([inputs @ row for row in inputs])"),
     ),
 ]

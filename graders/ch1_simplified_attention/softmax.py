@@ -171,7 +171,8 @@ MISTAKES = [
     ),
     mistake(
         "minimum_subtracted",
-        "The minimum is subtracted, which makes the large values no smaller.",
+        "The minimum is subtracted, so the largest number still lies as far above 0 as the "
+        "numbers are apart, and can overflow. Subtract the maximum: then nothing is above 0.",
         (SHIFT, "x - x.amin(dim=dim, keepdim=True)"),
     ),
     mistake(

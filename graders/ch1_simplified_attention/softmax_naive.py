@@ -74,7 +74,8 @@ EXP_NAIVE = "torch.exp(x)"
 MISTAKES = [
     mistake(
         "divided_by_max",
-        "The exponentials are divided by the largest; they should sum to 1.",
+        "The largest entry comes out as 1: the exponentials are divided by the largest one (or "
+        "the maximum is subtracted and the division by the sum left out). They should sum to 1.",
         (RETURN_NAIVE, "exponentials / exponentials.max()"),
     ),
     mistake(

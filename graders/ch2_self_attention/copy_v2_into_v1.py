@@ -113,8 +113,8 @@ MISTAKES = [
     ),
     mistake(
         "copied_nowhere",
-        "Nothing arrives in `v1`: it keeps its old weights. To bind a name with `=`, or to compare "
-        "with `==`, copies nothing.",
+        "Nothing arrives in `v1`: it keeps its old weights. A new name or a copy is filled, or "
+        "two are only compared; write into the parameter that is there.",
         *each(COPY, "{0} = v2.{0}.weight.T"),
     ),
     mistake(
@@ -134,9 +134,9 @@ MISTAKES = [
         ("v1.W_value.copy_(v2.W_value", "v1.W_value.copy_(v2.W_query"),
     ),
     mistake(
-        "added_to_the_old",
-        "The weights are added to the old ones instead of taking their place, or halved on the "
-        "way.",
+        "copied_by_halves",
+        "Half of each weight arrives in `v1`: the weights are halved on the way, or averaged "
+        "with the old ones. They should take the old ones' place as they are.",
         *each(COPY, "v1.{0}.copy_(v2.{0}.weight.T / 2)"),
     ),
     mistake(

@@ -88,12 +88,14 @@ def test_project_qkv_inputs(attempt):
 MISTAKES = [
     mistake(
         "projections_in_another_order",
-        "What is returned is not in the order queries, keys, values.",
+        "Queries and keys have changed places, in what is returned or in the matrices that they "
+        "are made with.",
         ("return queries, keys, values", "return keys, queries, values"),
     ),
     mistake(
         "values_first",
-        "What is returned is not in the order queries, keys, values.",
+        "Queries and values have changed places, in what is returned or in the matrices that "
+        "they are made with.",
         ("return queries, keys, values", "return values, keys, queries"),
     ),
     mistake(

@@ -321,8 +321,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_on_output_too",
-        "Dropout acts on the weights and on the output as well. Here it should thin out the "
-        "weights alone.",
+        "Dropout acts on the weights and once more, on values or on the output. Here it should "
+        "thin out the weights alone.",
         (
             "return self.out_proj(context_vec)",
             "return self.dropout(self.out_proj(context_vec))",

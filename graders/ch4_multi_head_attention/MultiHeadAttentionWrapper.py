@@ -145,7 +145,8 @@ MAKE = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 MISTAKES = [
     mistake(
         "heads_in_a_plain_list",
-        "The heads are kept in a Python list, where torch does not find their parameters.",
+        "The heads are kept in a Python list or tuple, where torch does not find their "
+        "parameters. An nn.ModuleList is asked for.",
         (LIST, "self.heads = list("),
     ),
     mistake(

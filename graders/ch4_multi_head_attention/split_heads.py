@@ -91,9 +91,9 @@ MISTAKES = [
         (SPLIT_FUNCTION, f"{SPLIT_FUNCTION}.reshape(b * num_heads, num_tokens, head_dim)"),
     ),
     mistake(
-        "tokens_split_instead",
-        "The tokens are shared out among the heads; every head sees all tokens, and a part of the "
-        "features.",
+        "split_in_reverse",
+        "The heads come in reverse order: head 0 gets the last block of features. Head 0 takes "
+        "the first block, head 1 the next.",
         (
             SPLIT_FUNCTION,
             "x.transpose(1, 2).reshape(b, num_heads, head_dim, num_tokens).transpose(2, 3).flip(1)",

@@ -126,7 +126,7 @@ MISTAKES = [
     ),
     mistake(
         "trace_without_batch",
-        "The batch dimension is left out.",
+        "The batch dimension is left out of x and of the output.",
         ('"x": (b, num_tokens, d_in)', '"x": (num_tokens, d_in)'),
         ('"output": (b, num_tokens, d_out)', '"output": (num_tokens, d_out)'),
     ),

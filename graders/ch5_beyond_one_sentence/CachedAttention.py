@@ -294,8 +294,8 @@ MISTAKES = [
     ),
     mistake(
         "first_rows_of_the_mask",
-        "The new tokens get the first rows of the mask. They stand behind the t old ones, so "
-        "theirs begin at row t.",
+        "The new tokens get the first rows of the mask, as with is_causal=True. They stand "
+        "behind the t old ones, so theirs begin at row t.",
         (FUTURE, "future = self.mask[:n, :num_tokens]"),
     ),
     mistake(

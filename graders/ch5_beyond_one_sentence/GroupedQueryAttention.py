@@ -302,7 +302,7 @@ MISTAKES = [
     ),
     mistake(
         "keys_not_repeated",
-        "Keys and values are not repeated, so there are fewer of them than query heads.",
+        "Keys, values or both are not repeated, so there are fewer heads of them than of queries.",
         (KEYS, "pass"),
         (VALUES, "pass"),
     ),

@@ -207,13 +207,14 @@ MISTAKES = [
     ),
     mistake(
         "key_and_value_up_exchanged",
-        "The two projections up have changed places.",
+        "Keys and values have changed places, in the projections up or behind them.",
         ("keys = self.W_key_up(latent)", "keys = self.W_value_up(latent)"),
         ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
     ),
     mistake(
         "values_are_keys",
-        "Values are projected up like the keys; they have a projection of their own.",
+        "The weights mix the keys: the values are projected up like them, or are never used. "
+        "Values have a projection of their own, and they are what is mixed.",
         ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
     ),
     mistake(

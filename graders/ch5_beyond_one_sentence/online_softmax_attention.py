@@ -167,8 +167,8 @@ MISTAKES = [
     ),
     mistake(
         "nothing_brought_up_to_date",
-        "Each block has a maximum of its own, and what was summed up before is never brought to "
-        "the new one.",
+        "When a larger score comes, all that was summed up before, exponentials and values "
+        "alike, keeps its old scale.",
         (FACTOR, "torch.ones_like(new_largest)"),
     ),
     mistake(
@@ -222,7 +222,8 @@ MISTAKES = [
     ),
     mistake(
         "whole_table_made",
-        "More scores are made at once than a block of them, which is queries by block_size.",
+        "A tensor is made that is larger than a block of scores, queries by block_size: all the "
+        "scores, say, or a block of them with one more dimension.",
         (SCORES, "(queries @ keys.T)[:, block] / d_k**0.5"),
     ),
     mistake(

@@ -64,7 +64,8 @@ MISTAKES = [
     ),
     mistake(
         "exponent_without_two",
-        "The exponent is i / d where 2i / d is asked for, so the clocks slow down by half as much.",
+        "The exponent is i / d where 2i / d is asked for, so each clock is slowed down only by "
+        "the root of what it should be.",
         (RATES, "10000.0 ** (-torch.arange(d // 2) / d)"),
     ),
     mistake(

@@ -142,7 +142,8 @@ MISTAKES = [
     ),
     mistake(
         "layers_in_a_plain_list",
-        "The layers are kept in a Python list, where torch does not find their parameters.",
+        "Torch does not find the layers' parameters: the layers are kept in a Python list, or "
+        "made anew at each call. Make them once, in an nn.Sequential.",
         (LAYERS, LAYERS.replace("nn.Sequential(", "[").replace("4 * d, d))", "4 * d, d)]")),
         (
             "return self.layers(x)",

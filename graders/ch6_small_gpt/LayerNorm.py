@@ -213,8 +213,9 @@ MISTAKES = [
         (NORMED, "normed = x - mean"),
     ),
     mistake(
-        "normed_over_tokens",
-        "Mean and variance run over the tokens. Each token's row has its own, over its columns.",
+        "normed_along_dimension_0",
+        "Mean and variance run along the first dimension, over tokens or over whole texts. Each "
+        "token's row has its own, along the last one.",
         (MEAN, "mean = x.mean(dim=0, keepdim=True)"),
         (VARIANCE, "x.var(dim=0, keepdim=True, unbiased=False)"),
     ),

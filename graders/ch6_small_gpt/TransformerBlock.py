@@ -261,7 +261,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_on_the_sum",
-        "Dropout acts on the sum, so what came in is thinned out too. It acts on what is added.",
+        "Dropout acts on too much, or too early: on a sum, on x, or on what goes into a part. "
+        "It acts on what a part gives, before that is added.",
         (FIRST, "x = self.dropout(x + self.attention(self.norm1(x)))"),
         (SECOND, "x = self.dropout(x + self.feed_forward(self.norm2(x)))"),
     ),

@@ -104,7 +104,7 @@ MISTAKES = [
     ),
     mistake(
         "last_token_as_target",
-        "Only the token behind each window is its target. Every place has one.",
+        "Each window has a single target. Every place in it has one: the token behind that place.",
         (RETURN, "return ids[windows], ids[windows[:, -1] + 1]"),
     ),
     mistake(

@@ -11,8 +11,9 @@ WEIGHTS = "torch.softmax(attn_scores, dim=-1)"
 MISTAKES = [
     mistake(
         "no_exponential",
-        "There is no exponential: the numbers are divided by their sum, so negative ones stay "
-        "negative.",
+        "There is no exponential: the bare numbers are divided by their sum. Shares can be "
+        "negative, or the smallest number's the largest; exponentials are positive and keep the "
+        "order.",
         on("softmax_naive", (EXP_NAIVE, "x")),
         on("softmax", ("torch.exp(shifted)", "shifted")),
     ),
@@ -66,8 +67,8 @@ MISTAKES = [
     ),
     mistake(
         "library_softmax",
-        "It calls torch's own softmax, or a relative of it; the point of the exercise is to write "
-        "it.",
+        "It calls torch's own softmax or a relative of it (log_softmax, logsumexp); the point "
+        "of the exercise is to write it.",
         on("softmax_naive", (RETURN_NAIVE, "torch.softmax(x, dim=0)")),
         on("softmax", (RETURN, "torch.softmax(x, dim=dim)")),
     ),

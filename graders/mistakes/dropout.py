@@ -12,7 +12,7 @@ PLAIN = "torch.rand_like(attn_weights) >= self.dropout.p"
 MISTAKES = [
     mistake(
         "dropout_left_out",
-        "In training nothing is dropped: dropout is made but never applied, or its result is "
+        "In training nothing is dropped: dropout is left out or switched off, or its result is "
         "thrown away.",
         on(MODULES, (APPLY, "self.dropout(attn_weights)")),
         on("inverted_dropout", (SCALE, "attn_weights")),
@@ -29,7 +29,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_on_output",
-        "Dropout acts on the output. Here it should thin out the attention weights.",
+        "Dropout acts after the weights have mixed the values, on the context vectors or the "
+        "output. Here it should thin out the attention weights.",
         on(
             "CausalAttention",
             (APPLY, "pass"),
@@ -71,7 +72,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_rescaled_twice",
-        "What survives dropout is scaled up twice; nn.Dropout does it once already.",
+        "What survives dropout is scaled up twice; dividing by 1 - p once keeps the mean "
+        "(nn.Dropout does that by itself).",
         on(
             MODULES,
             (

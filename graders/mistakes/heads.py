@@ -17,8 +17,9 @@ def each(new: str) -> tuple[tuple[str, str], ...]:
 MISTAKES = [
     mistake(
         "split_without_transpose",
-        "The heads are cut out by a reshape alone, so one head gets features of several tokens. "
-        "Split the features first, then change places.",
+        "The heads are cut out by a reshape alone, so a place in a head is no longer one token "
+        "but a piece of some token. Split the features first, then let tokens and heads change "
+        "places.",
         on(
             "MultiHeadAttention",
             *each("{0} = {0}.reshape(b, self.num_heads, num_tokens, self.head_dim)"),
@@ -62,8 +63,8 @@ MISTAKES = [
     ),
     mistake(
         "heads_left_beside_features",
-        "Tokens and heads never change places, so attention runs between heads and not between "
-        "tokens.",
+        "Tokens and heads never change places; attention would run between heads and not "
+        "between tokens.",
         on(
             "MultiHeadAttention",
             *each("{0} = {0}.reshape(b, num_tokens, self.num_heads, self.head_dim)"),

@@ -44,8 +44,8 @@ def by_library(more: str = "") -> str:
 MISTAKES = [
     mistake(
         "mask_inverted",
-        "The mask hides the past and the token itself and shows the future: True must stand where "
-        "a token may not look.",
+        "The past and the token itself are hidden and the future is shown. True, or what is "
+        "filled, belongs above the diagonal.",
         *made("torch.tril(N)"),
         on(
             "mask_and_renormalize",
@@ -60,8 +60,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_on_the_diagonal",
-        "The mask hides the diagonal too, so no token sees itself and the first one sees nothing "
-        "at all.",
+        "The mask hides the diagonal too, so it leaves nothing to the first token; each token "
+        "should see itself.",
         *made("torch.triu(N)"),
         on(
             "mask_and_renormalize",
@@ -110,7 +110,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_filled_with_plus_inf",
-        "Hidden scores are set to plus infinity, which draws all attention to the future.",
+        "Hidden scores are plus infinity or NaN, and a softmax makes NaN of a row with one in "
+        "it. A score is hidden by minus infinity.",
         filled("torch.inf"),
     ),
     mistake(
@@ -187,9 +188,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_inverted_and_shifted",
-        "The mask hides the past, the token itself and the next one, and shows the rest of the "
-        "future: "
-        "True must stand where a token may not look.",
+        "The past, the token itself and the next one are hidden, and the rest of the future is "
+        "shown. True, or what is filled, belongs above the diagonal.",
         *made("torch.tril(N, diagonal=1)"),
     ),
     mistake(
@@ -221,7 +221,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_for_six_tokens",
-        "The mask has the size of the example sentence, whatever comes in; any other length fails.",
+        "The number of tokens of the example, six, is written into the code; the mask has to be "
+        "as large as the length that comes in.",
         on("causal_mask", ("torch.ones(context_length, context_length)", "torch.ones(6, 6)")),
         on(MODULES, (CUT, "self.mask[:6, :6]")),
     ),

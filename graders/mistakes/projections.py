@@ -31,7 +31,8 @@ def biased(exercise: str, bias: bool) -> tuple[tuple[str, str], ...]:
 MISTAKES = [
     mistake(
         "matrices_of_keys_and_values_exchanged",
-        "W_key makes the values and W_value the keys: each has to make what it is named for.",
+        "Keys and values have changed places: in their projections, or in the scores and the "
+        "mix. W_key makes what is compared, W_value what is mixed.",
         on(
             "SelfAttention_v1",
             ("keys = x @ self.W_key", "keys = x @ self.W_value"),

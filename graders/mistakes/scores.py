@@ -62,14 +62,14 @@ MISTAKES = [
     ),
     mistake(
         "weights_transposed",
-        "The weights are transposed before they meet the values: each value is handed out by "
-        "the wrong token's weights.",
+        "The weights are transposed before they mix anything: each result is mixed by a column "
+        "of the weights, where its own row should do it.",
         on(ALL, (OUTPUT, "attn_weights.transpose(-2, -1) @ values")),
         on("simplified_self_attention", ("attn_weights @ inputs", "attn_weights.T @ inputs")),
     ),
     mistake(
         "scores_instead_of_weights",
-        "The values are mixed by raw scores although the weights were computed.",
+        "Raw scores do the mixing, where the weights that the softmax makes of them should.",
         on(f"{TWO_D}", (OUTPUT, "attn_scores @ values")),
         on("simplified_self_attention", ("attn_weights @ inputs", "attn_scores @ inputs")),
     ),
@@ -96,8 +96,8 @@ MISTAKES = [
     ),
     mistake(
         "keys_not_transposed",
-        "Queries and keys are multiplied as they are. For dot products the last two dimensions of "
-        "the keys change places first.",
+        "The two factors are multiplied as they are. For dot products of rows with rows, the "
+        "last two dimensions of the second one change places first.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys")),
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys")),
         on("simplified_self_attention", ("inputs @ inputs.T", "inputs @ inputs")),

@@ -30,7 +30,7 @@ MISTAKES = [
     mistake(
         "softmax_over_columns",
         "The softmax runs over the wrong axis: columns sum to 1 and rows do not. Each query "
-        "spreads its attention over the keys.",
+        "spreads its attention over the tokens that it looks at.",
         *everywhere("torch.softmax(S, dim=-2)"),
     ),
     mistake(
@@ -64,8 +64,8 @@ MISTAKES = [
     ),
     mistake(
         "divided_by_sum",
-        "The scores are divided by their sum without exponentials: negative scores give negative "
-        "weights, and a sum near zero blows them up.",
+        "The scores are divided by their sum without exponentials: weights can be negative, in "
+        "a negative sum even the best match's, and a sum near zero blows them up.",
         on(
             "context_vector simplified_self_attention",
             (SIMPLE, "attn_scores / attn_scores.sum(dim=-1, keepdim=True)"),

@@ -363,8 +363,8 @@ def of_torch(text: str) -> str:
 
     >>> of_torch("module 'torch' has no attribute 'matmull'")
     'matmul'
-    >>> [of_torch(f"module 'torch.nn' has no attribute '{n}'") for n in ("modulelist", "softmax")]
-    ['ModuleList', 'Softmax` or `torch.softmax']
+    >>> [of_torch(f"module 'torch.nn' has no attribute '{n}'") for n in ("modulelist", "relu")]
+    ['ModuleList', 'ReLU` or `torch.relu']
     """
     lost = re.match(r"(?:module )?'(torch|torch\.nn|torch\.nn\.functional|Tensor)' .*'(\w+)'", text)
     if not lost or "no attribute" not in text:
