@@ -382,7 +382,8 @@ class Checks:
         totals: list[float] = []
         for case, expected, observed in self.answered(group):
             runs = [self.result(case, r, expected, observed) for r in ("dropped", "again")]
-            plain = self.undropped(case, expected, observed)
+            plain = self.result(case, "plain", expected, observed)
+            plain = undropped(plain, runs[0], expected, dropout.rate(case))
             p, halves = dropout.rate(case), 2 if twice else 1
             filled = (expected.tensors["plain"].abs() > 1e-12) & (plain.abs() > 1e-12)
             if 2 * filled.sum() < (expected.tensors["plain"].abs() > 1e-12).sum():
@@ -407,19 +408,6 @@ class Checks:
         if not dropout.counts_by_chance(totals):
             self.wrong("fact", COUNTED, case=case)
 
-    def undropped(self, case: Case, expected: Observation, observed: Observation) -> torch.Tensor:
-        """What entries are dropped of: what the run without dropout gives.
-
-        Or what it should give, where that is what was dropped of and only the run without is wrong.
-        """
-        plain, dropped = (self.result(case, r, expected, observed) for r in ("plain", "dropped"))
-        kept, grown = dropped != 0, (1 - dropout.rate(case)) * dropped
-        yours, right = (
-            torch.allclose(grown[kept], one[kept], rtol=1e-4, atol=1e-6)
-            for one in (plain.to(grown), expected.tensors["plain"].to(grown))
-        )
-        return plain if yours or not right else expected.tensors["plain"].to(plain)
-
     def drops_something(self, group: str) -> None:
         """In training something is dropped: who does nothing earns nothing for it. Raises Wrong."""
         for case, expected, observed in self.answered(group):
@@ -438,7 +426,8 @@ class Checks:
         self.drops_something(group)
         for case, expected, observed in self.answered(group):
             dropped = self.result(case, "dropped", expected, observed)
-            plain = self.undropped(case, expected, observed)
+            plain = self.result(case, "plain", expected, observed)
+            plain = undropped(plain, dropped, expected, dropout.rate(case))
             gradient = self.result(case, f"gradient.{name}", expected, observed)
             passed = gradient.double() * plain
             if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
@@ -527,6 +516,21 @@ def places(gap: Disagreement, actual: torch.Tensor | None) -> str:
 def is_one_number(tensor: torch.Tensor) -> bool:
     """Whether all entries are the same, as a single one always is."""
     return bool((tensor == tensor.flatten()[:1]).all())
+
+
+def undropped(
+    plain: torch.Tensor, dropped: torch.Tensor, expected: Observation, p: float
+) -> torch.Tensor:
+    """What entries were dropped of at a rate p: what the run without dropout gives.
+
+    Or what it should give, where that is what was dropped of and only the run without is wrong.
+    """
+    right, kept = expected.tensors["plain"].to(plain), dropped != 0
+    yours, due = (
+        torch.allclose((1 - p) * dropped[kept], one.to(dropped)[kept], rtol=1e-4, atol=1e-6)
+        for one in (plain, right)
+    )
+    return right if due and not yours else plain
 
 
 def lost_in(plain: torch.Tensor, expected: Observation) -> bool:

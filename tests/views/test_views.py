@@ -310,7 +310,7 @@ def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_pa
     assert "mistakes recognised: scaled_by_a_constant" in text
     assert "✗ 2.8 of 4 Softmax over scaled scores, for every d_k." in text
     assert "times as large as it should be" in text and "(≠: differs)" in text
-    assert "11 of 11 cases scaled_by_a_constant" in text
+    assert "12 of 12 cases scaled_by_a_constant" in text
 
 
 def test_the_solution_is_never_named_wrong(project):
