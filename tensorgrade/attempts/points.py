@@ -24,7 +24,8 @@ SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
 def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """The checks on an exercise with what each of them earns; names that differ come last.
 
-    Where that cannot be found out, which is a fault of ours, each earns what it is worth by itself.
+    Where that cannot be found out, which is a fault of ours, each earns what it is worth by itself;
+    but nothing of code that was given, since what that passes is none of the learner's work.
     """
     if not part.seen:
         return checks
@@ -36,7 +37,7 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
         raise  # the course is at fault, for everybody
     except Exception:
         logging.exception("%s: what its checks earn could not be settled", part.name)
-        return checks
+        return [replace(check, kept=0.0) for check in checks] if part.bug else checks
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:

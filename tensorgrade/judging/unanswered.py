@@ -314,7 +314,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
         return f"; is `{close[0]}` meant?"
     if lost[1] in MODULES and f"{lost[1]}." in error.source:
         return f"; is `{MODULES[lost[1]]}` missing at the top of the file?"
-    if hasattr(torch, lost[1]):
+    if f"{lost[1]}(" in error.source and callable(getattr(torch, lost[1], None)):
         return f"; is `torch.{lost[1]}` meant?"
     if attempt.place(error.line or 0).startswith("cell "):
         return (

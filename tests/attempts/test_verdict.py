@@ -96,3 +96,16 @@ def test_what_cannot_be_told_of_one_answer_costs_nothing(
     assert whole["split_heads"].points == 5
     assert caplog.records, "whoever grades is told of it"
     assert (told["trace_shapes"].message == NOT_TOLD) == (lost != "is_only_squeezed")
+
+
+def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader, monkeypatch):
+    chapter, name = "ch4_multi_head_attention", "bug_merge_heads"
+    text = (project.exercises / f"{chapter}.py").read_text(encoding="utf-8")
+    handin = Handin("ada", chapter, f"{chapter}.py", text.encode(), beside=project.beside(chapter))
+
+    def fails(*_):
+        raise TypeError("a fault of ours")
+
+    monkeypatch.setattr("tensorgrade.attempts.points.mended", fails)
+    (told,) = (verdict for verdict in grader.grade(handin) if verdict.exercise == name)
+    assert told.points == 0
