@@ -99,7 +99,7 @@ def test_what_cannot_be_told_of_one_answer_costs_nothing(
 
 
 def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader, monkeypatch):
-    chapter, name = "ch4_multi_head_attention", "bug_merge_heads"
+    chapter, name = "ch3_causal_attention", "bug_inverted_dropout"
     text = (project.exercises / f"{chapter}.py").read_text(encoding="utf-8")
     handin = Handin("ada", chapter, f"{chapter}.py", text.encode(), beside=project.beside(chapter))
 
