@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 
 from ..course import CourseError, Exercise
@@ -193,43 +193,43 @@ def verdict_at_least(
         raise  # the course or this machine is at fault, for everybody
     except Exception:
         logging.exception("%s of %s: what is wrong could not be told", exercise.name, student)
-        points = round(float(sum(check.earned for check in checks)), 6)
-        return Verdict(
-            student,
-            part.attempt.chapter.name,
-            exercise.name,
-            points,
-            float(exercise.points),
-            status_of(part, points, exercise.points),
-            message=NOT_TOLD,
-            isolation=part.attempt.backend.isolation,
-        )
+        return points_alone(student, exercise, part, checks)
 
 
 def verdict(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
     """The verdict on one exercise, from what was seen and from the checks on it."""
+    bare = points_alone(student, exercise, part, checks)
+    line, stage, sure = where(part, bare.status, checks)
+    mistakes = [] if bare.status == Status.PASSED or part.excused_by else list(part.mistakes)
+    group = "" if mistakes or bare.status not in UNNAMED else group_of(part, checks)
+    return replace(
+        bare,
+        mistakes=mistakes,
+        message=message(part, bare.status, checks),
+        line=line,
+        stage=stage,
+        sure=sure,
+        group=group,
+        code=part.attempt.handed_in.text if group else "",
+    )
+
+
+def points_alone(
+    student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
+) -> Verdict:
+    """What checks earn, and how the exercise ended, without a word on what is wrong."""
     points = round(float(sum(check.earned for check in checks)), 6)
-    status = status_of(part, points, exercise.points)
-    line, stage, sure = where(part, status, checks)
-    mistakes = [] if status == Status.PASSED or part.excused_by else list(part.mistakes)
-    group = "" if mistakes or status not in UNNAMED else group_of(part, checks)
     return Verdict(
         student,
         part.attempt.chapter.name,
         exercise.name,
         points,
         float(exercise.points),
-        status,
-        mistakes,
-        message(part, status, checks),
-        part.attempt.backend.isolation,
-        line,
-        stage,
-        sure,
-        group,
-        part.attempt.handed_in.text if group else "",
+        status_of(part, points, exercise.points),
+        message=NOT_TOLD,
+        isolation=part.attempt.backend.isolation,
     )
 
 

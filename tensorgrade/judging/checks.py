@@ -442,8 +442,7 @@ class Checks:
             got, want = (plain(seen.value("result")) for seen in (observed, expected))
             if not isinstance(got, dict) or not isinstance(want, dict):
                 came = f"the result is {shown(observed, 'result')}"
-                problem = came if came.endswith("?") else f"{came}; a dict is asked for"
-                self.wrong("values", problem, case=case)
+                self.wrong("values", and_asked(came, "a dict is asked for"), case=case)
             if all(got.get(key) == want[key] and are_whole(got[key]) for key in keys):
                 continue
             said = plain(observed.values["result"]["json"])
@@ -658,7 +657,7 @@ def absent(name: str, case: Case, observed: Observation) -> str:
         return f"{spoken_result(parent, case)} is one tensor; a tuple of several is asked for"
     if part.isdigit() and whole in observed.values and name not in observed.values:
         came = f"{spoken_result(whole, case)} is {shown(observed, whole)}"
-        return came if came.endswith("?") else f"{came}; a tuple of several is asked for"
+        return and_asked(came, "a tuple of several is asked for")
     return f"{spoken_result(name, case)} is {shown(observed, name)}{asked_for(observed, name)}"
 
 
@@ -836,6 +835,11 @@ def are_whole(sizes: Iterable[object]) -> bool:
 def names_of(value: object) -> list[str]:
     """The keys of a dict; of anything else none."""
     return list(value) if isinstance(value, dict) else []
+
+
+def and_asked(came: str, asked: str) -> str:
+    """What came, and what is asked for; nothing more where that ends in a question."""
+    return came if came.endswith("?") else f"{came}; {asked}"
 
 
 def asked_for(observed: Observation, name: str) -> str:

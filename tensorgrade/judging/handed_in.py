@@ -72,7 +72,8 @@ class HandedIn:
             if inside or line.strip().lstrip("rRbBuUfF").startswith(QUOTES):
                 found.add(number)
             for quote in TRIPLE.findall(line if inside else line.partition("#")[0]):
-                inside = quote if not inside else inside.replace(quote, "")
+                if inside in ("", quote):
+                    inside = quote if not inside else ""
         return frozenset(found)
 
     def code(self, line: int) -> str:

@@ -119,8 +119,8 @@ def spoken_step(size: tuple[int, ...] | int) -> str:
 
 
 def trace_lines(steps: list[Step]) -> list[Text]:
-    """One line for each tensor or number that came into being; the last ones of many. What a loop
-    makes again and again is told once, as its last round has it.
+    """One line for each tensor or number that came into being; the last ones of many. What lines
+    make that run again, in a loop or another call, is told once, as they made it last.
 
     >>> [str(line) for line in trace_lines([(3, "x", (2, 5)), (4, "n", 2)])][1:]
     ['line   3  x  (2, 5)', 'line   4  n  = 2']
@@ -129,7 +129,7 @@ def trace_lines(steps: list[Step]) -> list[Text]:
         return []
     told = [(*made, size) for made, size in {step[:2]: step[2] for step in steps}.items()]
     last = told[-MOST_STEPS:]
-    cut = " (of a loop, its last round)" if len(told) < len(steps) else ""
+    cut = " (of lines that run again, the last time)" if len(told) < len(steps) else ""
     cut = f" (the last {MOST_STEPS})" if len(told) > MOST_STEPS else cut
     width = max(len(name) for _, name, _ in last)
     rows = (f"line {line:>3}  {name:<{width}}  {spoken_step(size)}" for line, name, size in last)

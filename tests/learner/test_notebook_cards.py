@@ -10,10 +10,10 @@ import torch
 
 from tensorgrade.course import CourseError
 from tensorgrade.learner import pictures
-from tensorgrade.learner.notebook import chapters
+from tensorgrade.learner.notebook import chapters, checking
 from tensorgrade.learner.notebook import public_checks as material
 from tensorgrade.learner.notebook.card import Card, Points, telling_matrix
-from tensorgrade.learner.notebook.checking import check
+from tensorgrade.learner.notebook.checking import check, check_here
 from tensorgrade.runner.notebooks import Cell, extract
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +40,17 @@ def test_a_right_answer_is_done_with_all_points():
     page = Card(found)._repr_html_()
     assert found.state == "done" and found.points == 5
     assert "✓" in page and "<img" not in page and "A hint" not in page
+
+
+def test_an_exercise_is_asked_for_by_its_name_or_by_the_function_itself(monkeypatch):
+    def causal_mask(context_length): ...
+
+    source = extract([IMPORTS, Cell(RIGHT, "2")])
+    monkeypatch.setattr(checking, "running_source", lambda: source)
+    monkeypatch.setattr(checking, "find_exercises", lambda: EXERCISES)
+    assert check_here(causal_mask).state == check_here("causal_mask").state == "done"
+    with pytest.raises(CourseError, match="softmax"):
+        check_here(torch.softmax)
 
 
 @pytest.mark.slow
