@@ -1,0 +1,126 @@
+"""Grade the golden corpus and compare the verdicts with the stored ones.
+
+    python -m tests.golden            compare; list what changed, exit with 1 if anything did
+    python -m tests.golden --write    store today's verdicts
+
+Points, status, mistakes, line, stage and certainty are stored, without the wording.
+"""
+
+import argparse
+import csv
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import torch
+
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.attempts.verdict import Verdict, verdicts_on
+from tensorgrade.instructor.grader import Grader
+from tensorgrade.project import Project
+from tensorgrade.sources.handins import Handin
+
+from .corpus import Entry, corpus
+
+ROOT = Path(__file__).parents[2]
+STORED = Path(__file__).with_name("golden.tsv")
+COLUMNS = ("points", "status", "mistakes", "line", "stage", "sure")
+PARTS = 4  # of each chapter, so that the cores end at about the same time
+Rows = dict[str, list[str]]
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="store today's verdicts")
+    parser.add_argument("--jobs", type=int, help="worker processes")
+    options = parser.parse_args()
+    rows = graded(options.jobs)
+    if options.write:
+        store(rows)
+        print(f"{len(rows)} verdicts stored")
+        return
+    changes = differences(stored(), rows)
+    print(*changes, f"{len(rows)} verdicts, {len(changes)} changed", sep="\n")
+    sys.exit(bool(changes))
+
+
+def store(rows: Rows) -> None:
+    """Write the verdicts, one a line, sorted by name."""
+    with STORED.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, "excel-tab", lineterminator="\n")
+        table.writerow(["name", *COLUMNS])
+        table.writerows([name, *rows[name]] for name in sorted(rows))
+
+
+def stored() -> Rows:
+    """Read the stored verdicts, by name."""
+    with STORED.open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file, "excel-tab")
+    return {name: cells for name, *cells in rows}
+
+
+def differences(before: Rows, after: Rows) -> list[str]:
+    """Return a line for every verdict that is new, gone or another one."""
+    return [
+        f"{name}\n    was {before.get(name)}\n    is  {after.get(name)}"
+        for name in sorted(before.keys() | after.keys())
+        if before.get(name) != after.get(name)
+    ]
+
+
+def graded(jobs: int | None = None) -> Rows:
+    """Grade the whole corpus; chapters are split into parts that run side by side."""
+    chapters = [chapter.name for chapter in Project(ROOT).course.chapters]
+    parts = [(chapter, part) for part in range(PARTS) for chapter in reversed(chapters)]
+    with ProcessPoolExecutor(jobs) as pool:
+        rows: Rows = {}
+        for some in pool.map(grade_part, *zip(*parts, strict=True)):
+            rows |= some
+    return rows
+
+
+def grade_part(chapter: str, part: int) -> Rows:
+    """Grade every so many-th entry of a chapter."""
+    torch.set_num_threads(1)
+    project = Project(ROOT)
+    graders = {
+        public: Grader(Setup(folder, "none"))
+        for public, folder in ((False, project.graders), (True, project.exercises))
+    }
+    entries = list(corpus(project, chapter))[part::PARTS]
+    try:
+        rows: Rows = {}
+        for entry in entries:
+            rows |= grade(project, graders, entry)
+        return rows
+    finally:
+        for grader in graders.values():
+            grader.close()
+
+
+def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Rows:
+    """Return a row for each exercise of an entry that is graded."""
+    grader = graders[entry.public]
+    beside = project.beside(entry.chapter)
+    file = f"{entry.chapter}.py"
+    handin = Handin("somebody", entry.chapter, file, entry.text.encode(), beside=beside)
+    attempt = grader.attempt(handin)
+    known = [exercise.name for exercise in attempt.chapter.exercises]
+    asked = [name for name in known if name in entry.exercises or not entry.exercises]
+    try:
+        verdicts = verdicts_on("somebody", attempt, grader.session.results(attempt, *asked))
+    finally:
+        attempt.backend.close()
+    named = {f"{entry.chapter}/{one.exercise}/{entry.name}": one for one in verdicts}
+    return {name: cells(one) for name, one in named.items() if one.exercise in asked}
+
+
+def cells(verdict: Verdict) -> list[str]:
+    """Return what is stored of a verdict."""
+    row = verdict.row() | {"mistakes": " ".join(verdict.mistakes)}
+    return ["" if row[column] is None else str(row[column]) for column in COLUMNS]
+
+
+if __name__ == "__main__":
+    main()
