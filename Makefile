@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check clean
+.PHONY: demo test check docs clean
 
 demo: .venv/ready
 	@echo "── This machine's isolation for learner code"
@@ -40,6 +40,10 @@ check: .venv/ready
 	@mypy
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check
+	@$(MAKE) --no-print-directory docs
+
+docs: .venv/ready
+	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 
 .venv/ready: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv

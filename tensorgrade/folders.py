@@ -1,7 +1,7 @@
 """The engine's own folders, and what follows from them.
 
 What a grade depends on, what references are made with and what learners get are folders, so that
-a new file is in the right place by lying there. docs/house.md draws them.
+a new file is in the right place by lying there. docs/explanation/architecture.md draws them.
 """
 
 import hashlib

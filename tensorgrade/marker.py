@@ -48,7 +48,9 @@ class FindTheBug:
 def find_the_bug(of: str, *, points: float, among: dict[str, tuple[str, str]]) -> FindTheBug:
     """Say that learners are given the solution with a mistake in it, and are to mend it.
 
-    BUG = find_the_bug("normalise", points=4, among={"all_summed": ("rows.sum(1)", "rows.sum()")})
+    The grader file of the exercise assigns the result to BUG:
+
+        BUG = find_the_bug("rows", points=4, among={"all_summed": ("x.sum(1)", "x.sum()")})
     """
     return FindTheBug(of, points, among)
 

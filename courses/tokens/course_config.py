@@ -28,7 +28,8 @@ COURSE = Settings(
     points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
     # Grading refuses on a machine that gives less: full, namespaces, landlock, uid or none
-    # (docs/isolation.md says what each protects from; `tensorgrade doctor` what there is).
+    # (docs/explanation/isolation.md says what each protects from; `tensorgrade doctor` what there
+    # is).
     isolation="namespaces",
     # When chapters are due (a moment with its time zone), and what late work loses. For example
     # deadlines={"ch1_byte_pairs": "2027-01-15 23:59 Europe/Berlin"}, share_a_day=0.2
@@ -76,5 +77,5 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
     c.LateWork.lateness = asdict(COURSE.lateness)
-    # Learners may hand in `.py` files too; where there are both, see docs/notebooks.md.
+    # Learners may hand in `.py` files too; where there are both, see docs/how-to/notebooks.md.
     c.ExchangeFactory.collect = "tensorgrade.nbgrader_plugin.collecting.CollectScriptsToo"

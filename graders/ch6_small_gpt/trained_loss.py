@@ -1,7 +1,8 @@
 """All that judges trained_loss, and the weights that are handed in: cases, tests and mistakes.
 
 Known mistakes are edits of code; weights have none. What wrong ones come to is in
-docs/trained_weights.md, and tests/course/test_trained_weights.py proves that they earn nothing.
+docs/explanation/trained_weights.md, and tests/course/test_trained_weights.py proves that they earn
+nothing.
 """
 
 import lzma

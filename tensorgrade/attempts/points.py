@@ -1,7 +1,7 @@
 """What an exercise earns: by its checks, by what a known mistake costs, by the names in it.
 
 A check passes or fails as a whole, so one slip can fail most of them. Where all that is wrong is
-known, it costs what it is worth instead (docs/points.md).
+known, it costs what it is worth instead (docs/explanation/points.md).
 
 Where learners mend code that they are given, what is right in that code is none of their work.
 """

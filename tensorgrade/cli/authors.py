@@ -148,16 +148,16 @@ def kill_matrix(
         bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")
     ] = False,
 ) -> None:
-    """Run every known mistake against every hidden test, and write docs/kill_matrix.md."""
+    """Run every mistake against every hidden test; write docs/reference/kill_matrix.md."""
     from ..author.building.derived import text_file
-    from ..author.proofs.kill_matrix import kill_page, unproved
+    from ..author.proofs.kill_matrix import PAGE, kill_page, unproved
     from ..project import find_project
 
     project = find_project()
     text, matrices = kill_page(project)
-    page, gaps = text_file(project.root / "docs" / "kill_matrix.md", text), unproved(matrices)
+    page, gaps = text_file(project.root / PAGE, text), unproved(matrices)
     if check and not page.fresh():
-        gaps.append("docs/kill_matrix.md is stale; `tensorgrade kill-matrix` writes it")
+        gaps.append(f"{PAGE} is stale; `tensorgrade kill-matrix` writes it")
     complain(gaps)
     if not check:
         page.write()

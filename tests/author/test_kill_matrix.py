@@ -10,6 +10,7 @@ from tensorgrade.author.proofs.figures import Figures, Trial, measure, named_rig
 from tensorgrade.author.proofs.kill_matrix import (
     BROKEN,
     JUDGED,
+    PAGE,
     SURVIVED,
     ExerciseMatrix,
     HiddenTest,
@@ -100,7 +101,7 @@ def test_the_kill_matrix_has_no_gap_and_its_page_is_fresh(project, figures):
     assert len(noticed) > 400 and all(noticed.values())
     text, matrices = kill_page(project, noticed)
     assert unproved(matrices) == []
-    assert (project.root / "docs" / "kill_matrix.md").read_text(encoding="utf-8") == text
+    assert (project.root / PAGE).read_text(encoding="utf-8") == text
 
 
 @pytest.mark.slow

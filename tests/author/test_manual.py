@@ -18,7 +18,10 @@ from tensorgrade.testing.warm_session import WarmSession
 from ..commands import ROOT
 from .any_value import CHAPTER, CONFIG
 
-MANUAL = (ROOT / "docs" / "author.md").read_text(encoding="utf-8")
+MANUAL = "\n".join(
+    (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for page in ("how-to/author.md", "reference/checks.md")
+)
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
 EXERCISE = re.compile(r'^# %% exercise="(\w+)"')
 SOURCES = {found[1]: block for block in BLOCKS if (found := EXERCISE.match(block))}

@@ -20,7 +20,7 @@ def test_how_sources_are_named():
 
 
 def test_every_source_of_a_lesson_is_on_the_page(project):
-    page = (project.root / "docs" / "sources.md").read_text(encoding="utf-8")
+    page = (project.root / "docs" / "reference" / "sources.md").read_text(encoding="utf-8")
     there = {one for line in page.splitlines() if "*" in line for one in cited_in(line)}
     for chapter in project.course.chapters:
         text = project.solution(chapter.name).read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from ..commands import ROOT, run
 from . import downloads
 
-PAGE = (ROOT / "docs" / "instructor.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "instructor.md").read_text(encoding="utf-8")
 TERM = PAGE[PAGE.index("\n## A term\n") :]
 COMMANDS = re.findall(r"^    tensorgrade (.+)$", TERM, re.MULTILINE)
 CH1 = "ch1_simplified_attention"

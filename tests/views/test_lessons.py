@@ -95,15 +95,17 @@ def test_every_chapter_ends_with_what_one_can_do(scripts):
 
 
 class Sources(HTMLParser):
-    """What a page would load, and the tags that it opens."""
+    """What a page would load, the tags that it opens, and the texts in place of its pictures."""
 
     def __init__(self, page: str):
         super().__init__()
-        self.loads, self.tags = [], set()
+        self.loads, self.tags, self.texts = [], set(), []
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
+        if tag == "img":
+            self.texts.append(dict(attributes).get("alt") or "")
         self.loads += [v for k, v in attributes if k in ("src", "href", "srcset")]
 
 
@@ -113,6 +115,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_no_script(project, root):
     assert {"math", "img", "table", "nav"} <= seen.tags and "script" not in seen.tags
     assert all(one.startswith(("data:image/png;base64,iVBOR", "#")) for one in seen.loads)
     assert "url(" not in page and "@import" not in page
+    assert len(seen.texts) >= 6 and all(len(text) > 20 for text in seen.texts)
 
 
 def test_the_page_holds_every_exercise_and_no_answer(project):

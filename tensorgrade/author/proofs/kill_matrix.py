@@ -21,6 +21,7 @@ from ...views.words import plural
 from ..recording.bugs import candidates
 from .made_attempts import MadeAttempts
 
+PAGE = Path("docs/reference/kill_matrix.md")  # in the course's folder
 SURVIVED, JUDGED, BROKEN = "", "●", "○"
 Noticed = dict[tuple[str, str], tuple[str, ...]]  # rows, by exercise and mistake
 
