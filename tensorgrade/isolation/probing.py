@@ -1,7 +1,6 @@
 """Finds out which layers this machine gives, by trying each of them."""
 
 import json
-import shutil
 import subprocess
 from functools import cache
 
@@ -34,11 +33,12 @@ def probe_outside() -> dict[str, str]:
 
 def probe_inside() -> dict[str, str]:
     """bubblewrap, and the layers that it makes possible."""
-    if shutil.which("bwrap") is None:
-        return dict.fromkeys({"bubblewrap", *NEEDS_BUBBLEWRAP}, "bwrap is not installed")
     layers = NEEDS_BUBBLEWRAP | {"bubblewrap"}
-    order = orders(Limits(), layers)
-    return tried(sandboxed_command("probe", order), layers)
+    try:
+        command = sandboxed_command("probe", orders(Limits(), layers))
+    except FileNotFoundError as error:
+        return dict.fromkeys(layers, str(error))
+    return tried(command, layers)
 
 
 def tried(command: list[str], layers: frozenset[str]) -> dict[str, str]:

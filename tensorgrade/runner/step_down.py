@@ -14,15 +14,17 @@ SHOWN_AT = "/tmp"
 
 
 def main(order: dict) -> None:
-    """Run `order["command"]` as user `order["user"]`; never returns. It starts with a full path:
-    from here on this Python can import nothing more, since its own files may be out of reach.
+    """Run `order["program"]` as user `order["user"]`; never returns.
 
-    A number in the command stands for that entry of `order["sources"]`, a list of paths.
+    A number in `order["options"]` stands for that entry of `order["sources"]`, a list of paths. The
+    program is in the last of them, unless its path is absolute. From here on this Python can
+    import nothing more, since its own files may be out of reach.
     """
     sources = show(order["sources"])
     become(order["user"])
-    words = [sources[word] if isinstance(word, int) else word for word in order["command"]]
-    os.execv(words[0], words)
+    program = os.path.join(sources[-1], order["program"])
+    options = [sources[word] if isinstance(word, int) else word for word in order["options"]]
+    os.execv(program, [program, *options])
 
 
 def show(sources: list[str]) -> list[str]:

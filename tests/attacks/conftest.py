@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from ..container import contained
+from ..needs import require
 
 collect_ignore_glob = ["files/*"]
 
@@ -107,6 +108,8 @@ class Classroom:
 
     def grade(self, out: Path, *options: str, timeout: float = 400) -> "Classroom":
         """Run `tensorgrade grade`, and keep its rows by student and exercise."""
+        if "--isolation" not in options:
+            require("isolation 'namespaces'")
         command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(self.submitted)]
         command += ["--out", str(out), "--jobs", "2", *options]
         done = subprocess.run(

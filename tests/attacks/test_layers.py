@@ -5,7 +5,6 @@ The snippets bind the name `ACHIEVED` when they reach what they are after.
 
 import os
 import subprocess
-import sys
 from contextlib import suppress
 from functools import cache
 
@@ -13,18 +12,17 @@ import pytest
 
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
-from tensorgrade.isolation.ladder import FULL, LANDLOCK, NAMESPACES, NONE, Rung, best_rung
-from tensorgrade.isolation.probing import probe
+from tensorgrade.isolation.ladder import FULL, LANDLOCK, NAMESPACES, Rung
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.sources.submission import Source, Submission
 
+from ..needs import needs
 from .conftest import ROOT
 
-BEST = best_rung(probe()) if sys.platform == "linux" else NONE
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(120),
-    pytest.mark.skipif(BEST != FULL, reason="this machine does not give every layer"),
+    needs("isolation 'full'"),
 ]
 # A reply to `load` names functions and classes.
 TELL = "if 'ACHIEVED' in globals():\n    def tell(): pass\n"

@@ -21,7 +21,8 @@ from tensorgrade.isolation.ladder import UID, Rung
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.runner.own_user import USERS, processes_of
 
-from ..container import CAN_BE_MADE, contained
+from ..container import contained
+from ..needs import needs
 from .conftest import (
     CHAPTER,
     HONEST,
@@ -39,7 +40,7 @@ from .test_layers import ATTACKS, LIBC, achieved, sources_of
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not CAN_BE_MADE, reason="a container is made by root, with bubblewrap"),
+    needs("containers, made by root"),
 ]
 FILTERED = replace(UID, layers=UID.layers | {"seccomp"})
 SAME_USER = Rung("for a test", UID.layers - {"uid", "privileges"}, "")

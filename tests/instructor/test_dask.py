@@ -14,7 +14,6 @@ from tensorgrade.instructor.ledger import read_lines
 from ..commands import ROOT, Begun
 from .runs import begin, end_of, wait_for
 
-pytest.importorskip("distributed")
 CHAPTERS = ("ch1_simplified_attention", "ch4_multi_head_attention")
 LEARNERS, DISTURBED_AT = 10, 4
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

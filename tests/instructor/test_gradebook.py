@@ -4,12 +4,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from nbgrader import api
 
-api = pytest.importorskip("nbgrader.api")
-
-from tensorgrade.course import CourseError  # noqa: E402
-from tensorgrade.course_sources import load_course  # noqa: E402
-from tensorgrade.instructor import gradebook as writer  # noqa: E402
+from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor import gradebook as writer
 
 COURSE = load_course(Path(__file__).parents[2] / "graders")
 CHAPTER, OTHER = COURSE.chapters[0], COURSE.chapters[1]

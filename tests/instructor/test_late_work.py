@@ -108,7 +108,8 @@ def test_what_another_chapters_exercises_are_worth_grades_nobody_again(tmp_path)
 
 @pytest.mark.slow
 def test_the_gradebook_has_the_same_points_and_says_how_late(graded, tmp_path):
-    api = pytest.importorskip("nbgrader.api")
+    from nbgrader import api
+
     rows = graded()
     course = load_course(ROOT / "graders")
     object.__setattr__(course, "lateness", RULE)
@@ -126,16 +127,17 @@ def test_the_gradebook_has_the_same_points_and_says_how_late(graded, tmp_path):
 
 @pytest.mark.parametrize("seconds, share", LATE.items())
 def test_nbgraders_own_penalty_is_the_same(seconds, share):
-    plugin = pytest.importorskip("tensorgrade.nbgrader_plugin.late_work")
     from dataclasses import asdict
 
     from traitlets.config import Config
 
+    from tensorgrade.nbgrader_plugin.late_work import LateWork
+
     config = Config({"LateWork": {"lateness": asdict(RULE)}})
-    lost = plugin.LateWork(config=config).late_submission_penalty("ada", MOST, max(0, seconds))
+    lost = LateWork(config=config).late_submission_penalty("ada", MOST, max(0, seconds))
     assert MOST - (lost or 0) == pytest.approx(MOST * share)
     zero = Config({"LateSubmissionPlugin": {"penalty_method": "zero"}})
-    assert plugin.LateWork(config=zero).late_submission_penalty("ada", MOST, 1.0) == MOST
+    assert LateWork(config=zero).late_submission_penalty("ada", MOST, 1.0) == MOST
 
 
 @pytest.mark.slow

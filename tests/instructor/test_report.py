@@ -2,11 +2,11 @@
 
 import io
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 from rich.console import Console
 
 from tensorgrade.attempts.verdict import TROUBLE
@@ -23,6 +23,8 @@ from tensorgrade.instructor.report.page import (
     render,
     write_report,
 )
+
+from ..needs import browser, needs
 
 COURSE = load_course(Path(__file__).parents[2] / "graders")
 CHAPTER = COURSE.chapters[0]
@@ -285,22 +287,19 @@ def test_a_folder_of_results_becomes_a_page(tmp_path):
     assert not (tmp_path / "report.tmp").exists()
 
 
+@needs("Chromium")
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
-    playwright = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no browser here")
     path = tmp_path / "report.html"
     view = class_view(COURSE, *hostile_class())
     code = "def softmax(x):\n    return x  # " + "and so on " * 40
     view["groups"] = [Group("klm", "softmax", ("ada",), "Wrong.", code)]
     path.write_bytes(render(view).encode("utf-8", "replace"))
-    with playwright.sync_playwright() as engine:
-        browser = engine.chromium.launch(executable_path=chromium, args=QUIET)
-        tab = browser.new_page(color_scheme=scheme, viewport={"width": 400, "height": 900})
+    with sync_playwright() as engine:
+        window = engine.chromium.launch(executable_path=browser(), args=QUIET)
+        tab = window.new_page(color_scheme=scheme, viewport={"width": 400, "height": 900})
         heard = []
         tab.on("console", lambda message: heard.append(message.text))
         tab.on(
@@ -338,7 +337,7 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
             tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)") is None
         )
         assert tab.evaluate(f"{cut_off}.length") == 1
-        browser.close()
+        window.close()
 
 
 def moved(student: str, why: str = "other graders") -> dict:

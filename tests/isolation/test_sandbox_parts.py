@@ -20,6 +20,8 @@ from tensorgrade.runner import serve, warm
 from tensorgrade.runner.messages import unpack
 from tensorgrade.sources.submission import Source, Submission
 
+from ..needs import needs
+
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
 
@@ -33,9 +35,8 @@ def test_readable_paths_hold_no_answer():
     assert not any(Path.home() == path or path == Path("/") for path in paths)
 
 
-def test_command_shows_only_what_is_listed(monkeypatch):
+def test_command_shows_only_what_is_listed():
     """Every bind is read-only and of a listed path, or of one of the four harmless devices."""
-    monkeypatch.setattr("tensorgrade.isolation.command.program", lambda: "/usr/bin/bwrap")
     words = bubblewrapped(["python"], View((("/a", "/b"),)))
     assert [w for w in words if str(w).endswith("bind")] == ["--ro-bind"] + ["--dev-bind"] * 4
     assert words[words.index("--ro-bind") + 1 :][:2] == [0, "/b"]
@@ -81,7 +82,9 @@ def test_warm_process_that_cannot_start_says_why(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rung", [CUDA, FULL], ids=lambda rung: rung.name)
+@pytest.mark.parametrize(
+    "rung", [CUDA, pytest.param(FULL, marks=needs("isolation 'full'"))], ids=lambda rung: rung.name
+)
 def test_a_child_ends_and_its_end_is_known(rung):
     """A file that ends its process; the next child of the same warm process is well."""
     with WarmProcess(Limits(), rung) as warm:
@@ -114,6 +117,7 @@ def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
 
 
 @pytest.mark.slow
+@needs("isolation 'full'")
 @pytest.mark.parametrize("dies", ["the child that was forked ahead", "the warm process"])
 def test_what_was_forked_ahead_and_died_costs_nobody_anything(dies):
     """The first to go when memory runs out are those that nobody works with."""
