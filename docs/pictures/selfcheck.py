@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
-from tensorgrade.author.recording.mistakes import make
+from tensorgrade.recognition.mistakes import make
 from tensorgrade.project import find_project
 
 CHAPTER = "ch3_causal_attention"

@@ -17,9 +17,9 @@ from tensorgrade.author.bundle import files_of_kit
 from tensorgrade.author.proofs import complaints
 from tensorgrade.author.proofs.slips import slips
 from tensorgrade.author.recording.bugs import candidates, drawn
-from tensorgrade.author.recording.mistakes import Mistake
 from tensorgrade.exchange.references import load_references
 from tensorgrade.project import Project
+from tensorgrade.recognition.mistakes import Mistake
 
 from .small_course import CHAPTER, build, edit, make_course
 

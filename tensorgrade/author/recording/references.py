@@ -25,6 +25,7 @@ from ...judging.course_checks import FILE, load_checks
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, as_stored
 from ...recognition.imprints import Imprint
+from ...recognition.mistakes import EditError, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...sources.submission import Source, Submission
@@ -32,7 +33,6 @@ from ..reaching import without_unreached
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
 from .meeting import Ran, begun, differing, marked, numbered, same, without_checks
-from .mistakes import EditError, make, place_of
 from .origin import (
     case_digest,
     code_digest,
