@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check clean
+.PHONY: demo test check built clean
 
 demo: .venv/ready
 	@echo "── This machine's isolation for learner code"
@@ -31,15 +31,20 @@ demo: .venv/ready
 
 # A file's tests stay together: they share what the file's fixtures build. In order, so that no long
 # file comes last.
-test: .venv/ready
+test: built
 	@pytest tests -m "" -p no:cacheprovider -n logical --dist loadfile --no-loadscope-reorder
 
-check: .venv/ready
+check: built
 	@ruff format --check --quiet .
 	@ruff check --quiet .
 	@mypy
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check
+
+# References are not tracked: a fresh clone makes them, in about two minutes.
+built: .venv/ready
+	@tensorgrade build
+	@cd courses/tokens && tensorgrade build
 
 .venv/ready: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv

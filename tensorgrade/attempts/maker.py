@@ -104,16 +104,19 @@ class AttemptMaker:
         return Attempt(backend, self.course, references, prints, self.own, public, pairs)
 
     def pairs(self, chapter: str) -> Pairs | None:
-        """Return what finds two mistakes at once on hidden cases; None if learners' files are
-        missing. On public cases, fingerprints of pairs are stored.
+        """Return what finds two mistakes at once on hidden cases.
+
+        None on public cases, where fingerprints of pairs are stored; and None if the solution or
+        the learners' files are missing, as in the containers of course systems.
         """
-        public, folder = self.public_references(chapter), self.tests / "references"
-        if public is None or not self.is_hidden(chapter):
+        public = self.public_references(chapter)
+        stored = sources_path(self.tests / "references", chapter)
+        if public is None or not stored.exists() or not self.is_hidden(chapter):
             return None
         if chapter not in self.known_pairs:
             learners = self.tests.parent / "exercises" / "references"
             prints = load_fingerprints(fingerprints_path(learners, chapter))
-            sources = read_sources(sources_path(folder, chapter))
+            sources = read_sources(stored)
             solution = partial(self.solution, chapter)
             self.known_pairs[chapter] = Pairs(
                 public, prints, sources, self.own.signatures, solution

@@ -19,6 +19,7 @@ from ..recognition.signatures import UNSEEN, Signature, imprint
 from ..sources.submission import Submission
 from .in_process import InProcess
 
+SOURCES = ".sources.json"  # how the name of a chapter's file of `Sources` ends
 FEW = 6  # public cases that are run first: on them most pairs turn out to be others
 
 Names = tuple[str, ...]
@@ -41,7 +42,7 @@ class Sources:
 
 def sources_path(references: Path, chapter: str) -> Path:
     """Return the path of a chapter's `Sources` in a folder of references. Graders only."""
-    return references / f"{chapter}.sources.json"
+    return references / f"{chapter}{SOURCES}"
 
 
 def read_sources(path: Path) -> Sources:
