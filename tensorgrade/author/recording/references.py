@@ -96,13 +96,18 @@ def build_exercise(
 ) -> tuple[References, list[Fingerprint]]:
     """References and fingerprints of an exercise, all of it made anew, on one thread.
 
+    On hidden cases no pairs of mistakes are among them.
+
     isolation: `auto` or `none`; how adopted mistakes, which are learners' code, are locked in.
     """
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
     rows = recording.rows(recording.singles + recording.in_forms)
-    pairs = filter(recording.fits, pairs_of(recording, tell_apart(recording, rows)))
-    return recording.references, tell_apart(recording, rows | recording.rows([*pairs]))
+    prints = tell_apart(recording, rows)
+    if not hidden:
+        pairs = filter(recording.fits, pairs_of(recording, prints))
+        prints = tell_apart(recording, rows | recording.rows([*pairs]))
+    return recording.references, prints
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:
