@@ -12,6 +12,8 @@ WORKDIR /course
 COPY . .
 RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" -r requirements.lock
 RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
+# References are not tracked; those that the context has are not built again.
+RUN tensorgrade build
 # Learner code may have to run as another user there (docs/explanation/isolation.md):
 # what is private is root's.
 RUN chmod -R go= graders solutions source course_config.py

@@ -21,13 +21,13 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import status_of
 from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.proofs.made_attempts import right_forms
-from tensorgrade.author.recording.mistakes import make
 from tensorgrade.author.recording.references import build_references
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.processes import side_by_side
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints, save_fingerprints
+from tensorgrade.recognition.mistakes import make
 from tensorgrade.sources.submission import Source
 
 ROOT = Path(__file__).parents[1]

@@ -24,9 +24,9 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch.nn import functional
 
-from tensorgrade.author.recording.mistakes import make, mistake
 from tensorgrade.grader_files import import_from
 from tensorgrade.project import Project
+from tensorgrade.recognition.mistakes import make, mistake
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = Project(ROOT)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tensorgrade.author.recording.mistakes import make
 from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch
 from tensorgrade.project import Project, find_project
+from tensorgrade.recognition.mistakes import make
 
 SAVES = 10
 

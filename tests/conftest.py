@@ -24,6 +24,14 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # commands that tests run in forks import their helpers from here
 
 
+def pytest_configure() -> None:
+    """End at once in a clone in which nothing has been built."""
+    for course in (ROOT, *sorted((ROOT / "courses").iterdir())):
+        if not (course / "graders" / "references" / "made_from.json").exists():
+            place = "" if course == ROOT else f"cd {course.relative_to(ROOT)} && "
+            pytest.exit(f"nothing has been built yet; first run: {place}tensorgrade build", 1)
+
+
 def pytest_collection_finish() -> None:
     """Else every collection of garbage goes through all of torch and thousands of tests."""
     gc.freeze()

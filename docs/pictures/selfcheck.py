@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
-from tensorgrade.author.recording.mistakes import make
 from tensorgrade.project import find_project
+from tensorgrade.recognition.mistakes import make
 
 CHAPTER = "ch3_causal_attention"
 MISTAKES = {"mask_and_renormalize": "masked_without_renormalizing", "CausalAttention": "no_scale"}

@@ -47,6 +47,7 @@ from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
 from .in_child import InChild
 from .in_process import InProcess
+from .pairs import Pairs
 
 MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
 FEW = 6  # cases that are run before the rest: most of what is wrong shows on them
@@ -64,7 +65,7 @@ class Attempt:
 
     `attempt.normalise` is that exercise's part of it. own: the course's own checks. prints, public:
     give the fingerprints, which take a while to be read, and the references that learners have, if
-    those are there.
+    those are there. pairs: gives what finds two mistakes at once on hidden cases, if it is there.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Attempt:
         prints: Callable[[], Fingerprints] = Fingerprints,
         own: CourseChecks | None = None,
         public: Callable[[], References | None] = lambda: None,
+        pairs: Callable[[], Pairs | None] = lambda: None,
     ):
         self.backend, self.course, self.references = backend, course, references
         # By dtype, for the device that the learner's code runs on.
@@ -82,7 +84,7 @@ class Attempt:
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
         self.chapter: Chapter = course.chapter(references.chapter)
-        self.prints = prints
+        self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)
         self.saw_hidden = True  # the process that learner code runs in, as far as anybody knows
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
@@ -225,6 +227,8 @@ class ExerciseAttempt(Checks):
         # The earlier exercise of the learner's that is all that is wrong here (earlier.py), and
         # the mistakes of those that are called.
         self.excused_by, self.inherited = "", set[str]()
+        # Right earlier exercises in the place of the learner's wrong ones, by name (earlier.py).
+        self.stand_ins: dict[str, str] = {}
         # Found where they are asked for, by whether it is those of cases that end in an error.
         self.partings: dict[bool, Parting | None] = {}
         for check, function in attempt.own.checks.items():
@@ -232,9 +236,12 @@ class ExerciseAttempt(Checks):
                 raise CourseError(f"checks.py: {check!r} is taken; choose another name")
             setattr(self, check, MethodType(function, self))
 
-    def judge_by(self, claimed: list[Seen]) -> None:
-        """Be judged by what the learner's process says on all cases, in this run or another one."""
-        self.claimed = claimed
+    def judge_by(self, claimed: list[Seen], stand_ins: dict[str, str] | None = None) -> None:
+        """Be judged by what the learner's process says on all cases, in this run or another one.
+
+        stand_ins: sources that stood for some of the learner's own definitions in that run.
+        """
+        self.claimed, self.stand_ins = claimed, stand_ins or {}
         self.seen = [self.attempt.told(seen) for seen in claimed]
         for known in ("mistakes", "is_only_squeezed", "names"):
             self.__dict__.pop(known, None)
@@ -410,9 +417,34 @@ class ExerciseAttempt(Checks):
     @cached_property
     def mistakes(self) -> tuple[str, ...]:
         """The known mistakes that the attempt made, if what was seen matches their fingerprint."""
-        return recognise(
-            self.name, self.claimed, self.attempt.fingerprints, self.attempt.own.signatures
-        )
+        prints, own = self.attempt.fingerprints, self.attempt.own.signatures
+        return recognise(self.name, self.claimed, prints, own, self.pair_of_mistakes)
+
+    def pair_of_mistakes(self) -> tuple[str, ...]:
+        """Two known mistakes that give, made at once, what was seen on hidden cases; () if none do.
+
+        Looked up by what the attempt gives on the cases that learners have, and proved on the
+        hidden ones: a learner's code can tell the former from the latter.
+        """
+        pairs = self.attempt.pairs()
+        if pairs is None or self.attempt.loaded.status != Outcome.LOADED:
+            return ()
+        names = pairs.looked_up(self.name, self.seen_in_public)
+        return names if names and pairs.proved(self.name, names, self.claimed) else ()
+
+    def seen_in_public(self, entries: list[tuple[Case, Observation]]) -> list[Seen]:
+        """Return what the attempt gives on cases that learners have."""
+        cases = [case for case, _ in entries]
+        if not self.stand_ins:
+            observed = self.attempt.in_public(cases)
+        else:
+            backend = self.attempt.backend.fresh(self.stand_ins)
+            observed = backend.run(cases)
+            backend.close()
+        return [
+            Seen(case, expected, in_asked_names(expected, got))
+            for (case, expected), got in zip(entries, observed, strict=True)
+        ]
 
     @cached_property
     def is_only_squeezed(self) -> bool:

@@ -56,8 +56,9 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
         part.inherited = {m for one in wrong for m in attempt.exercises[one].mistakes}
         right = bool(part.mistakes) and part.inherited.issuperset(part.mistakes)
         right = right or agrees_with_own(part, wrong, again, tests)
-        if not right and (claimed := beside_stand_ins(part, wrong, tests)):
-            checks, right = better_of_both(part, checks, claimed, again)
+        stand_ins = stand_ins_for(attempt, wrong, tests)
+        if not right and stand_ins:
+            checks, right = better_of_both(part, checks, stand_ins, again)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
         part.excused_by = root if right else ""
         results[name] = [noted(check, root, right) for check in checks]
@@ -112,28 +113,31 @@ def passes(
     return all(mine or not possible for mine, possible in zip(own, best, strict=True))
 
 
-def beside_stand_ins(part: ExerciseAttempt, wrong: list[str], tests: Path) -> list[Seen]:
-    """What the learner's exercise gives where right ones stand for the wrong ones that it uses.
+def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, str]:
+    """Return the sources of right exercises that stand for the wrong ones, by name.
 
     For what cannot be asked across processes, such as a class; nothing where the course has no
     stand-in for one of them. One that is excused itself stays: what it uses is put right.
     """
-    attempt = part.attempt
     roots = [name for name in wrong if not attempt.exercises[name].excused_by]
     folder = tests / FOLDER / attempt.chapter.name / STAND_INS
     paths = {name: folder / f"{name}.py" for name in roots}
     if not attempt.references.hidden or not all(path.exists() for path in paths.values()):
-        return []
-    texts = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
-    backend = attempt.backend.fresh(texts)
+        return {}
+    return {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
+
+
+def beside_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> list[Seen]:
+    """Return what the learner's exercise gives beside these stand-ins."""
+    backend = part.attempt.backend.fresh(stand_ins)
     try:
-        return attempt.claimed_on(part.name, backend)
+        return part.attempt.claimed_on(part.name, backend)
     finally:
         backend.close()
 
 
 def better_of_both(
-    part: ExerciseAttempt, checks: list[CheckResult], claimed: list[Seen], again: Again
+    part: ExerciseAttempt, checks: list[CheckResult], stand_ins: dict[str, str], again: Again
 ) -> tuple[list[CheckResult], bool]:
     """The checks on what was seen first or beside stand-ins, and whether all is right there.
 
@@ -142,7 +146,7 @@ def better_of_both(
     lose points by stand-ins.
     """
     first, earned = (part.claimed, part.inherited), sums(at_its_price(part, checks))[0]
-    part.judge_by(claimed)
+    part.judge_by(beside_stand_ins(part, stand_ins), stand_ins)
     part.inherited = set()
     beside = again(part.name)
     right = all(check.passed for check in beside)

@@ -11,7 +11,7 @@ from ..exchange.references import References, load_references
 from ..isolation.ladder import choose_rung, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
-from ..recognition.fingerprints import Fingerprints, load_fingerprints
+from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
 from ..sources.beside import Beside, files_beside
 from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
@@ -19,6 +19,7 @@ from .attempt import Attempt
 from .backend import Backend, Unread
 from .in_child import InChild, Requests
 from .in_process import InProcess
+from .pairs import Pairs, read_sources, sources_path
 from .reader import Reader
 from .setup import Setup
 
@@ -33,6 +34,7 @@ class AttemptMaker:
         self.known: dict[str, References] = {}
         self.prints: dict[str, Fingerprints] = {}
         self.public: dict[str, References] = {}
+        self.known_pairs: dict[str, Pairs] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
         self.requests = Requests()
         self.warm: WarmProcess | None = None
@@ -48,7 +50,7 @@ class AttemptMaker:
     def fingerprints(self, chapter: str) -> Fingerprints:
         """A chapter's fingerprints, read once."""
         if chapter not in self.prints:
-            stored = self.tests / "references" / f"{chapter}.fingerprints.json"
+            stored = fingerprints_path(self.tests / "references", chapter)
             self.prints[chapter] = load_fingerprints(stored)
         return self.prints[chapter]
 
@@ -76,13 +78,17 @@ class AttemptMaker:
 
         folder: where a text lies; what it carries is looked for there.
         """
+        beside = source.beside if isinstance(source, Handin) else self.files_beside(chapter, folder)
+        submission = Submission(chapter, source, *self.given_for(chapter), beside)
+        return self.attempt_from(chapter, self.backend(submission))
+
+    def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
+        """Return a chapter's stand-ins, their names, and the exercises with their given code."""
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
             given = read_given(self.tests.parent / "exercises", chapter, chapters)
             self.given[chapter] = *given, self.names_in(chapter)
-        beside = source.beside if isinstance(source, Handin) else self.files_beside(chapter, folder)
-        submission = Submission(chapter, source, *self.given[chapter], beside)
-        return self.attempt_from(chapter, self.backend(submission))
+        return self.given[chapter]
 
     def files_beside(self, chapter: str, folder: Path | None) -> tuple[Beside, ...]:
         """What a text in a folder carries; for self-check also from where one is working."""
@@ -93,8 +99,34 @@ class AttemptMaker:
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
         """The attempt behind a backend."""
         prints = partial(self.fingerprints, chapter)
-        public = partial(self.public_references, chapter)
-        return Attempt(backend, self.course, self.references(chapter), prints, self.own, public)
+        public, pairs = partial(self.public_references, chapter), partial(self.pairs, chapter)
+        references = self.references(chapter)
+        return Attempt(backend, self.course, references, prints, self.own, public, pairs)
+
+    def pairs(self, chapter: str) -> Pairs | None:
+        """Return what finds two mistakes at once on hidden cases.
+
+        None on public cases, where fingerprints of pairs are stored; and None if the solution or
+        the learners' files are missing, as in the containers of course systems.
+        """
+        public = self.public_references(chapter)
+        stored = sources_path(self.tests / "references", chapter)
+        if public is None or not stored.exists() or not self.is_hidden(chapter):
+            return None
+        if chapter not in self.known_pairs:
+            learners = self.tests.parent / "exercises" / "references"
+            prints = load_fingerprints(fingerprints_path(learners, chapter))
+            sources = read_sources(stored)
+            solution = partial(self.solution, chapter)
+            self.known_pairs[chapter] = Pairs(
+                public, prints, sources, self.own.signatures, solution
+            )
+        return self.known_pairs[chapter]
+
+    def solution(self, chapter: str, text: str) -> Submission:
+        """Return a version of a chapter's solution as it would be submitted."""
+        beside = self.files_beside(chapter, self.tests.parent / "solutions")
+        return Submission(chapter, Source(text, f"{chapter}.py"), *self.given_for(chapter), beside)
 
     def public_references(self, chapter: str) -> References | None:
         """What learners have of a chapter; None where it is not there."""

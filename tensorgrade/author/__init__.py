@@ -4,9 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..recognition.mistakes import form, mistake, on
     from .recording.casebook import case, shown
     from .recording.drawings import computed, normal, weights
-    from .recording.mistakes import form, mistake, on
     from .recording.steps import (
         call,
         construct,
@@ -43,12 +43,17 @@ __all__ = [
     "weights",
 ]
 
-WHERE = ("casebook", "drawings", "mistakes", "steps")
+WHERE = (
+    "..recognition.mistakes",
+    ".recording.casebook",
+    ".recording.drawings",
+    ".recording.steps",
+)
 
 
 def __getattr__(name: str) -> Any:
     """One of these, once somebody asks: where nothing has changed, a build needs no torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    modules = (import_module(f"{__name__}.recording.{part}") for part in WHERE)
+    modules = (import_module(part, __name__) for part in WHERE)
     return next(getattr(module, name) for module in modules if hasattr(module, name))

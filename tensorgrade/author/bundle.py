@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 from ..course import Course, CourseError
+from ..exchange.references import refuse_missing
 from ..folders import kit_files
 from ..project import Project
 from ..views.lessons import lessons_page
@@ -43,6 +44,8 @@ def write_kit(project: Project, out: Path) -> int:
     """Write the kit; returns how many files it holds. Raises CourseError before a build."""
     if not (project.exercises / "course.json").exists():
         raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
+    for chapter in public_course(project).chapters:
+        refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
     files = files_of_kit(project)
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w") as archive:

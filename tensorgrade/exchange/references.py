@@ -159,8 +159,7 @@ def save_references(path: Path, references: References) -> None:
 
 def load_references(path: Path) -> References:
     """Read what `save_references` wrote. Raises CourseError where that is missing or older."""
-    if not path.exists():
-        raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
+    refuse_missing(path)
     header = json.loads(safe_open(path, framework="pt").metadata()["references"])
     if not isinstance(header.get("ways"), str):
         raise CourseError(f"{path} is of an older form; `tensorgrade build` makes it anew")
@@ -177,6 +176,12 @@ def load_references(path: Path) -> References:
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
     ways = StoredWays(header["ways"], rows)
     return References(header["chapter"], header["hidden"], entries, ways, header.get("bugs", {}))
+
+
+def refuse_missing(path: Path) -> None:
+    """Raise CourseError if a derived file is missing."""
+    if not path.exists():
+        raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
 
 
 def shortened(value: torch.Tensor) -> torch.Tensor:

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..course import Chapter, CourseError
+from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
 from ..isolation.ladder import rung_named
 from ..project import Project
@@ -161,6 +162,7 @@ def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
 
 def classroom50(project: Project, chapter: Chapter, isolation: str) -> Files:
     """`autograder.py` with the public checks beside it, and a workflow for learners."""
+    refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
     public = {
         str(path.relative_to(project.root)): path.read_bytes()
         for path in sorted(project.exercises.rglob("*"))
@@ -193,6 +195,7 @@ def for_chapter(text: str, chapter: Chapter) -> bytes:
 
 def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:
     """The graders of one chapter; the course goes along without its seed."""
+    refuse_missing(project.graders / "references" / f"{chapter.name}.safetensors")
     course = replace(project.course, chapters=(chapter,), isolation=isolation)
     files = {
         name: path.read_bytes()

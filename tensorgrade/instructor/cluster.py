@@ -19,6 +19,7 @@ from typing import Self
 
 import torch
 
+from ..attempts.pairs import SOURCES
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
@@ -145,10 +146,17 @@ STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same graders are the same bytes
 
 def pack_graders(graders: Path, course: Course) -> bytes:
     """A zip of what grading reads. The course goes along without its seed, and without what
-    else may stand in `course_config.py` (a gradebook's password)."""
+    else may stand in `course_config.py` (a gradebook's password).
+
+    With what pairs of mistakes are made of: a row must not depend on where it was graded.
+    """
     buffer = io.BytesIO()
+    sources = sorted(graders.glob(f"references/*{SOURCES}"))
+    files = graders_files(graders) | {
+        str(path.relative_to(graders.parent)): path for path in sources
+    }
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in graders_files(graders).items():
+        for name, path in files.items():
             archive.writestr(zipfile.ZipInfo(renamed(name, graders), STAMP), path.read_bytes())
         archive.writestr(zipfile.ZipInfo("graders/course.json", STAMP), course.public_json())
     return buffer.getvalue()

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 from ..folders import JUDGED_WITH, digest_of_files, engine_files
+from ..recognition.fingerprints import ENDING
 
 ABOUT_EXERCISES = ("points", "off")  # settings that name exercises
 
@@ -18,10 +19,11 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
             f"{chapter}/*.py",
             "*.py",
             f"references/{chapter}.safetensors",
-            f"references/{chapter}.fingerprints.json",
+            f"references/{chapter}.fingerprints{ENDING}",
         ),
-        # An error's own text is told where the public cases end in the same one.
-        root / "exercises": (f"given/{chapter}/*.py", f"references/{chapter}.safetensors"),
+        # On public cases pairs of mistakes are looked up; an error's own text is told if these end
+        # in the same one.
+        root / "exercises": (f"given/{chapter}/*.py", f"references/{chapter}.*"),
     }
     paths = [
         path for folder, names in patterns.items() for name in names for path in folder.glob(name)

@@ -1,12 +1,14 @@
 """Fingerprints: what each mistake gives on the cases of its exercise, as imprints.
 
-They ship with the references. They name a mistake without holding any code of it.
+They ship with the references, compressed. They name a mistake without holding any code of it.
 """
 
 import functools
+import gzip
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from .imprints import Imprint, echoed
 from .signatures import Signature, imprint
+
+ENDING = ".json.gz"
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,14 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """All fingerprints of a chapter, by exercise, and the mistakes' messages by name."""
+    """All fingerprints of a chapter, by exercise, and the mistakes' messages by name.
+
+    pairs: by exercise, a digest of what its pairs of mistakes were made from.
+    """
 
     by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, str] = field(default_factory=dict)
 
     def form_of(self, exercise: str) -> dict:
         """An exercise's fingerprints in the form in which they are stored; what was read from there
@@ -44,13 +52,37 @@ class Fingerprints:
 
 def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
     """Write fingerprints as JSON."""
-    path.write_text(as_text(fingerprints), encoding="utf-8")
+    write_text(path, as_text(fingerprints))
+
+
+def fingerprints_path(references: Path, chapter: str) -> Path:
+    """Return the path of a chapter's fingerprints in a folder of references."""
+    return references / f"{chapter}.fingerprints{ENDING}"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, compressed if the file's name says so. The same text gives the same bytes."""
+    content = text.encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+
+
+def read_text(path: Path) -> str:
+    """Read what `write_text` wrote. Raises CourseError if the file is missing or damaged."""
+    try:
+        content = path.read_bytes()
+        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    except FileNotFoundError:
+        raise CourseError(f"{path} is missing; `tensorgrade build` makes it") from None
+    except (OSError, EOFError, zlib.error, ValueError):
+        raise CourseError(f"{path} is damaged; `tensorgrade build` makes it again") from None
 
 
 def as_text(fingerprints: Fingerprints) -> str:
     """Fingerprints as JSON."""
     exercises = {name: fingerprints.form_of(name) for name in fingerprints.by_exercise}
-    header = {"messages": fingerprints.messages, "exercises": exercises}
+    header: dict[str, dict] = {"messages": fingerprints.messages, "pairs": fingerprints.pairs}
+    header |= {"exercises": exercises}
     return json.dumps(header, separators=(",", ":")) + "\n"
 
 
@@ -81,11 +113,10 @@ def as_stored(one: Imprint) -> Imprint:
 
 def load_fingerprints(path: Path) -> Fingerprints:
     """Read what `save_fingerprints` wrote. Raises CourseError for a missing or an older file."""
-    if not path.exists():
-        raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
-    stored = json.loads(path.read_text(encoding="utf-8"))
+    stored = json.loads(read_text(path))
     try:
-        return Fingerprints(ReadWhenAsked(stored["exercises"]), stored["messages"])
+        exercises = ReadWhenAsked(stored["exercises"])
+        return Fingerprints(exercises, stored["messages"], stored["pairs"])
     except KeyError:
         raise CourseError(
             f"{path} is of an older form; `tensorgrade build` makes it anew"
@@ -162,21 +193,27 @@ def recognise(
     seen: list[Seen],
     fingerprints: Fingerprints | None,
     own: dict[str, Signature],
+    pair: Callable[[], tuple[str, ...]] = tuple,
 ) -> tuple[str, ...]:
     """Names of the mistakes whose fingerprint matches on every case; () where none does.
 
-    own: the course's signatures. One mistake is preferred to two that look alike. A right answer
-    gets no name, since every mistake differs from the solution on some case.
+    own: the course's signatures. pair: finds two mistakes at once if no fingerprint matches. One
+    mistake is preferred to two that look alike. A right answer gets no name, since every mistake
+    differs from the solution on some case.
     """
     if fingerprints is None or any(one.observed.status == Outcome.UNREACHED for one in seen):
         return ()
     imprints = imprints_of(seen, own)
     candidates = sorted(fingerprints.by_exercise.get(exercise, []), key=lambda p: len(p.mistakes))
-    if only_errors(seen) or hands_back(seen):
-        candidates = [p for p in candidates if len(p.mistakes) == 1]
-    exact = next((p.mistakes for p in candidates if matches(p, imprints)), ())
+    may_be_two = not (only_errors(seen) or hands_back(seen))
     singles = [p for p in candidates if len(p.mistakes) == 1]
-    return exact or but_for_errors(singles, imprints, right_imprints(seen, own))
+    asked = candidates if may_be_two else singles
+    if exact := next((p.mistakes for p in asked if matches(p, imprints)), ()):
+        return exact
+    right = right_imprints(seen, own)
+    is_wrong = any(not right[case].matches(one) for case, one in imprints.items())
+    both = pair() if may_be_two and is_wrong else ()
+    return both or but_for_errors(singles, imprints, right)
 
 
 ENOUGH = 3  # cases that are wrong in the very way of a mistake

@@ -21,6 +21,7 @@ from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.maker import AttemptMaker, NoDevice
 from ..attempts.setup import Setup
 from ..attempts.verdict import CheckResult
+from ..course import CourseError
 from ..exchange.observation import Outcome
 from ..isolation.ladder import NotIsolated
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong, as_given
@@ -211,7 +212,11 @@ def attempt_for(item: pytest.Item) -> Attempt:
 def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Attempt:
     """The attempt at a chapter in the folder of learner files, made once for a run."""
     folder = config.getoption("attempt")
-    if maker.is_hidden(chapter) and not folder:
+    try:
+        hidden = maker.is_hidden(chapter)
+    except CourseError as error:  # nothing has been built yet
+        pytest.exit(str(error), returncode=2)
+    if hidden and not folder:
         asks = "whose answers? pytest graders/ --attempt DIR, where DIR holds the chapters' files"
         pytest.exit(asks, returncode=2)
     if chapter not in maker.attempts:

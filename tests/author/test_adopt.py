@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.author.building.made_parts import Made, Part
+from tensorgrade.author.building.made_parts import Made, Part, Prints
 from tensorgrade.author.building.reference_files import Stored, chapter_files
 from tensorgrade.author.recording.adopted import Adopted, adopt, adopted_file
 from tensorgrade.author.recording.references import build_exercise
@@ -99,7 +99,7 @@ def build(project: Project, *sides: bool) -> None:
         )
         parts = {
             Part(chapter.name, "row_means", hidden): Made(
-                references, partial(stored_form, prints), "", "", "", False
+                references, Prints(partial(stored_form, prints)), "", "", False
             )
         }
         for file in chapter_files(project, Stored(project, [chapter]), chapter, hidden, parts):

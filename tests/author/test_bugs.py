@@ -1,5 +1,6 @@
 """Find the bug: what an author writes, what learners get of it, and what a build proves."""
 
+import gzip
 import json
 from dataclasses import replace
 from functools import partial
@@ -17,9 +18,9 @@ from tensorgrade.author.bundle import files_of_kit
 from tensorgrade.author.proofs import complaints
 from tensorgrade.author.proofs.slips import slips
 from tensorgrade.author.recording.bugs import candidates, drawn
-from tensorgrade.author.recording.mistakes import Mistake
 from tensorgrade.exchange.references import load_references
 from tensorgrade.project import Project
+from tensorgrade.recognition.mistakes import Mistake
 
 from .small_course import CHAPTER, build, edit, make_course
 
@@ -133,11 +134,13 @@ def test_points_are_the_bugs_own_and_its_tests_those_of_the_other_exercise(cours
 def test_nothing_in_the_kit_tells_which_mistake_it_is(course):
     names = [one.name for one in candidates(course, CHAPTER, NAME)]
     assert len(names) == 3
-    told = {path: text.decode("utf-8", "ignore") for path, text in files_of_kit(course).items()}
-    assert {path for path, text in told.items() if any(name in text for name in names)} == {
-        f"exercises/references/{CHAPTER}.fingerprints.json"  # of the other exercise: all of them
-    }
-    prints = json.loads(told[f"exercises/references/{CHAPTER}.fingerprints.json"])
+    files = files_of_kit(course)
+    path = f"exercises/references/{CHAPTER}.fingerprints.json.gz"
+    files[path] = gzip.decompress(files[path])
+    told = {path: text.decode("utf-8", "ignore") for path, text in files.items()}
+    # Of the other exercise: all of them.
+    assert {path for path, text in told.items() if any(name in text for name in names)} == {path}
+    prints = json.loads(told[path])
     assert prints["exercises"][NAME]["prints"] == []
     ((old, _),) = drawn(course, CHAPTER, NAME).edits[NAME]
     (right,) = (line.strip() for line in SOURCE.splitlines() if old in line)

@@ -18,7 +18,7 @@ from tensorgrade.author.proofs.kill_matrix import (
     unproved,
 )
 from tensorgrade.author.recording.bugs import candidates
-from tensorgrade.author.recording.mistakes import mistake, on
+from tensorgrade.recognition.mistakes import mistake, on
 from tensorgrade.testing.warm_session import WarmSession
 
 FEWEST = {"CausalAttention": 30, "MultiHeadAttention": 30}

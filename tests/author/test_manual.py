@@ -11,7 +11,7 @@ from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.judging.checks import Checks
 from tensorgrade.project import Project
-from tensorgrade.recognition.fingerprints import Fingerprints, save_fingerprints
+from tensorgrade.recognition.fingerprints import Fingerprints, fingerprints_path, save_fingerprints
 from tensorgrade.recognition.signatures import SIGNATURES
 from tensorgrade.testing.warm_session import WarmSession
 
@@ -64,7 +64,7 @@ def built(project: Project) -> None:
     save_references(stored, References(CHAPTER, True, entries))
     messages = {one.name: one.message for one in project.mistakes}
     prints = Fingerprints({name: found for name, (_, found) in made.items()}, messages)
-    save_fingerprints(stored.with_name(f"{CHAPTER}.fingerprints.json"), prints)
+    save_fingerprints(fingerprints_path(stored.parent, CHAPTER), prints)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from tensorgrade.author.recording.meeting import (
     same,
     without_checks,
 )
-from tensorgrade.author.recording.mistakes import Mistake
 from tensorgrade.author.recording.references import (
     SOLUTION,
     Known,
@@ -22,6 +21,7 @@ from tensorgrade.author.recording.references import (
     tell_apart,
 )
 from tensorgrade.recognition.imprints import Imprint
+from tensorgrade.recognition.mistakes import Mistake
 
 from .small_course import build, make_course
 

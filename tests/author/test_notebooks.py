@@ -129,7 +129,7 @@ def test_checks_that_travel_along_hold_nothing_hidden(folder, chapter):
         "exercises/checks.py",
         f"exercises/test_{chapter.name}.py",
         f"exercises/references/{chapter.name}.safetensors",
-        f"exercises/references/{chapter.name}.fingerprints.json",
+        f"exercises/references/{chapter.name}.fingerprints.json.gz",
         *(
             f"exercises/given/{chapter.name}/{p.name}"
             for p in (PROJECT.exercises / "given" / chapter.name).glob("*.py")

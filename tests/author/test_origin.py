@@ -167,11 +167,11 @@ def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
                 True,
             ),
             (
-                "author/recording/mistakes.py",
+                "recognition/mistakes.py",
                 ".replace(old, new)",
                 ".replace(new, old)",
                 True,
-                False,
+                True,
             ),
         ],
         lambda case: case[3:],

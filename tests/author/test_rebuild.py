@@ -17,6 +17,7 @@ from tensorgrade.author.recording.references import build_references
 from tensorgrade.author.terminal import look, read_ahead
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project, find_project
+from tensorgrade.recognition.fingerprints import load_fingerprints
 
 from ..commands import ROOT
 from .small_course import CHAPTER, GRADER, build, edit, make_course
@@ -62,7 +63,7 @@ def test_a_word_of_a_message_runs_nothing(course, runs):
     edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
     built, wrote = build(course)
     assert built.wrong == () and runs == []
-    assert f"{HIDDEN}.fingerprints.json" in wrote and f"{HIDDEN}.safetensors" not in wrote
+    assert f"{HIDDEN}.fingerprints.json.gz" in wrote and f"{HIDDEN}.safetensors" not in wrote
 
 
 @pytest.mark.slow
@@ -84,7 +85,7 @@ def test_a_new_case_runs_that_case(course, runs):
 def test_a_new_name_of_a_mistake_runs_nothing_and_is_told(course, runs):
     edit(course, GRADER, '"scaled_factor_added"', '"added"')
     built, wrote = build(course)
-    assert built.wrong == () and runs == [] and f"{HIDDEN}.fingerprints.json" in wrote
+    assert built.wrong == () and runs == [] and f"{HIDDEN}.fingerprints.json.gz" in wrote
 
 
 def test_another_solution_runs_its_exercise_alone(course, runs):
@@ -238,9 +239,8 @@ def test_what_was_read_ahead_is_never_stale(course):
     edit(course, GRADER, "The factor is added. It should", "The factor is added, it should")
     os.utime(path, ns=(saved, saved))  # of the same size, in the same moment
     build(course)
-    assert "The factor is added, it should" in (course / f"{HIDDEN}.fingerprints.json").read_text(
-        encoding="utf-8"
-    )
+    prints = load_fingerprints(course / f"{HIDDEN}.fingerprints.json.gz")
+    assert any("The factor is added, it should" in said for said in prints.messages.values())
 
 
 @pytest.mark.slow
@@ -270,18 +270,64 @@ def test_two_folders_give_the_same_bytes(course, tmp_path):
     assert derived(other) == derived(course)
 
 
-def test_pairs_of_a_changed_engine_stay_where_single_mistakes_do(course, runs, monkeypatch):
-    before = derived(course)
-    monkeypatch.setattr("tensorgrade.author.recording.references.engine_digest", lambda: "other")
-    edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
+NEGATED = '    mistake("negated", "Its sign is another one.", ("return ", "return -")),\n]'
+PUBLIC = f"exercises/references/{CHAPTER}.fingerprints.json.gz"
+
+
+@pytest.fixture
+def with_pairs(course, runs):
+    """The course with a mistake that fits together with two others; Shift has a pair as well."""
+    edit(course, GRADER, "\n]\n", f"\n{NEGATED}\n")
     assert build(course)[0].wrong == ()
-    assert {len(names) for _, _, names, _ in runs} == {1}
-    after = derived(course)
-    name = "graders/references/ch2_more.fingerprints.json"
-    assert (
-        before[name] == after[name]
-        and b'"scaled_factor_added","scaled_factor_ignored"' not in after[name]
-    )
+    assert pairs_in(course / PUBLIC) == 3 and pairs_run(runs) == {("scaled", False)}
+    runs.clear()
+    return course
+
+
+def pairs_in(path) -> int:
+    """How many fingerprints of pairs a file holds."""
+    every = load_fingerprints(path).by_exercise.values()
+    return sum(len(one.mistakes) == 2 for prints in every for one in prints)
+
+
+def pairs_run(runs) -> set[tuple[str, bool]]:
+    """The exercises of which pairs were run, and whether on hidden cases."""
+    return {(exercise, hidden) for exercise, hidden, names, _ in runs if len(names) == 2}
+
+
+def test_pairs_of_a_changed_engine_stay_where_single_mistakes_do(with_pairs, runs, monkeypatch):
+    before = derived(with_pairs)
+    monkeypatch.setattr("tensorgrade.author.recording.references.engine_digest", lambda: "other")
+    edit(with_pairs, GRADER, "The factor is added. It should", "The factor is added; it should")
+    assert build(with_pairs)[0].wrong == ()
+    assert runs and not pairs_run(runs) and pairs_in(with_pairs / PUBLIC) == 3
+    assert before[PUBLIC] != derived(with_pairs)[PUBLIC]  # for the message
+
+
+def test_no_pairs_are_stored_for_hidden_cases(with_pairs):
+    assert pairs_in(with_pairs / f"{HIDDEN}.fingerprints.json.gz") == 0
+
+
+def test_a_clone_without_what_git_ignores_makes_everything_but_pairs(with_pairs, runs):
+    """Of all references, git hands out only the fingerprints on public cases."""
+    before = derived(with_pairs)
+    shutil.rmtree(with_pairs / FOLDER)
+    shutil.rmtree(with_pairs / "graders" / "references")
+    tensors = with_pairs.glob("exercises/references/*.safetensors")
+    for path in [*tensors, *with_pairs.rglob("checks.zip")]:
+        path.unlink()
+    built, wrote = build(with_pairs)
+    assert built.wrong == () and f"{HIDDEN}.safetensors" in wrote
+    assert PUBLIC not in wrote and derived(with_pairs) == before
+    assert runs and not pairs_run(runs)
+
+
+def test_stored_pairs_of_other_edits_are_made_again(with_pairs, runs):
+    shutil.rmtree(with_pairs / FOLDER)
+    shutil.rmtree(with_pairs / "graders" / "references")
+    edit(with_pairs, GRADER, '"x + factor"', '"x + 2 * factor"')
+    assert build(with_pairs)[0].wrong == ()
+    assert pairs_run(runs) == {("scaled", False)} and pairs_in(with_pairs / PUBLIC) == 3
 
 
 def test_what_looks_alike_is_told_of_all_exercises_at_once(course):

@@ -1,7 +1,5 @@
 """Find the bug, as graders and learners meet it: as it is given, mended, written anew."""
 
-import json
-
 import nbformat
 import pytest
 
@@ -14,6 +12,7 @@ from tensorgrade.exchange.references import load_references
 from tensorgrade.learner.notebook.card import Card
 from tensorgrade.learner.notebook.checking import check
 from tensorgrade.nbgrader_plugin.pouring import pour
+from tensorgrade.recognition.fingerprints import fingerprints_path, load_fingerprints
 from tensorgrade.runner.reading import parts
 from tensorgrade.runner.source import Source
 from tensorgrade.sources.handins import Handin
@@ -71,8 +70,8 @@ def test_what_graders_and_learners_have_is_what_the_seed_draws(project):
 
 def test_the_kit_does_not_say_which(project):
     for name, chapter in bugs(project).items():
-        prints = project.exercises / "references" / f"{chapter}.fingerprints.json"
-        assert json.loads(prints.read_text("utf-8"))["exercises"][name]["prints"] == []
+        prints = fingerprints_path(project.exercises / "references", chapter)
+        assert load_fingerprints(prints).by_exercise[name] == []
         right = read_script(project.solution(chapter)).exercises[name].source
         script = script_for_learners(project, project.course.chapter(chapter))
         given = script.exercises[name].metadata["given"]

@@ -3,9 +3,9 @@ torch lets two devices do together, and what cannot be tried, costs nothing."""
 
 import pytest
 
-from tensorgrade.author.recording.mistakes import make, mistake
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.judging.diagnosis import Wrong
+from tensorgrade.recognition.mistakes import make, mistake
 from tensorgrade.sources.submission import Source
 
 from ..sampling import first_of_each

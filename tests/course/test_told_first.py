@@ -6,9 +6,9 @@ import pytest
 
 from tensorgrade.attempts.verdict import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.author.recording.mistakes import make, mistake
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Kind
+from tensorgrade.recognition.mistakes import make, mistake
 from tensorgrade.testing.warm_session import WarmSession
 from tensorgrade.views.note import Note
 from tensorgrade.views.summary import left_out

@@ -2,9 +2,9 @@
 
 import torch
 
-from tensorgrade.author.recording.mistakes import make
 from tensorgrade.author.recording.references import observe
 from tensorgrade.exchange.references import load_references
+from tensorgrade.recognition.mistakes import make
 
 ROUNDED = "torch.tensor(float(d_k), dtype=torch.float32).sqrt()"
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tensorgrade.attempts.verdict import Sure
-from tensorgrade.author.recording.mistakes import make, mistake
+from tensorgrade.recognition.mistakes import make, mistake
 from tensorgrade.sources.handins import Handin
 
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"

@@ -132,7 +132,7 @@ def test_one_process_for_each_core_but_not_more_than_files(monkeypatch):
     assert [default_count(handins, 2) for handins in (100, 4, 1, 0)] == [2, 2, 1, 1]
 
 
-def test_graders_travel_as_bytes_without_seed_answers_or_password(tmp_path):
+def test_graders_travel_as_bytes_without_seed_or_password(tmp_path):
     folder = unpack_graders(pack_graders(ROOT / "graders", COURSE), tmp_path / "there")
     there = load_course(folder)
     assert there.seed is None and COURSE.seed is not None
@@ -143,7 +143,8 @@ def test_graders_travel_as_bytes_without_seed_answers_or_password(tmp_path):
         for path in folder.parent.rglob("*")
         if path.is_file()
     }
-    assert names == set(graders_files(ROOT / "graders")) | {"graders/course.json"}
+    sources = {f"graders/references/{chapter.name}.sources.json" for chapter in COURSE.chapters}
+    assert names == set(graders_files(ROOT / "graders")) | sources | {"graders/course.json"}
     assert not any("mistakes" in name or "solutions" in name or "config" in name for name in names)
     assert (tmp_path / "there").stat().st_mode & 0o077 == 0
 

@@ -11,11 +11,11 @@ from rich.console import Console
 from tensorgrade.attempts.attempt import read_trace
 from tensorgrade.attempts.verdict import CheckResult
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.author.recording.mistakes import make
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
+from tensorgrade.recognition.mistakes import make
 from tensorgrade.runner.watching import ShapeTrace
 from tensorgrade.views.comparison import MOST, block, window
 from tensorgrade.views.hints import print_where_hints_are

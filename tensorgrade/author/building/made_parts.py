@@ -31,7 +31,7 @@ from ..recording.references import (
     pairs_of,
     tell_apart,
 )
-from .same import same_entries, same_prints
+from .same import same_prints
 
 RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
 FEW_RUNS = 100  # sooner done here than given away
@@ -80,23 +80,34 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Made:
-    """A part, and what it was made from. pairs: the same of its pairs, empty where it has none.
-    solution: the same of its references, but for their cases.
+class Prints:
+    """A part's fingerprints.
 
-    form: gives its fingerprints as they are stored. stored: it was taken from the stored files.
+    form: gives them as they are stored. pairs: what its pairs of mistakes were made from; empty
+    where it has none.
+    """
+
+    form: Callable[[], dict]
+    pairs: str = ""
+
+    def read(self) -> list[Fingerprint]:
+        """Read them, which takes a while."""
+        return read_prints(self.form())
+
+
+@dataclass(frozen=True)
+class Made:
+    """A part, and what it was made from. solution: the same of its references, but for their
+    cases.
+
+    stored: it was taken from the stored files.
     """
 
     references: References
-    form: Callable[[], dict]
+    prints: Prints
     origin: str
-    pairs: str
     solution: str
     stored: bool = True
-
-    def prints(self) -> list[Fingerprint]:
-        """Its fingerprints, which take a while to be read."""
-        return read_prints(self.form())
 
 
 # What is being made, how many runs are done, and how many there are in all.
@@ -152,12 +163,14 @@ def make_parts(
     project: Project,
     recordings: dict[Part, Recording],
     stored: dict[Part, Made],
+    prints: dict[Part, Prints],
     wish: Wish,
     tell: Tell,
 ) -> dict[Part, Made]:
     """Make parts. Raises CourseError, with a line for everything that is wrong.
 
-    stored: what there is, of which pairs may be taken. tell: is told how far it is.
+    stored, prints: what there is, of which references and pairs may be taken. tell: is told how
+    far it is.
     """
     torch.set_num_threads(1)  # before anything runs: a fork of a process with threads hangs
     works = [Work(part, one, Kept(project.root), wish) for part, one in recordings.items()]
@@ -171,7 +184,7 @@ def make_parts(
             run([job for work in works for job in work.forms()], works, how)
             run_beside({work.part: work.in_forms() for work in works}, works, how)
             run_beside({work.part: work.singles() for work in works}, works, how)
-            each(lambda work: work.name_singles(stored.get(work.part)), works)
+            each(lambda work: work.name_singles(prints.get(work.part)), works)
             leave_pairs([work for work in works if work.makes_pairs and not wish.pairs])
             run_beside({work.part: work.pairs() for work in works}, works, how)
         return {work.part: work.made() for work in works}
@@ -213,25 +226,29 @@ class Work:
         """What is to be run for mistakes alone, in the solution itself."""
         return self.jobs(self.recording.singles)
 
-    def name_singles(self, stored: Made | None) -> None:
-        """Tell the mistakes apart; take the stored pairs of them, if they would be the same."""
+    def name_singles(self, stored: Prints | None) -> None:
+        """Tell the mistakes apart; take the stored pairs of them, if they would be the same.
+
+        On hidden cases no pairs are made: grading makes the one that it needs.
+        """
         self.prints = tell_apart(self.recording, self.rows)
+        if self.part.hidden:
+            return
         if stored and self.gives_pairs_of(stored) and not (self.wish.anew and self.wish.pairs):
             self.origin_of_pairs = stored.pairs
-            self.taken = [one for one in stored.prints() if len(one.mistakes) == 2]
+            self.taken = [one for one in stored.read() if len(one.mistakes) == 2]
         elif self.wish.pairs or self.has_few_pairs():
             self.origin_of_pairs, self.makes_pairs = self.recording.origin_of_pairs, True
 
-    def gives_pairs_of(self, stored: Made) -> bool:
+    def gives_pairs_of(self, stored: Prints) -> bool:
         """Whether the stored pairs would come out again.
 
-        Where the solution and every mistake alone give what they gave, so do two mistakes.
+        Where every mistake alone gives what it gave on every case, so do two mistakes.
         """
         if stored.pairs != self.recording.origin_of_pairs:
             return False
-        alone = [one for one in stored.prints() if len(one.mistakes) == 1]
-        entries = stored.references, self.recording.references
-        return same_entries(*entries) and same_prints(alone, self.prints)
+        alone = [one for one in stored.read() if len(one.mistakes) == 1]
+        return same_prints(alone, self.prints)
 
     def has_few_pairs(self) -> bool:
         """Whether pairs are so few that nobody need ask for them."""
@@ -325,9 +342,8 @@ class Work:
         self.keep()
         return Made(
             self.recording.references,
-            lambda: stored_form([*prints, *self.taken]),
+            Prints(lambda: stored_form([*prints, *self.taken]), self.origin_of_pairs),
             self.recording.origin,
-            self.origin_of_pairs,
             self.recording.origin_of_references,
             stored=False,
         )

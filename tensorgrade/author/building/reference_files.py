@@ -2,13 +2,18 @@
 
 What nothing has changed for is taken from the stored files; only the rest is made
 (made_parts.py). A small text file says what each exercise's part was made from.
+
+Of all these files git tracks the fingerprints on public cases alone: their pairs of mistakes take
+minutes. So a fresh clone makes everything but the pairs.
 """
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
+from ...attempts.pairs import sources_path
 from ...course import Chapter, CourseError
 from ...exchange.references import References, load_references, save_references
 from ...project import Project
@@ -16,17 +21,20 @@ from ...recognition.fingerprints import (
     Fingerprints,
     ReadWhenAsked,
     as_text,
+    fingerprints_path,
     load_fingerprints,
+    read_text,
+    write_text,
 )
 from ..recording.adopted import adopted_mistakes
 from ..recording.bugs import bugs_of
 from ..recording.origin import known
 from ..recording.references import Recording
-from .derived import Derived, text_file, write_text
-from .made_parts import Made, Part, Tell, Wish, make_parts
-from .same import same_cases, same_fingerprints, same_references, same_text
+from .derived import Derived, text_file
+from .made_parts import Made, Part, Prints, Tell, Wish, make_parts
+from .same import same_cases, same_fingerprints, same_references
 
-ORIGINS = ("from", "pairs", "solution")  # what of a part was made from what
+ORIGINS = ("from", "solution")  # what of a part was made from what
 
 
 def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
@@ -39,7 +47,7 @@ def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derive
     names = {chapter.name for chapter in chapters}
     recordings = {part: part.recording(project) for part in parts if part.chapter in names}
     todo = {p: r for p, r in recordings.items() if is_due(r, stored.parts.get(p), wish)}
-    made = stored.parts | make_parts(project, todo, stored.parts, wish, tell)
+    made = stored.parts | make_parts(project, todo, stored.parts, stored.prints, wish, tell)
     made = {part: made[part] for part in recordings if part in made}
     files = [
         file
@@ -47,11 +55,11 @@ def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derive
         for hidden in (True, False)
         for file in chapter_files(project, stored, chapter, hidden, made)
     ]
+    files += [sources_file(project, chapter) for chapter in chapters]
     others, before = [part for part in parts if part.chapter not in names], what_is_said(project)
     said = {part.key: before[part.key] for part in others if part.key in before}
     for part, one in made.items():
-        origins = one.origin, one.pairs, one.solution
-        said[part.key] = dict(zip(ORIGINS, origins, strict=True))
+        said[part.key] = dict(zip(ORIGINS, (one.origin, one.solution), strict=True))
     text = json.dumps(dict(sorted(said.items())), indent=1) + "\n"
     return [*files, text_file(made_from(project), text)]
 
@@ -64,7 +72,7 @@ def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
         return True
     if not same_cases([case for case, _ in stored.references.entries], recording.cases):
         return True
-    return wish.pairs and not stored.pairs
+    return wish.pairs and not (recording.hidden or stored.prints.pairs)
 
 
 def all_parts(project: Project) -> list[Part]:
@@ -79,9 +87,13 @@ def all_parts(project: Project) -> list[Part]:
 
 def without_pairs(project: Project) -> list[str]:
     """The exercises of which pairs of mistakes are still to be made, as far as is stored."""
-    said, parts = what_is_said(project), all_parts(project)
-    lacking = [part.exercise for part in parts if not said.get(part.key, {}).get("pairs")]
-    return list(dict.fromkeys(lacking))
+    there: set[str] = set()
+    for chapter in project.course.chapters:
+        _, path = reference_paths(project, chapter.name, hidden=False)
+        with suppress(CourseError):
+            there |= {name for name, origin in load_fingerprints(path).pairs.items() if origin}
+    public = [part.exercise for part in all_parts(project) if not part.hidden]
+    return [name for name in public if name not in there]
 
 
 def made_from(project: Project) -> Path:
@@ -99,46 +111,47 @@ def what_is_said(project: Project) -> dict[str, dict]:
 def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path, Path]:
     """Where a chapter's references and its fingerprints are stored."""
     folder = (project.graders if hidden else project.exercises) / "references"
-    return folder / f"{chapter}.safetensors", folder / f"{chapter}.fingerprints.json"
+    return folder / f"{chapter}.safetensors", fingerprints_path(folder, chapter)
 
 
 class Stored:
     """What the stored files of some chapters hold, in parts, whatever it was made from.
 
-    chapters: the files themselves, by chapter and whether they are hidden.
+    references, fingerprints: the files themselves, by chapter and whether they are hidden.
     """
 
     def __init__(self, project: Project, chapters: Iterable[Chapter]):
         self.parts: dict[Part, Made] = {}
-        self.chapters: dict[tuple[str, bool], tuple[References, Fingerprints]] = {}
+        self.prints: dict[Part, Prints] = {}
+        self.references: dict[tuple[str, bool], References] = {}
+        self.fingerprints: dict[tuple[str, bool], Fingerprints] = {}
         said = what_is_said(project)
         for chapter in chapters:
             for hidden in (True, False):
                 stored, prints = reference_paths(project, chapter.name, hidden)
-                try:
-                    pair = load_references(stored), load_fingerprints(prints)
-                except CourseError:
-                    continue
-                self.chapters[chapter.name, hidden] = pair
-                self.take(chapter, hidden, *pair, said)
+                with suppress(CourseError):
+                    self.take_prints(chapter, hidden, load_fingerprints(prints))
+                with suppress(CourseError):
+                    self.take(chapter, hidden, load_references(stored), said)
+
+    def take_prints(self, chapter: Chapter, hidden: bool, fingerprints: Fingerprints) -> None:
+        """Take a chapter's fingerprints in parts."""
+        self.fingerprints[chapter.name, hidden] = fingerprints
+        for name in fingerprints.by_exercise:
+            form, pairs = partial(fingerprints.form_of, name), fingerprints.pairs.get(name, "")
+            self.prints[Part(chapter.name, name, hidden)] = Prints(form, pairs)
 
     def take(
-        self,
-        chapter: Chapter,
-        hidden: bool,
-        references: References,
-        fingerprints: Fingerprints,
-        said: dict[str, dict],
+        self, chapter: Chapter, hidden: bool, references: References, said: dict[str, dict]
     ) -> None:
-        """A chapter's files in parts."""
+        """Take a chapter's references in parts, those of which there are fingerprints."""
+        self.references[chapter.name, hidden] = references
         for exercise in chapter.exercises:
             part = Part(chapter.name, exercise.name, hidden)
-            told, entries = said.get(part.key), tuple(references.of(exercise.name))
-            if told and entries and exercise.name in fingerprints.by_exercise:
-                own = references.only(exercise.name)
-                form = partial(fingerprints.form_of, exercise.name)
+            told, own = said.get(part.key), references.only(exercise.name)
+            if told and own.entries and part in self.prints:
                 origins = (told.get(name, "") for name in ORIGINS)
-                self.parts[part] = Made(own, form, *origins)
+                self.parts[part] = Made(own, self.prints[part], *origins)
 
 
 def chapter_files(
@@ -155,18 +168,34 @@ def chapter_files(
     messages = {m.name: m.message for name in names for m in known(project, name)}
     for name in names:
         messages |= {m.name: m.message for m in adopted_mistakes(project, chapter.name, name)}
+    pairs = {name: parts[name].prints.pairs for name in names if not hidden}
+    forms = {name: parts[name].prints.form for name in names}
     built = cache(
-        lambda: Fingerprints(ReadWhenAsked({n: parts[n].form() for n in names}), messages)
+        lambda: Fingerprints(
+            ReadWhenAsked({name: form() for name, form in forms.items()}), messages, pairs
+        )
     )
-    there = stored.chapters.get((chapter.name, hidden))
-    if there is None or there[0].bugs != bugs or not all(parts[n].stored for n in names):
-        return [references_file(paths[0], references), fingerprints_file(paths[1], there, built)]
+    key = (chapter.name, hidden)
+    there, prints = stored.references.get(key), stored.fingerprints.get(key)
+    if there is None or prints is None or not all(parts[n].stored for n in names):
+        return [references_file(paths[0], references), fingerprints_file(paths[1], prints, built)]
     # Parts that come out of the stored files need no comparison with these.
-    taken = len(there[0].entries) == len(entries), are_all(there[1], names, messages)
+    taken = len(there.entries) == len(entries) and there.bugs == bugs
     return [
-        references_file(paths[0], references, taken[0]),
-        fingerprints_file(paths[1], there, built, taken[1]),
+        references_file(paths[0], references, taken),
+        fingerprints_file(paths[1], prints, built, are_all(prints, names, messages)),
     ]
+
+
+def sources_file(project: Project, chapter: Chapter) -> Derived:
+    """What pairs of a chapter's mistakes are made of, for grading: the solution, and the edits."""
+    edits = {
+        exercise.name: {one.name: one.edits[exercise.name] for one in known(project, exercise.name)}
+        for exercise in chapter.exercises
+    }
+    text = project.solution(chapter.name).read_text(encoding="utf-8")
+    path = sources_path(project.graders / "references", chapter.name)
+    return text_file(path, json.dumps({"text": text, "edits": edits}, indent=1) + "\n")
 
 
 def references_file(path: Path, references: References, taken: bool = False) -> Derived:
@@ -180,7 +209,7 @@ def references_file(path: Path, references: References, taken: bool = False) -> 
 
 def fingerprints_file(
     path: Path,
-    there: tuple[References, Fingerprints] | None,
+    there: Fingerprints | None,
     built: Callable[[], Fingerprints],
     taken: bool = False,
 ) -> Derived:
@@ -191,8 +220,8 @@ def fingerprints_file(
         lambda: write_text(path, text()),
         lambda: (
             taken
-            or same_text(path, text())  # soon told: most are what was just written
-            or (there is not None and same_fingerprints(there[1], built()))
+            or is_stored(lambda: read_text(path) == text())  # most are what was just written
+            or (there is not None and same_fingerprints(there, built()))
         ),
     )
 

@@ -5,6 +5,7 @@ differently, and that makes no file stale.
 """
 
 from collections.abc import Mapping
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +64,26 @@ def as_json(value: Any) -> Any:
 def same_observation(stored: Observation, built: Observation) -> bool:
     """The same results. A dropout pattern may differ, so `dropped` counts by its shape."""
     return (
-        stored.values == as_json(built.values)
+        same_values(stored.values, as_json(built.values))
         and stored.tensors.keys() == built.tensors.keys()
         and all(
             same_tensor(t, built.tensors[name], pattern=name == "dropped")
             for name, t in stored.tensors.items()
         )
     )
+
+
+def same_values(stored: Any, built: Any) -> bool:
+    """The same plain values, with floats that differ by rounding at most."""
+    if isinstance(stored, float) and isinstance(built, float):
+        return isclose(stored, built, rel_tol=1e-5, abs_tol=1e-6)
+    if isinstance(stored, list) and isinstance(built, list):
+        return len(stored) == len(built) and all(map(same_values, stored, built))
+    if isinstance(stored, dict) and isinstance(built, dict):
+        return stored.keys() == built.keys() and all(
+            same_values(value, built[key]) for key, value in stored.items()
+        )
+    return type(stored) is type(built) and stored == built
 
 
 def same_tensors(stored: dict, built: dict) -> bool:
@@ -91,8 +105,10 @@ def same_tensor(stored: torch.Tensor, built: torch.Tensor, pattern: bool = False
 
 
 def same_fingerprints(stored: Fingerprints, built: Fingerprints) -> bool:
-    """The same mistakes with the same messages and matching imprints."""
-    if stored.messages != built.messages or stored.by_exercise.keys() != built.by_exercise.keys():
+    """The same mistakes with the same messages and matching imprints, of the same origin."""
+    if (stored.messages, stored.pairs) != (built.messages, built.pairs):
+        return False
+    if stored.by_exercise.keys() != built.by_exercise.keys():
         return False
     return all(
         same_prints(stored.by_exercise[name], prints) for name, prints in built.by_exercise.items()

@@ -20,6 +20,7 @@ from ...attempts.points import SMALL
 from ...attempts.verdict import Status, verdict
 from ...course import Chapter, CourseError, Exercise
 from ...project import Project
+from ...recognition.mistakes import place_of
 from ...testing.warm_session import WarmSession
 from ...views.words import plural
 from ..building.derive import CHECKS, derive
@@ -30,7 +31,6 @@ from ..kept import Kept
 from ..proved import Proved, keep_proved, proved_before, seen_in, seen_now, unproved
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
-from ..recording.mistakes import place_of
 from ..recording.origin import case_digest, digest, engine_digest
 from .made_attempts import MadeAttempts
 from .slips import place_of_mistake, slips
@@ -153,7 +153,9 @@ def complaints(
     kept: where it may stand that a stub was looked at before.
     """
     found = [
-        f"{file.path.relative_to(project.root)} is stale" for file in files if not file.fresh()
+        f"{file.path.relative_to(project.root)} is {'stale' if file.path.exists() else 'missing'}"
+        for file in files
+        if not file.fresh()
     ]
     for chapter in filter(wish.is_about, project.course.chapters):
         found += solved_stubs(project, chapter, kept)

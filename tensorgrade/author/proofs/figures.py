@@ -17,8 +17,8 @@ from ...attempts.points import LEAST, MOST, sums
 from ...attempts.verdict import CheckResult
 from ...processes import side_by_side
 from ...project import Project
+from ...recognition.mistakes import EditError, Mistake, make
 from ...testing.warm_session import WarmSession
-from ..recording.mistakes import EditError, Mistake, make
 from .kill_matrix import Noticed, mark
 from .made_attempts import MadeAttempts
 

@@ -25,9 +25,9 @@ from ...exchange.observation import Observation, Outcome
 from ...processes import side_by_side
 from ...project import Project
 from ...recognition.imprints import without_floats
+from ...recognition.mistakes import Mistake, make
 from ...sources.submission import Source
 from ...testing.warm_session import WarmSession
-from ..recording.mistakes import Mistake, make
 from .figures import share
 from .kill_matrix import table
 from .made_attempts import Form, right_forms

@@ -15,7 +15,7 @@ from ...attempts.in_process import InProcess
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...project import Project
-from ..recording.mistakes import Mistake, make, mistake
+from ...recognition.mistakes import Mistake, make, mistake
 
 
 class MadeAttempts:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...project import Project
+from ...recognition.mistakes import EditError, make, place_of
 from ..building.script import read_script, without_solutions
-from ..recording.mistakes import EditError, make, place_of
 
 MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
 HEADER = (

@@ -27,6 +27,7 @@ from ...judging.checks import Checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...judging.diagnosis import Wrong
 from ...project import Project
+from ...recognition.mistakes import EditError, Mistake, make
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
 from ..building.derive import with_hints
@@ -36,7 +37,6 @@ from ..reaching import bound_by, reached
 from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
-from ..recording.mistakes import EditError, Mistake, make
 from ..recording.origin import forms_of
 
 FEWEST_HINTS, FEWEST_BUGS = 2, 3

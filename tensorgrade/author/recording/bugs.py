@@ -12,9 +12,9 @@ from ...course import CourseError
 from ...course_sources import EXERCISE
 from ...exchange.cases import seed_for
 from ...project import Project
+from ...recognition.mistakes import Mistake, make
 from ...runner.changes import changes
 from ..reaching import bound_by, reached
-from .mistakes import Mistake, make
 
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
 LONGEST = MOST_CHANGED * 2 // 3  # of the shortest repair: others have to fit as well

@@ -20,11 +20,11 @@ from ...folders import RECORDED_WITH, engine_files
 from ...grader_files import syntax_of
 from ...judging.course_checks import FILE
 from ...project import Project
+from ...recognition.mistakes import Mistake
 from ...recognition.signatures import Signature
 from ...runner.messages import pack
 from ..reaching import DEFINITIONS, reached, reached_in_files
 from .adopted import Adopted
-from .mistakes import Mistake
 
 # Where the code lies that records and stores, and by what it is entered.
 MADE_WITH = (*RECORDED_WITH, "attempts/in_process.py", "author/recording")

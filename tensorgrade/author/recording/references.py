@@ -25,6 +25,7 @@ from ...judging.course_checks import FILE, load_checks
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, as_stored
 from ...recognition.imprints import Imprint
+from ...recognition.mistakes import EditError, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...sources.submission import Source, Submission
@@ -32,7 +33,6 @@ from ..reaching import without_unreached
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
 from .meeting import Ran, begun, differing, marked, numbered, same, without_checks
-from .mistakes import EditError, make, place_of
 from .origin import (
     case_digest,
     code_digest,
@@ -96,13 +96,18 @@ def build_exercise(
 ) -> tuple[References, list[Fingerprint]]:
     """References and fingerprints of an exercise, all of it made anew, on one thread.
 
+    On hidden cases no pairs of mistakes are among them.
+
     isolation: `auto` or `none`; how adopted mistakes, which are learners' code, are locked in.
     """
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
     rows = recording.rows(recording.singles + recording.in_forms)
-    pairs = filter(recording.fits, pairs_of(recording, tell_apart(recording, rows)))
-    return recording.references, tell_apart(recording, rows | recording.rows([*pairs]))
+    prints = tell_apart(recording, rows)
+    if not hidden:
+        pairs = filter(recording.fits, pairs_of(recording, prints))
+        prints = tell_apart(recording, rows | recording.rows([*pairs]))
+    return recording.references, prints
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:

@@ -12,6 +12,9 @@ from functools import lru_cache
 REGION = re.compile(r"(### BEGIN SOLUTION.*?### END SOLUTION)", re.DOTALL)
 
 
+Edits = tuple[tuple[str, str], ...]  # texts of the solution, each with its replacement
+
+
 class EditError(Exception):
     """An edit does not fit the solution: its text is not there exactly once."""
 
@@ -27,7 +30,7 @@ class Mistake:
 
     name: str
     message: str
-    edits: dict[str, tuple[tuple[str, str], ...]]
+    edits: dict[str, Edits]
     same_as: str = ""
 
 
