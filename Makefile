@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check clean
+.PHONY: demo test check wheel clean
 
 demo: .venv/ready
 	@echo "── This machine's isolation for learner code"
@@ -40,6 +40,13 @@ check: .venv/ready
 	@mypy
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check
+	@check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+
+# The source package, and the wheel made of it: what learners and instructors install.
+wheel: .venv/ready
+	@rm -rf dist
+	@python -m build --no-isolation
+	@rm -rf tensorgrade.egg-info
 
 .venv/ready: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -48,4 +55,4 @@ check: .venv/ready
 	@touch $@
 
 clean:
-	rm -rf .venv $(DEMO)
+	rm -rf .venv $(DEMO) dist
