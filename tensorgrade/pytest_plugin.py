@@ -55,8 +55,15 @@ def is_in_course(path: Path, ini: Path | None) -> bool:
 
 def is_course(folder: Path) -> bool:
     """Return True if a folder is the root of a course or of a learner's kit."""
-    files = ((folder / name, words) for name, words in SIGNS.items())
-    return any(path.is_file() and words in path.read_bytes() for path, words in files)
+    return any(holds(folder / name, words) for name, words in SIGNS.items())
+
+
+def holds(path: Path, words: bytes) -> bool:
+    """Return True if a file is there, can be read, and has these words."""
+    try:
+        return words in path.read_bytes()
+    except OSError:
+        return False
 
 
 def hide(pluginmanager: pytest.PytestPluginManager) -> None:

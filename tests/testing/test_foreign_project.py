@@ -78,9 +78,10 @@ def output_of(folder, *arguments):
         ("test_theirs.py::test_passes --hint --isolation -v", 0),
         ("--attempt 4 -rA", 1),
         ("--help", 0),
-        ("--markers", 0),
-        ("--fixtures -v", 0),
-        ("--version --version", 0),
+        ("no" * 200, 4),
+        pytest.param("--markers", 0, marks=pytest.mark.slow),
+        pytest.param("--fixtures -v", 0, marks=pytest.mark.slow),
+        pytest.param("--version --version", 0, marks=pytest.mark.slow),
         pytest.param("-n 1", 1, marks=pytest.mark.slow),
     ],
 )
