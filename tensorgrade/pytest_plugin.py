@@ -32,10 +32,13 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def paths_of_run(config: pytest.Config) -> list[Path]:
-    """Return the files and folders that pytest is asked to run; by default where it starts."""
-    arguments = config.known_args_namespace.file_or_dir or ["."]
+    """Return the files and folders that pytest may be asked to run; by default where it starts.
+
+    Values of options that nobody has added yet are among them: pytest takes them for files.
+    """
+    named = [*config.known_args_namespace.file_or_dir, *config.getini("testpaths")]
     start = config.invocation_params.dir.absolute()
-    return [start / argument.split("::")[0] for argument in dict.fromkeys(arguments)]
+    return [start / argument.split("::")[0] for argument in dict.fromkeys(named or ["."])]
 
 
 def is_in_course(path: Path, ini: Path | None) -> bool:

@@ -138,6 +138,13 @@ def test_its_options_exist_in_a_course(kit, start, arguments):
     assert done.returncode == 0 and "where the learner's code computes" in done.stdout
 
 
+def test_a_course_may_be_in_testpaths(kit, tmp_path):
+    (tmp_path / "kit").symlink_to(kit)
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = kit/exercises\n")
+    done = run_pytest("--isolation", "none", "--collect-only", "-q", cwd=tmp_path)
+    assert done.returncode == 0 and "test_count_pairs" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.slow
 def test_a_dot_is_the_folder_in_a_course_too(kit):
     done = run_pytest(".", "-k", "count_pairs", cwd=kit)
