@@ -41,6 +41,8 @@ check: .venv/ready
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check
 	@check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	@check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 
 # The source package, and the wheel made of it: what learners and instructors install.
 wheel: .venv/ready
