@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test build check docs clean
+.PHONY: demo test build check docs wheel clean
 
 demo: .venv/ready
 	@echo "── This machine's isolation for learner code"
@@ -52,7 +52,16 @@ check: build
 	@mypy
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check
+	@check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	@check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	@$(MAKE) --no-print-directory docs
+
+# The source package, and the wheel made of it: what learners and instructors install.
+wheel: .venv/ready
+	@rm -rf dist
+	@python -m build --no-isolation
+	@rm -rf tensorgrade.egg-info
 
 docs: .venv/ready
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
@@ -75,4 +84,4 @@ endef
 	@touch $@
 
 clean:
-	rm -rf .venv $(DEMO)
+	rm -rf .venv $(DEMO) dist

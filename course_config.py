@@ -7,8 +7,7 @@ nbgrader reads the same file through `nbgrader_config.py`.
 
 from dataclasses import asdict
 
-from tensorgrade.course import Limits, Settings, Tolerance
-from tensorgrade.lateness import Lateness
+from tensorgrade import Lateness, Limits, Settings, Tolerance
 
 FLOATS = {
     # Right answers differ: a sqrt taken in float32, a 1e-6 added to a row sum. Known mistakes

@@ -27,6 +27,7 @@ from tensorgrade.author.bundle import write_kit
 from tensorgrade.project import Project, find_project
 
 PYTHON = sys.executable
+INSTALLED = ".installed"  # what pip would put into the environment
 IMPORT = [PYTHON, "-c", "import torch"]
 PYTEST = [PYTHON, "-m", "pytest", "exercises"]
 FIRST_PAGE = """
@@ -79,9 +80,11 @@ def main() -> None:
 
 
 def unpacked_kit(project: Project, folder: Path) -> Path:
-    """The kit as a learner unpacks it, with everything solved in `done/`."""
+    """The kit as a learner installs it, with everything solved in `done/`."""
     write_kit(project, folder / "kit.zip")
     zipfile.ZipFile(folder / "kit.zip").extractall(folder)
+    (wheel,) = (folder / "kit").glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "kit" / INSTALLED)
     done = folder / "kit" / "done"
     done.mkdir()
     for chapter in project.course.chapters:
@@ -107,7 +110,7 @@ def environment(kit: Path) -> dict[str, str]:
 
     That is what learners have; torch is compiled when it is installed.
     """
-    own = {"PYTHONPATH": str(kit), "PYTEST_ADDOPTS": "", "PYTHONDONTWRITEBYTECODE": ""}
+    own = {"PYTHONPATH": str(kit / INSTALLED), "PYTEST_ADDOPTS": "", "PYTHONDONTWRITEBYTECODE": ""}
     return os.environ | own
 
 

@@ -1,17 +1,35 @@
 """The grading engine: it knows tensors, pytest, nbgrader and sandboxes, and no course's subject."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .course import CourseError, Limits, Settings, Tolerance
+    from .lateness import Lateness
     from .marker import check, exercise, find_the_bug, for_learners, signature
 
-__all__ = ["check", "exercise", "find_the_bug", "for_learners", "signature"]
+    __version__: str
+
+__all__ = [
+    "CourseError",
+    "Lateness",
+    "Limits",
+    "Settings",
+    "Tolerance",
+    "check",
+    "exercise",
+    "find_the_bug",
+    "for_learners",
+    "signature",
+]
+WHERE = ("course", "lateness", "marker")
 
 
 def __getattr__(name: str) -> Any:
-    """What authors import from here, once somebody asks: a hint need not wait for pytest."""
+    """Import one of these when it is first used: `tensorgrade hint` need not wait for pytest."""
+    if name == "__version__":  # it is written in pyproject.toml
+        return import_module("importlib.metadata").version(__name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import marker
-
-    return getattr(marker, name)
+    modules = (import_module(f"{__name__}.{part}") for part in WHERE)
+    return next(getattr(module, name) for module in modules if hasattr(module, name))

@@ -1,7 +1,7 @@
 """The engine's own folders, and what follows from them.
 
-What a grade depends on, what references are made with and what learners get are folders, so that
-a new file is in the right place by lying there. docs/explanation/architecture.md draws them.
+What a grade depends on and what references are made with are folders, so that a new file is in the
+right place by lying there. docs/explanation/architecture.md draws them.
 """
 
 import hashlib
@@ -23,20 +23,12 @@ JUDGED_WITH = (
     "attempts",
     "testing",
 )
-# Knows answers or other learners: no part of the kit.
-NOT_FOR_LEARNERS = ("author", "instructor", "nbgrader_plugin")
 
 
 def engine_files(*places: str) -> dict[str, Path]:
     """The files of these folders (or single files) of the engine, by their path in it, in order."""
     paths = [path for place in places for path in files_below(ENGINE / place)]
     return {str(path.relative_to(ENGINE).as_posix()): path for path in sorted(paths)}
-
-
-def kit_files() -> dict[str, Path]:
-    """What of the engine a learner gets: every folder that knows no answer."""
-    places = [path.name for path in ENGINE.iterdir() if path.name not in NOT_FOR_LEARNERS]
-    return engine_files(*places)
 
 
 def files_below(path: Path) -> list[Path]:

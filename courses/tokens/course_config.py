@@ -7,8 +7,7 @@ nbgrader reads the same file through `nbgrader_config.py`.
 
 from dataclasses import asdict
 
-from tensorgrade.course import Settings, Tolerance
-from tensorgrade.lateness import Lateness
+from tensorgrade import Lateness, Settings, Tolerance
 
 FLOATS = {
     # Nothing here is measured but counts and ids; a course with real numbers says more.

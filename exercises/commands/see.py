@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from tensorgrade.command import Learner, is_wrong_here
-from tensorgrade.course import CourseError
+from tensorgrade import CourseError
 
 from .parts.own_code import ATTENTION, EXERCISES, not_yet
 from .parts.seen import Seen, look

@@ -9,7 +9,7 @@ import torch
 import typer
 from torch import nn
 
-from tensorgrade.course import CourseError
+from tensorgrade import CourseError
 
 from .parts.own_code import own_gpt
 from .parts.seen import look

@@ -1,18 +1,29 @@
-"""The learner's kit: one zip with everything to learn and check, and nothing that is hidden."""
+"""The learner's kit: one zip with everything to learn and check, and nothing that is hidden.
 
+The engine travels as a wheel, and learners install that. It knows no course's answers, so a kit
+holds the same engine as an instructor's machine.
+"""
+
+import io
 import re
 import zipfile
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 from ..course import Course, CourseError
 from ..exchange.references import refuse_missing
-from ..folders import kit_files
+from ..folders import ENGINE, engine_files
 from ..project import Project
 from ..views.lessons import lessons_page
 
 BUILD = re.compile(r"\+cpu$", re.MULTILINE)  # learners may have torch for a graphics card
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
+# What `pip install -r` installs: the engine, with what one kind of learner needs.
+REQUIREMENTS = {"requirements.txt": "learner", "requirements-notebooks.txt": "notebooks"}
+WHEEL = "Wheel-Version: 1.0\nGenerator: tensorgrade\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
 def files_of_kit(project: Project) -> dict[str, bytes]:
@@ -21,8 +32,10 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     for path in sorted(project.exercises.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
             files[str(path.relative_to(project.root))] = path.read_bytes()
-    for name, path in kit_files().items():
-        files[f"tensorgrade/{name}"] = path.read_bytes()
+    wheel, files_of_engine = engine_wheel()
+    files[wheel] = zipped(files_of_engine)
+    for name, extra in REQUIREMENTS.items():
+        files[name] = f"./{wheel}[{extra}]\n".encode()
     for path in sorted((project.root / "release").glob("*/*.ipynb")):
         files[f"notebooks/{path.name}"] = path.read_bytes()
     files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()
@@ -33,6 +46,46 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
         if path.is_file():
             files[path.relative_to(project.root / "kit").as_posix()] = path.read_bytes()
     return files
+
+
+def engine_wheel() -> tuple[str, dict[str, bytes]]:
+    """Return the file name of a wheel of the running engine, and the files in it.
+
+    It holds what a built wheel holds, but needs neither the sources nor a build tool.
+    """
+    installed = installed_engine()
+    info = f"tensorgrade-{installed.version}.dist-info"
+    places = [path.name for path in ENGINE.iterdir()]
+    files = {f"tensorgrade/{n}": path.read_bytes() for n, path in engine_files(*places).items()}
+    for name in ("METADATA", "entry_points.txt", "licenses/LICENSE"):
+        files[f"{info}/{name}"] = (installed.read_text(name) or "").encode()
+    files[f"{info}/WHEEL"] = WHEEL.encode()
+    rows = [f"{name},{digest(content)},{len(content)}" for name, content in files.items()]
+    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
+    return f"tensorgrade-{installed.version}-py3-none-any.whl", files
+
+
+def installed_engine() -> Distribution:
+    """Return what pip knows about the engine. Raises CourseError if pip did not install it."""
+    for found in distributions(name="tensorgrade"):
+        if found.read_text("METADATA"):  # not what a build of the sources left in their folder
+            return found
+    raise CourseError("tensorgrade is not installed here; a kit is made of an installed one")
+
+
+def digest(content: bytes) -> str:
+    """Return a file's hash as a wheel's RECORD has it."""
+    return "sha256=" + urlsafe_b64encode(sha256(content).digest()).rstrip(b"=").decode()
+
+
+def zipped(files: dict[str, bytes], folder: str = "") -> bytes:
+    """Return a zip with these files, below a folder; the same bytes each time."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, data in files.items():
+            place = zipfile.ZipInfo(f"{folder}{name}", STAMP)
+            archive.writestr(place, data, zipfile.ZIP_DEFLATED)  # which a ZipInfo forgets
+    return content.getvalue()
 
 
 def public_course(project: Project) -> Course:
@@ -48,8 +101,5 @@ def write_kit(project: Project, out: Path) -> int:
         refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
     files = files_of_kit(project)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in files.items():
-            place = zipfile.ZipInfo(f"{out.stem}/{name}", STAMP)
-            archive.writestr(place, content, zipfile.ZIP_DEFLATED)  # which a ZipInfo forgets
+    out.write_bytes(zipped(files, f"{out.stem}/"))
     return len(files)

@@ -6,21 +6,50 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from ..course import CourseError
-from .shared import LEARNERS, app, taken_names
+from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences, taken_names
 
 THIS_COURSE = "This course"
+# What has to be installed for the commands of each audience, as `pip install 'tensorgrade[…]'`.
+EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
+OPTIONAL = {  # packages that not every installation has, by the names they are imported by
+    *("bleach", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
+    *("openpyxl", "sqlalchemy", "traitlets", "yaml"),
+}
 for audience in ("learners", "authors", "instructors"):  # each adds its commands to the list
     import_module(f"{__package__}.{audience}")
 
 
-def hide_what_is_not_here() -> None:
-    """A learner's kit holds no folder for instructors: its `--help` lists what learners can run."""
-    if not (Path(__file__).parents[1] / "instructor").is_dir():
+def show_version(asked: bool) -> None:
+    """Print the version and exit, if asked."""
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(version("tensorgrade"))
+        raise typer.Exit
+
+
+VERSION = typer.Option(
+    "--version", help="Show the version and exit.", callback=show_version, is_eager=True
+)
+
+
+@app.callback()
+def options(version: Annotated[bool, VERSION] = False) -> None:
+    """Take the options that need no command."""
+
+
+def hide_commands_of_others() -> None:
+    """In a learner's kit let `--help` list what learners can run."""
+    here = Path.cwd()
+    is_kit = (here / "exercises" / "course.json").exists() and not any(
+        (folder / "course_config.py").exists() for folder in (here, *here.parents)
+    )
+    if is_kit:
         for command in app.registered_commands:
             command.hidden = command.rich_help_panel != LEARNERS
         for group in app.registered_groups:
@@ -64,18 +93,28 @@ def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
     return run
 
 
+def what_to_install(called: str, package: str) -> str:
+    """Return a sentence on a package that a command needs and that is not installed.
+
+    >>> what_to_install("build", "jupytext")
+    "`tensorgrade build` needs jupytext: pip install 'tensorgrade[author]'"
+    """
+    extra = EXTRAS[audiences().get(called, LEARNERS)]
+    return f"`tensorgrade {called}` needs {package}: pip install 'tensorgrade[{extra}]'"
+
+
 def main() -> None:
     """Run a command; an error in the course's own files is one sentence, not a traceback."""
-    hide_what_is_not_here()
+    hide_commands_of_others()
+    called = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        add_commands_of_the_course(sys.argv[1] if len(sys.argv) > 1 else "")
+        add_commands_of_the_course(called)
         app()
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("tensorgrade"):
+        package = (error.name or "").partition(".")[0]
+        if package not in OPTIONAL:
             raise
-        typer.secho(
-            "tensorgrade: this command is not part of the learner's kit", fg="red", err=True
-        )
+        typer.secho(f"tensorgrade: {what_to_install(called, package)}", fg="red", err=True)
         raise SystemExit(2) from None
     except CourseError as error:
         typer.secho(f"tensorgrade: {error}", fg="red", err=True)

@@ -52,8 +52,17 @@ def interruptible(then: str) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def audiences() -> dict[str, str]:
+    """Return who runs each of the engine's own commands, as the help groups them."""
+    found = {}
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "").replace("_", "-")
+        found[name] = str(command.rich_help_panel)
+    return found | {
+        group.name: str(group.rich_help_panel) for group in app.registered_groups if group.name
+    }
+
+
 def taken_names() -> set[str]:
-    """The names of the engine's own commands."""
-    named = [(one.name, one.callback) for one in app.registered_commands]
-    names = {name or function.__name__.replace("_", "-") for name, function in named if function}
-    return names | {group.name for group in app.registered_groups if group.name}
+    """Return the names of the engine's own commands."""
+    return set(audiences())

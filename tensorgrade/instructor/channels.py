@@ -35,7 +35,6 @@ add-apt-repository -y ppa:deadsnakes/ppa
 apt-get install -y python3.11 python3.11-venv
 python3.11 -m venv /autograder/venv
 /autograder/venv/bin/pip install -r /autograder/source/requirements.txt
-/autograder/venv/bin/pip install --no-deps /autograder/source
 """
 GRADESCOPE = """#!/usr/bin/env bash
 # One submission: /autograder/submission in, /autograder/results/results.json out.
@@ -57,8 +56,6 @@ DOCKERFILE = """# The image that info.json names: docker build -t NAME .
 FROM python:3.11-slim
 COPY requirements.txt /requirements.txt
 RUN pip install --no-cache-dir -r /requirements.txt
-COPY source /source
-RUN pip install --no-cache-dir --no-deps /source
 """
 QUESTION = """<pl-question-panel>
 <p>{title}: hand in your file.</p>
@@ -81,7 +78,6 @@ MODULE = "tensorgrade.instructor.channel_run"
 pip = [sys.executable, "-m", "pip", "install", "--quiet"]
 if "--installed" not in sys.argv:
     subprocess.run([*pip, "-r", str(HERE / "requirements.txt")], check=True)
-    subprocess.run([*pip, "--no-deps", str(HERE)], check=True)
 command = [sys.executable, "-m", MODULE, "classroom50", "{chapter}", os.getcwd()]
 found = subprocess.run(command, cwd=HERE, env=os.environ | {"PYTHONPATH": str(HERE)})
 sys.exit(found.returncode)
@@ -97,7 +93,7 @@ jobs:
       - uses: actions/checkout@v4
       - uses: actions/setup-python@v5
         with: {python-version: "3.11"}
-      - run: pip install -c constraints.txt .
+      - run: pip install -c constraints.txt -r requirements.txt
       - run: pytest exercises/
 """
 
@@ -127,7 +123,7 @@ def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
         "run_autograder": for_chapter(GRADESCOPE, chapter),
         "requirements.txt": requirements(),
     }
-    return own | hidden(project, chapter, isolation) | engine(project)
+    return own | hidden(project, chapter, isolation) | engine()
 
 
 def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
@@ -147,16 +143,14 @@ def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
             "timeout": 120,
         },
     }
-    tests = hidden(project, chapter, isolation) | engine(project)
+    tests = hidden(project, chapter, isolation) | engine()
     tests["run.sh"] = for_chapter(PRAIRIELEARN, chapter)
-    image = {f"image/source/{path}": content for path, content in engine(project).items()}
     return {
         f"{folder}/info.json": json.dumps(info, indent=1).encode() + b"\n",
         f"{folder}/question.html": for_chapter(QUESTION, chapter),
         "image/Dockerfile": DOCKERFILE.encode(),
         "image/requirements.txt": requirements(),
         **{f"{folder}/tests/{path}": content for path, content in tests.items()},
-        **image,
     }
 
 
@@ -173,7 +167,7 @@ def classroom50(project: Project, chapter: Chapter, isolation: str) -> Files:
         "self-check.yml": WORKFLOW.encode(),
         "requirements.txt": requirements(),
         **public,
-        **engine(project),
+        **engine(),
     }
 
 
@@ -208,11 +202,10 @@ def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:
     }
 
 
-def engine(project: Project) -> Files:
-    """The engine that grades, and what pip needs to install it."""
+def engine() -> Files:
+    """The engine that grades; the scripts run it from where it is."""
     places = [path.name for path in ENGINE.iterdir() if path.name not in ("author", "learner")]
-    found = {f"tensorgrade/{n}": path.read_bytes() for n, path in engine_files(*places).items()}
-    return found | {"pyproject.toml": (project.root / "pyproject.toml").read_bytes()}
+    return {f"tensorgrade/{n}": path.read_bytes() for n, path in engine_files(*places).items()}
 
 
 def requirements() -> bytes:

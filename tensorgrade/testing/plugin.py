@@ -74,10 +74,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def tests_of(argument: str) -> str:
-    """The tests of a chapter, where a learner names the chapter's own file."""
+    """Return the tests of a chapter if the argument is the chapter's own file."""
     path = Path(argument)
+    if path.suffix != ".py":
+        return argument  # a folder may have no name: `.`
     tests = path.with_name(f"test_{path.name}")
-    return str(tests) if path.suffix == ".py" and tests.exists() else argument
+    return str(tests) if tests.exists() else argument
 
 
 def number_of_hints(text: str) -> int:

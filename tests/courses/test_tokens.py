@@ -99,7 +99,7 @@ def test_the_kit_holds_nothing_hidden_and_checks_itself(course, tmp_path):
     for path in (tmp_path / "kit" / "exercises").glob("*.py"):
         assert "BEGIN SOLUTION" not in path.read_text(encoding="utf-8")
     kit = tmp_path / "kit"
-    options = {"cwd": kit, "PYTHONPATH": str(kit)}
+    options = {"cwd": kit}
     right = run("pytest", "-q", "exercises", "--attempt", course / "solutions", **options)
     assert right.returncode == 0, right.stdout
     stub = run("pytest", "-q", "exercises", **options)

@@ -19,7 +19,7 @@ FLOORS = [
     {"views"},
     {"testing"},
     {"learner", "instructor", "author"},
-    {"notebook", "command", "nbgrader_plugin"},
+    {"notebook", "command", "nbgrader_plugin", "pytest_plugin"},
     {"cli", "tensorgrade"},
 ]
 HEIGHT = {part: height for height, floor in enumerate(FLOORS) for part in floor}
@@ -35,6 +35,7 @@ ENTRY_POINTS = {
     "tensorgrade.command",
     "tensorgrade.notebook",
     "tensorgrade.instructor.channel_run",
+    "tensorgrade.pytest_plugin",
     "tensorgrade.testing.plugin",
     "tensorgrade.nbgrader_plugin.autograding",
     "tensorgrade.nbgrader_plugin.collecting",

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from tensorgrade.course import CourseError
+from tensorgrade import CourseError
 
 from .weights_file import Settings
 

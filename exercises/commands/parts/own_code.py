@@ -5,7 +5,7 @@ from types import ModuleType
 
 from tensorgrade.attempts.verdict import State
 from tensorgrade.command import Learner
-from tensorgrade.course import CourseError
+from tensorgrade import CourseError
 
 EXERCISES = Path(__file__).resolve().parents[2]
 ATTENTION, GPT = "ch4_multi_head_attention", "ch6_small_gpt"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from tensorgrade.course import CourseError
+from tensorgrade import CourseError
 
 from .heads import (
     Attention,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from tensorgrade.course import CourseError
+from tensorgrade import CourseError
 
 TEXTS = Path(__file__).resolve().parents[2] / "texts"
 FEWEST = 1000  # characters; of less there is nothing to learn

@@ -8,7 +8,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
-from tensorgrade.course import CourseError
+from tensorgrade import CourseError
 
 State = dict[str, torch.Tensor]  # weights by name
 MOST_BYTES = 64 << 20  # far above what anybody trains here

@@ -1,0 +1,79 @@
+"""The part of tensorgrade that pytest loads in every project.
+
+pytest loads the plugins of all installed packages. In a course this module registers the plugin
+that collects and judges exercises. In any other project it adds no option, hook or line of output.
+It must stay cheap: it imports neither torch nor the rest of the engine.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+PLUGIN = "tensorgrade.testing.plugin"
+# A file that every course has, and words that tell it from another project's file of that name.
+SIGNS = {
+    "course_config.py": b"tensorgrade",
+    "exercises/course.json": b'"tolerances"',
+    "graders/course.json": b'"tolerances"',
+}
+
+
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register the plugin in a course.
+
+    This is the last moment for it: options have to exist before pytest reads its arguments.
+    """
+    config: pytest.Config | None = pluginmanager.get_plugin("pytestconfig")
+    if config and any(is_in_course(path, config.inipath) for path in paths_of_run(config)):
+        pluginmanager.import_plugin(PLUGIN)
+    else:
+        hide(pluginmanager)
+
+
+def paths_of_run(config: pytest.Config) -> list[Path]:
+    """Return the files and folders that pytest may be asked to run; by default where it starts.
+
+    Values of options that nobody has added yet are among them: pytest takes them for files.
+    """
+    named = [*config.known_args_namespace.file_or_dir, *config.getini("testpaths")]
+    start = config.invocation_params.dir.absolute()
+    return [start / argument.split("::")[0] for argument in dict.fromkeys(named or ["."])]
+
+
+def is_in_course(path: Path, ini: Path | None) -> bool:
+    """Return True if a path is a course's folder or below one.
+
+    ini: pytest's configuration file. The search ends at its folder: a project inside a course's
+    folder is not the course.
+    """
+    path = Path(os.path.normpath(path))
+    for folder in (path, *path.parents):
+        if is_course(folder):
+            return True
+        if ini and folder == ini.parent:
+            return False
+    return False
+
+
+def is_course(folder: Path) -> bool:
+    """Return True if a folder is the root of a course or of a learner's kit."""
+    return any(holds(folder / name, words) for name, words in SIGNS.items())
+
+
+def holds(path: Path, words: bytes) -> bool:
+    """Return True if a file is there, can be read, and has these words."""
+    try:
+        return words in path.read_bytes()
+    except OSError:
+        return False
+
+
+def hide(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Leave this module out of the list of plugins at the head of pytest's output."""
+    listed = pluginmanager.list_plugin_distinfo
+
+    def others() -> list:
+        return [pair for pair in listed() if getattr(pair[0], "__name__", "") != __name__]
+
+    pluginmanager.list_plugin_distinfo = others  # type: ignore[method-assign]

@@ -1,0 +1,49 @@
+"""The page on the public API names what is public, and the version is written in one place."""
+
+import re
+from importlib import import_module, metadata
+
+import pytest
+
+import tensorgrade
+
+from ..commands import ROOT
+
+PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+
+
+@pytest.mark.parametrize(
+    "module", ["tensorgrade", "tensorgrade.author", "tensorgrade.notebook", "tensorgrade.command"]
+)
+def test_the_page_names_all_that_a_module_offers(module):
+    public = import_module(module).__all__
+    named = set(re.findall(r"`@?(\w+)[`(]", SECTIONS[f"`{module}`"]))
+    assert set(public) <= named
+    assert all(hasattr(import_module(module), name) for name in public)
+
+
+def test_the_page_names_the_hooks_that_a_course_sets():
+    config = (ROOT / "course_config.py").read_text(encoding="utf-8")
+    hooks = set(re.findall(r'"tensorgrade\.nbgrader_plugin\.([\w.]+)"', config))
+    assert len(hooks) > 8
+    assert hooks <= set(re.findall(r"`(\w+\.\w+)`", SECTIONS["The nbgrader hooks"]))
+
+
+def test_courses_settings_import_public_names_only():
+    for path in (*ROOT.glob("course_config.py"), *ROOT.glob("courses/*/course_config.py")):
+        modules = re.findall(r"^from (\S+) import", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert {name for name in modules if name.startswith("tensorgrade")} == {"tensorgrade"}
+
+
+def test_there_is_one_version_and_the_changelog_has_a_place_for_it():
+    version = metadata.version("tensorgrade")
+    assert tensorgrade.__version__ == version
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev0)?", version)
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = re.search(r"^## \[(.+?)\]", changes, re.MULTILINE)[1]
+    assert newest == ("Unreleased" if version.endswith(".dev0") else version)
+    written = [path for path in ROOT.rglob("*.toml") if ".venv" not in path.parts]
+    assert [path.name for path in written if version in path.read_text("utf-8")] == [
+        "pyproject.toml"
+    ]
