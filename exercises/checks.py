@@ -603,7 +603,7 @@ def foresees(exercise, group: str, below: float, by: str) -> None:
 
     It is the loss at the end of the windows that the group's cases pass in. by: the group of
     cases that load the weights into the learner's own model, which tell what its parts are called.
-    docs/trained_weights.md says what right models come to, and wrong ones.
+    docs/explanation/trained_weights.md says what right models come to, and wrong ones.
     """
     names = own_names(exercise, by)
     for case, _, _ in exercise.group(group):

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # commands that tests run in forks import their helpers from here
 
 
-def pytest_configure() -> None:
+def pytest_sessionstart() -> None:
     """End at once in a clone in which nothing has been built."""
     for course in (ROOT, *sorted((ROOT / "courses").iterdir())):
         if not (course / "graders" / "references" / "made_from.json").exists():
