@@ -34,7 +34,7 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 def paths_of_run(config: pytest.Config) -> list[Path]:
     """Return the files and folders that pytest may be asked to run; by default where it starts.
 
-    Values of options that nobody has added yet are among them: pytest takes them for files.
+    Values of options that are not registered yet are among them: pytest takes them for files.
     """
     named = [*config.known_args_namespace.file_or_dir, *config.getini("testpaths")]
     start = config.invocation_params.dir.absolute()
@@ -70,7 +70,7 @@ def holds(path: Path, words: bytes) -> bool:
 
 
 def hide(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Leave this module out of the list of plugins at the head of pytest's output."""
+    """Leave this module out of the list of plugins that pytest prints first."""
     listed = pluginmanager.list_plugin_distinfo
 
     def others() -> list:

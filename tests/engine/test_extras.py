@@ -14,11 +14,7 @@ from .imports import MODULES, imported_names
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-IMPORTED_AS = {
-    "markdown-it-py": "markdown_it",
-    "pytest-timeout": "pytest_timeout",
-    "pyyaml": "yaml",
-}
+IMPORTED_AS = {"markdown-it-py": "markdown_it", "pyyaml": "yaml"}
 # Packages that come with another one.
 WITH = {
     "jinja2": {"markupsafe"},
@@ -47,7 +43,7 @@ def provided(requirements: list[str]) -> set[str]:
         if name == "tensorgrade":
             found |= provided(EXTRAS[extra])
         else:
-            found |= {IMPORTED_AS.get(name, name)} | WITH.get(name, set())
+            found |= {IMPORTED_AS.get(name, name.replace("-", "_"))} | WITH.get(name, set())
     return found
 
 
@@ -95,6 +91,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command, package, extra",
     [
