@@ -54,6 +54,12 @@ class Backend(Protocol):
         where it is unread.
         """
 
+    def alone(self, name: str, given: str) -> "Backend":
+        """One that runs a definition of the same file without the rest of it; closed with this one.
+
+        given: the code that the definition is an edit of, with what it imports.
+        """
+
     def close(self) -> None:
         """Give back what it holds. It may be used again: then it starts anew."""
 
@@ -90,6 +96,10 @@ class Unread:
     def spans(self) -> Spans:
         """There is no text."""
         return []
+
+    def alone(self, name: str, given: str) -> "Unread":
+        """The same: it has no definition."""
+        return self
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -87,6 +87,7 @@ class InChild:
         # `changes` and `spans`, as the reader of the files says.
         self.counted: dict[str, int] | None = None
         self.found: Spans | None = None
+        self.definitions: dict[str, InChild] = {}
 
     @property
     def isolation(self) -> str:
@@ -220,6 +221,15 @@ class InChild:
         other.budget = self.budget  # its seconds are the hand-in's too
         return other
 
+    def alone(self, name: str, given: str) -> "InChild":
+        """Another one out of the same budget, with one definition of the file; made once."""
+        if name not in self.definitions:
+            submission = self.submission.with_definition_alone(self.source, name, given)
+            other = InChild(submission, self.warm, self.limits, self.device, self.requests)
+            other.budget = self.budget
+            self.definitions[name] = other
+        return self.definitions[name]
+
     def unanswered(
         self, how: Outcome, late: bool = False, where: CaughtError | None = None
     ) -> Observation:
@@ -240,7 +250,9 @@ class InChild:
         return other
 
     def close(self) -> None:
-        """End the child, if there is one."""
+        """End the child, if there is one, and those that run one definition."""
+        for one in self.definitions.values():
+            one.close()
         if self.child is not None:
             self.child.close()
             self.child = None

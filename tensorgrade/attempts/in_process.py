@@ -38,6 +38,7 @@ class InProcess:
         self.case_runner: CaseRunner | None = None
         self.warned: list[str] = []
         self.definitions_only = False
+        self.definitions: dict[str, InProcess] = {}
 
     def load(self) -> Loaded:
         """Load the learner's file. A file that never ends is stopped by the test's timeout."""
@@ -116,6 +117,14 @@ class InProcess:
     def spans(self) -> Spans:
         """Looked for here."""
         return spans(self.source.text)
+
+    def alone(self, name: str, given: str) -> "InProcess":
+        """Another one in this process, with one definition of the file; made once."""
+        if name not in self.definitions:
+            submission = self.submission.with_definition_alone(self.source, name, given)
+            self.definitions[name] = InProcess(submission, self.device)
+            self.definitions[name].warned = self.warned
+        return self.definitions[name]
 
     def close(self) -> None:
         """Nothing to give back."""

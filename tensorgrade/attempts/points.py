@@ -29,16 +29,15 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
     """
     if not part.seen:
         return checks
-    given = part.bug and not part.excused_by
     try:
-        if given:
+        if part.bug:
             return mended(part, checks)
         return with_names(part.names, at_its_price(part, checks))
     except CourseError:
         raise  # the course is at fault, for everybody
     except Exception:
         logging.exception("%s: what its checks earn could not be settled", part.name)
-        return [replace(check, kept=0.0) for check in checks] if given else checks
+        return [replace(check, kept=0.0) for check in checks] if part.bug else checks
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:

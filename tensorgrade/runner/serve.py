@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 
 import torch
 
-from .changes import changes
+from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
@@ -130,10 +130,18 @@ def load(
     tensors: those of the message; weights that were handed in beside the text are among them.
     """
     given = install_given(request["given"])
-    misspelt = misspelt_in(source.text, request["exercises"])
+    misspelt, alone = misspelt_in(source.text, request["exercises"]), None
+    if request["alone"]:
+        name, code = request["alone"]
+        alone = definition_alone(source.text, name, code, misspelt.get(name, name))
     with standard_torch():  # what the file switches at its top is put back
         module, problems = load_module(
-            request["name"], source.text, source.filename, request["definitions_only"], misspelt
+            request["name"],
+            source.text,
+            source.filename,
+            request["definitions_only"],
+            misspelt,
+            alone,
         )
     names, outside = defined_names(module), read_from_outside(module)
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
