@@ -158,7 +158,7 @@ class Attempt:
         ]
 
     def observed(self, name: str, cases: list[Case], backend: Backend | None) -> list[Observation]:
-        """What a backend gives on the cases of an exercise; without one, what runs that exercise."""
+        """What a backend gives on the cases of an exercise; without one, its own."""
         backend = backend or self.backend_of(name)
         if backend is not self.backend and name in self.references.bugs:
             loaded = backend.load()

@@ -26,7 +26,7 @@ RIGHT = "    shares = (likeness / width**0.5).softmax(dim=-1)\n"
 ANEW = "    return softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ values\n"
 CH1, SIMPLE = "ch1_simplified_attention", "bug_simplified_self_attention"
 OTHER = "simplified_self_attention"
-MODULE = "__import__('sys').modules[__name__]"
+MADE = "import sys\nsys.modules['zz'] = type(sys)('zz')"
 SUBSTITUTES = {  # each puts the chapter's right answer in the place of the code that was given
     "assignment": f"{SIMPLE} = {OTHER}",
     "setattr": f"import sys\nsetattr(sys.modules[__name__], '{SIMPLE}', {OTHER})",
@@ -38,10 +38,8 @@ SUBSTITUTES = {  # each puts the chapter's right answer in the place of the code
     "match": f"match {OTHER}:\n    case {SIMPLE}: pass",
     "loop": f"for {SIMPLE} in [{OTHER}]: pass",
     "block": f"if True:\n    def {SIMPLE}(inputs): return {OTHER}(inputs)",
-    "star": f"import sys\nsys.modules['zz'] = type(sys)('zz')\nsys.modules['zz'].{SIMPLE} = {OTHER}\n"
-    "from zz import *",
-    "import": f"import sys\nsys.modules['zz'] = type(sys)('zz')\nsys.modules['zz'].f = {OTHER}\n"
-    f"from zz import f as {SIMPLE}",
+    "star": f"{MADE}\nsys.modules['zz'].{SIMPLE} = {OTHER}\nfrom zz import *",
+    "import": f"{MADE}\nsys.modules['zz'].f = {OTHER}\nfrom zz import f as {SIMPLE}",
     "subclass": f"class A:\n    def __init_subclass__(cls): globals()['{SIMPLE}'] = {OTHER}\n"
     "class B(A): pass",
     "code": f"{SIMPLE}.__code__ = {OTHER}.__code__",
