@@ -220,6 +220,11 @@ class Attempt:
         most = len(self.handed_in.lines)
         return [(a, b, names) for names, a, b in self.backend.spans() if b <= most]
 
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """By exercise, the names in the learner's text that it does not define itself."""
+        return self.backend.names()
+
     def names_at(self, line: int) -> set[str]:
         """What the top-level statements bind that a line stands in."""
         spans = self.definitions

@@ -49,6 +49,9 @@ class Backend(Protocol):
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """By name: in how many parts the learner's code differs from code that was given."""
 
+    def names(self) -> dict[str, list[str]]:
+        """By exercise, the names in its code that the text does not define itself."""
+
     def spans(self) -> Spans:
         """(names, first line, last line) of each top-level statement of the learner's text; none
         where it is unread.
@@ -91,6 +94,10 @@ class Unread:
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """There is none."""
+        return {}
+
+    def names(self) -> dict[str, list[str]]:
+        """There are none."""
         return {}
 
     def spans(self) -> Spans:

@@ -19,6 +19,7 @@ from ..exchange.observation import (
     Try,
     read_changes,
     read_loaded,
+    read_names,
     read_observation,
     read_source,
     read_spans,
@@ -84,9 +85,10 @@ class InChild:
         self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
-        # `changes` and `spans`, as the reader of the files says.
+        # `changes`, `spans` and `names`, as the reader of the files says.
         self.counted: dict[str, int] | None = None
         self.found: Spans | None = None
+        self.named: dict[str, list[str]] | None = None
         self.definitions: dict[str, InChild] = {}
 
     @property
@@ -137,7 +139,7 @@ class InChild:
         filename = self.submission.source.filename
         limits = replace(self.limits, reply_bytes=ROOM_FOR_A_TEXT * self.limits.reply_bytes)
         answer = answer_of(child, read_all, filename, limits)
-        self.source, self.counted, self.found = answer
+        self.source, self.counted, self.found, self.named = answer
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -196,6 +198,16 @@ class InChild:
             except Unreadable:
                 self.found = []
         return self.found
+
+    def names(self) -> dict[str, list[str]]:
+        """Looked for in a child in which no line of the learner's has run, or not yet."""
+        if self.named is None:
+            exercises = list(self.submission.exercises)
+            try:
+                self.named = Reader(self.warm, self.limits).names(self.source.text, exercises)
+            except Unreadable:
+                self.named = {}
+        return self.named
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""
@@ -258,9 +270,10 @@ class InChild:
             self.child = None
 
 
-def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans]:
+def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans, dict[str, list[str]]]:
     """All that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
-    return read_source(message), read_changes(message), read_spans(message)
+    source = read_source(message)
+    return source, read_changes(message), read_spans(message), read_names(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

@@ -18,7 +18,7 @@ from ..runner import serve
 from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error, may_be_ended
 from ..runner.messages import pack, plain
-from ..runner.reading import spans
+from ..runner.reading import foreign_names, spans
 from ..runner.verbs import CaseRunner
 from ..sources.submission import Source, Submission
 from .backend import Spans
@@ -113,6 +113,10 @@ class InProcess:
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """Counted here."""
         return changes(self.source.text, bugs)
+
+    def names(self) -> dict[str, list[str]]:
+        """Looked for here."""
+        return foreign_names(self.source.text, list(self.submission.exercises))
 
     def spans(self) -> Spans:
         """Looked for here."""

@@ -29,7 +29,7 @@ from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
-from .reading import parts, shapes, source_in, source_that_counts, spans
+from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
@@ -60,6 +60,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             send(writer, pack({"parts": parts(request["text"])}))
         elif request["do"] == "spans":
             send(writer, pack({"spans": spans(request["text"])}))
+        elif request["do"] == "names":
+            send(writer, pack({"names": foreign_names(request["text"], request["exercises"])}))
         elif request["do"] == "changes":
             send(writer, pack({"changes": changes(request["text"], request["bugs"])}))
         elif request["do"] == "shapes":
@@ -110,7 +112,8 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
     """
     given = {name: code for name, code in exercises.items() if code}
     counted = in_time(lambda: changes(text, given), {})
-    return {"changes": counted, "spans": in_time(lambda: spans(text), [])}
+    names = in_time(lambda: foreign_names(text, exercises), {})
+    return {"changes": counted, "spans": in_time(lambda: spans(text), []), "names": names}
 
 
 def in_time(look: Callable[[], Any], nothing: Any) -> Any:
