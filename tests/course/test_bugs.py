@@ -51,7 +51,6 @@ HELPED = {
     "a helper": ("helper(inputs, None)", f"def helper(x, more): return {OTHER}(x)"),
     "an attribute of torch": ("torch.helper(inputs)", f"torch.helper = {OTHER}"),
     "an attribute of Tensor": ("inputs.helper()", f"torch.Tensor.helper = {OTHER}"),
-    "a function of torch": ("torch.einsum(inputs)", f"torch.einsum = {OTHER}"),
     "a built-in": ("helper(inputs)", f"__builtins__['helper'] = {OTHER}"),
 }
 
