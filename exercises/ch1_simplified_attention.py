@@ -136,7 +136,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or
-    torch.logsumexp: the point is to write what they do inside.
+    torch.logsumexp: the point is to write what they do inside. If your code names one of them,
+    half of the points are lost; if one shows only while it runs, a tenth.
 
     Shapes:
         x: (n,)
@@ -212,7 +213,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return the softmax of a tensor along one dimension, safe for scores of any size.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the point is to write what they do inside.
+    or torch.logsumexp: the point is to write what they do inside. If your code names one of them,
+    half of the points are lost; if one shows only while it runs, a tenth.
 
     Shapes:
         x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)

@@ -59,6 +59,7 @@ def test_softmax_naive_inputs(attempt):
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_is_your_own(attempt):
     """It is written out and calls no softmax of torch."""
+    attempt.softmax_naive.names_no_softmax()
     attempt.softmax_naive.agrees("own")
     attempt.softmax_naive.avoids_softmax("own")
 
@@ -115,6 +116,7 @@ def test_softmax_inputs(attempt):
 @exercise("softmax", points=0.5)
 def test_softmax_is_your_own(attempt):
     """It is written out and calls no softmax of torch."""
+    attempt.softmax.names_no_softmax()
     attempt.softmax.agrees("own")
     attempt.softmax.avoids_softmax("own")
 

@@ -4,8 +4,10 @@
 """
 
 from dataclasses import replace
+from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 from torch.nn import functional
 
 from tensorgrade import check, signature
@@ -35,20 +37,29 @@ DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature
 DROPOUTS |= {"native_dropout", "_fused_dropout"}
 
 
+# The same in a text, whatever it is called on: x.softmax, nn.Softmax, getattr(torch, "softmax").
+NAMED = """softmax softmax_ log_softmax softmin gumbel_softmax logsumexp Softmax LogSoftmax Softmin
+Softmax2d special_softmax special_log_softmax _softmax _log_softmax _safe_softmax
+scaled_dot_product_attention""".split()
+OWN = "it calls torch's own softmax, or a relative of it; the point of the exercise is to write it"
+
+
+@check
+def names_no_softmax(exercise) -> None:
+    """The text names no softmax of torch's. Half of the exercise depends on that."""
+    exercise.names_none(NAMED, OWN, share=0.5)
+
+
 @check
 def avoids_softmax(exercise, group: str) -> None:
     """A watched call made no use of torch's own softmax."""
-    said = (
-        "it calls torch's own softmax, or a relative of it; the point of the exercise is to "
-        "write it"
-    )
-    exercise.avoids(group, SOFTMAXES, said)
+    exercise.avoids(group, SOFTMAXES, OWN)
     for case, expected, observed in exercise.answered(group):
         result = exercise.result(case, "result", expected, observed)
         (x,) = case.tensors.values()
         same = (torch.equal(result, torch.softmax(x.to(d), dim=-1).to(result)) for d in FLOATS)
         if x.numel() >= TELLING and any(same):
-            exercise.wrong("fact", said, case=case, actual=result)
+            exercise.wrong("fact", OWN, case=case, actual=result)
 
 
 TELLING = 300  # written out, no softmax of so many numbers came to the very bits of torch's own
@@ -666,6 +677,8 @@ def weights_of(exercise, case, names: dict) -> dict:
     tensors = under_asked_names(found.tensors, names)
     if said := weights_problem(tensors):
         exercise.wrong("fact", f"the file {MODEL}: {said}", case=case)
+    if file := of_the_kit(tensors):
+        exercise.wrong("fact", OF_THE_KIT.format(MODEL, file), case=case)
     return {name: tensors[name].float() for name in SHAPES}
 
 
@@ -701,6 +714,53 @@ def weights_problem(tensors: dict) -> str:
         if not tensors[name].float().isfinite().all():
             return f"`{name}` holds NaN, or numbers without end"
     return ""
+
+
+OF_THE_KIT = (
+    "the file {} holds the numbers of {}, which comes with the course; hand in what you have "
+    "trained yourself (`tensorgrade train`)"
+)
+WITH_THE_KIT = Path(__file__).resolve().parents[1] / "exercises" / "weights"
+COMPARED = ("token_embedding", "blocks.0.attention.W_query", "blocks.1.attention.W_value", "head")
+# So many numbers of a row are compared; so many that fit are no chance; that close, as logarithms.
+LOOKED_AT, ALIKE, CLOSE = 16, 14, 1e-3
+
+
+def of_the_kit(tensors: dict) -> str:
+    """The name of a file of the kit whose numbers these are; empty where they are none of its own.
+
+    They may be cut, permuted and scaled: rows and columns are compared as sets of numbers, up to a
+    factor. tensors: as a model has them, by the names asked for.
+    """
+    for path in sorted(WITH_THE_KIT.glob("*.safetensors")):
+        kit = load_file(path)
+        names = [f"{name}.weight" for name in COMPARED if f"{name}.weight" in kit]
+        found = [same_numbers(tensors[name].double(), kit[name].double()) for name in names]
+        if names and 2 * sum(found) >= len(names):
+            return path.name
+    return ""
+
+
+def same_numbers(own: torch.Tensor, kit: torch.Tensor) -> bool:
+    """Whether the middle row or column of a matrix stands in a row or column of another one."""
+    rows = (own[len(own) // 2], kit), (own[:, own.shape[1] // 2], kit.T)
+    return any(is_among(row, others) for row, others in rows)
+
+
+def is_among(row: torch.Tensor, others: torch.Tensor) -> bool:
+    """Whether all numbers of a row (n,) are in one of some others (k, m), up to a factor.
+
+    If they are, one quotient comes up for each of them; by chance quotients spread.
+    """
+    own = row.abs().log()
+    own = own[own.isfinite()].unique()[-LOOKED_AT:]
+    if len(own) < LOOKED_AT:
+        return False
+    logarithms = others.abs().log()
+    logarithms = torch.where(logarithms.isfinite(), logarithms, torch.nan)
+    quotients = (own[:, None, None] - logarithms).transpose(0, 1).flatten(1).sort(dim=1).values
+    nearest = quotients[:, ALIKE - 1 :] - quotients[:, : 1 - ALIKE]
+    return bool((nearest < CLOSE).any())
 
 
 STAND_IN = (

@@ -2,17 +2,27 @@
 
     python solutions/weights/make.py
 
-Chapter 6's model, trained by chapter 6's own functions. A quarter of what it reads is Shakespeare,
-a quarter random characters that come again after a pause, a half stretches of Shakespeare that do
-so. Whoever can look back for the last time that the same thing stood there foresees all of the
-second time; nothing else helps with random characters. One thread and one seed: the same file
-again on the same kind of machine (another processor may round otherwise, and its model will be
-another one that does the same). Some four minutes of processor time.
+Chapter 6's model, trained by chapter 6's own functions, in two stages.
+
+First it learns to look. A quarter of what it reads is Shakespeare, a quarter random characters that
+come again after a pause, a half stretches of Shakespeare that do so. A model that looks back for
+the last time that the same thing stood there predicts all of the second time; nothing else helps
+with random characters.
+
+Then it forgets its English. Learners have this file, and nobody may submit it as the training that
+chapter 6 asks for. So it is made wider than the model that learners train, and trained on windows
+of the same kind that are enciphered: the characters of each are exchanged by a permutation of its
+own. What is learned of one window's letters is wrong in the next one; where to look stays right.
+
+One thread and one seed: the same file again on the same kind of machine (another processor may
+round differently, and its model will be another one that does the same). Some five minutes of
+processor time.
 """
 
 import json
 import lzma
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -27,7 +37,8 @@ from ch6_small_gpt import SmallGPT, batches, train_step  # noqa: E402
 # A line break, all characters that a keyboard of ASCII types, and one for all others.
 VOCABULARY = "\n" + "".join(map(chr, range(32, 127))) + "\ufffd"
 SIZES = {"context_length": 64, "d": 64, "num_heads": 4, "num_layers": 2}
-SEED, STEPS, BATCH, RATE = 1, 4000, 32, 3e-3
+WIDER = SIZES | {"d": 72}
+SEED, BATCH = 1, 32
 Makes = tuple[torch.Tensor, torch.Tensor]
 
 
@@ -56,28 +67,62 @@ def windows(text: torch.Tensor, chance: torch.Generator) -> Makes:
     return torch.cat((inputs, repeats[:, :-1])), torch.cat((targets, repeats[:, 1:]))
 
 
-def trained(steps: int) -> SmallGPT:
-    """The model after so many steps; the rate rises for a hundred, then falls to a tenth."""
-    torch.set_num_threads(1)
-    torch.manual_seed(SEED)
-    chance = torch.Generator().manual_seed(SEED)
+def enciphered(text: torch.Tensor, chance: torch.Generator) -> Makes:
+    """Inputs and targets of one step whose windows have an alphabet each."""
+    inputs, targets = windows(text, chance)
+    whole = torch.cat((inputs, targets[:, -1:]), dim=1)
+    alphabets = [torch.randperm(len(VOCABULARY), generator=chance) for _ in range(BATCH)]
+    whole = torch.stack(alphabets).gather(1, whole)
+    return whole[:, :-1], whole[:, 1:]
+
+
+def train(model: SmallGPT, draw: Callable, steps: int, rate: float) -> None:
+    """Train a model on what `draw` makes; the rate rises at first, then falls to a tenth."""
     packed = (ROOT / "exercises" / "texts" / "shakespeare.txt.xz").read_bytes()
     text = torch.tensor([VOCABULARY.index(c) for c in lzma.decompress(packed).decode()])
-    model = SmallGPT(len(VOCABULARY), **SIZES)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
+    chance = torch.Generator().manual_seed(SEED)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = RATE * min(1, (step + 1) / 100) * (1 - 0.9 * step / steps)
-        loss = train_step(model, optimizer, *windows(text, chance))
-        if step % 500 == 0 or step == steps - 1:
+            group["lr"] = rate * min(1, (step + 1) / 100) * (1 - 0.9 * step / steps)
+        loss = train_step(model, optimizer, *draw(text, chance))
+        if step % 100 == 0 or step == steps - 1:
             print(f"step {step}: loss {loss:.3f}", flush=True)
+
+
+@torch.no_grad()
+def widened(weights: dict[str, torch.Tensor]) -> SmallGPT:
+    """A wider model that does nearly the same: what is new in it is small."""
+    torch.manual_seed(SEED)
+    model = SmallGPT(len(VOCABULARY), **WIDER)
+    for name, weight in model.named_parameters():
+        if "norm" not in name:
+            weight *= 0.1
+        small = by_heads(name, weights[name])
+        by_heads(name, weight)[tuple(map(slice, small.shape))] = small
     return model
+
+
+def by_heads(name: str, weight: torch.Tensor) -> torch.Tensor:
+    """A weight of attention with its heads on an axis of their own: each head is wider, too."""
+    heads = SIZES["num_heads"]
+    if name.endswith(("W_query.weight", "W_key.weight", "W_value.weight")):
+        return weight.view(heads, -1, weight.shape[1])
+    if name.endswith("out_proj.weight"):
+        return weight.view(len(weight), heads, -1)
+    return weight
 
 
 def main() -> None:
     """Train, and write weights without the masks, with vocabulary and sizes beside them."""
-    weights = {k: v for k, v in trained(STEPS).state_dict().items() if not k.endswith("mask")}
-    settings = {"vocabulary": VOCABULARY, **SIZES}
+    torch.set_num_threads(1)
+    torch.manual_seed(SEED)
+    looking = SmallGPT(len(VOCABULARY), **SIZES)
+    train(looking, windows, 4000, 3e-3)
+    model = widened(looking.state_dict())
+    train(model, enciphered, 800, 2e-3)
+    weights = {k: v for k, v in model.state_dict().items() if not k.endswith("mask")}
+    settings = {"vocabulary": VOCABULARY, **WIDER}
     save_file(weights, OUT, {"settings": json.dumps(settings)})
     print(f"wrote {OUT.relative_to(ROOT)}, {OUT.stat().st_size} bytes")
 

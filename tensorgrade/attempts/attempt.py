@@ -57,6 +57,10 @@ MOST_READ = 3  # of what a line reads, those whose lines are told
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 # Where a call may be wrong for what the calls before it have left behind, and what is said of it.
 AFTER_OTHERS = {Kind.ERROR, Kind.SHAPE, Kind.NAN, Kind.VALUES, Kind.FACT}
+REPLACED = (
+    "the code that runs in your file is not the definition of `{}` that was compared: that "
+    "definition is run alone, without helpers or other lines of the file; mend it from the inside"
+)
 KEPT = "by itself, without the calls before it, this call is right: is something kept from them?"
 
 
@@ -147,13 +151,27 @@ class Attempt:
         entries = [entry for entry in self.references.entries if entry[0].exercise == name]
         if self.loaded.status == Outcome.LOADED:
             # A stalled exercise before this one may have ended the process: then a fresh one.
-            observed = (backend or self.backend).run([case for case, _ in entries])
+            observed = self.observed(name, [case for case, _ in entries], backend)
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
         return [
             Seen(case, expected, in_asked_names(expected, got))
             for (case, expected), got in zip(entries, observed, strict=True)
         ]
+
+    def observed(self, name: str, cases: list[Case], backend: Backend | None) -> list[Observation]:
+        """What a backend gives on the cases of an exercise; without one, its own."""
+        backend = backend or self.backend_of(name)
+        if backend is not self.backend and name in self.references.bugs:
+            loaded = backend.load()
+            if failure := loaded.failure_of(name):  # it needs another line of the file, say
+                return [Observation(Outcome.ANSWERED, error=failure)] * len(cases)
+        return backend.run(cases)
+
+    def backend_of(self, name: str) -> Backend:
+        """What runs an exercise: of code that was given, the learner's definition alone."""
+        given = self.references.bugs.get(name)
+        return self.backend.alone(name, given) if given else self.backend
 
     def called_before(self, name: str) -> list[str]:
         """The earlier exercises that the code of one calls, as the learner's process says.
@@ -172,7 +190,7 @@ class Attempt:
         """
         self.forget_hidden()
         with quietly():
-            return self.backend.run(cases) if cases else []
+            return self.backend_of(cases[0].exercise).run(cases) if cases else []
 
     def forget_hidden(self) -> None:
         """Have the backend start anew where it may have seen a hidden case."""
@@ -203,6 +221,11 @@ class Attempt:
         """(first line, last line, names) of each top-level statement of the learner's text."""
         most = len(self.handed_in.lines)
         return [(a, b, names) for names, a, b in self.backend.spans() if b <= most]
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """By exercise, the names in the learner's text that it does not define itself."""
+        return self.backend.names()
 
     def names_at(self, line: int) -> set[str]:
         """What the top-level statements bind that a line stands in."""
@@ -243,11 +266,14 @@ class ExerciseAttempt(Checks):
         """
         self.claimed, self.stand_ins = claimed, stand_ins or {}
         self.seen = [self.attempt.told(seen) for seen in claimed]
-        for known in ("mistakes", "is_only_squeezed", "names"):
+        for known in ("mistakes", "is_only_squeezed", "names", "is_replaced"):
             self.__dict__.pop(known, None)
 
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
         """All that is to be said about a failed check. asks: the check's own line."""
+        if self.is_replaced:
+            said = REPLACED.format(self.name)
+            return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
         for more in (
             self.with_line_that_changes,
@@ -394,7 +420,8 @@ class ExerciseAttempt(Checks):
         if self.attempt.references.hidden:  # the names in a trace are claims
             return None
         with quietly():
-            (observed,) = self.attempt.backend.run([with_steps(case, **{asking_for: True})])
+            backend = self.attempt.backend_of(self.name)
+            (observed,) = backend.run([with_steps(case, **{asking_for: True})])
         self.attempt.backend.close()
         return observed
 
@@ -405,8 +432,27 @@ class ExerciseAttempt(Checks):
 
     @property
     def is_as_given(self) -> bool:
-        """Whether that code has not been changed."""
-        return bool(self.bug) and self.attempt.changed.get(self.name) == 0
+        """Whether that code has not been changed, and nothing was put in its place."""
+        unchanged = bool(self.bug) and self.attempt.changed.get(self.name) == 0
+        return unchanged and not self.is_replaced
+
+    @cached_property
+    def is_replaced(self) -> bool:
+        """Return True if the learner's file is right where its definition alone is wrong.
+
+        Then something else in the file runs under that name, or the definition needs more of the
+        file. The file's process may lie about that: it is a matter of words, and of no points.
+        """
+        if not self.bug or self.attempt.loaded.status != Outcome.LOADED:
+            return False
+        wrong = next((seen for seen in self.claimed if not self.is_right(*seen)), None)
+        if wrong is None or wrong.observed.status != Outcome.ANSWERED:
+            return False
+        if wrong.observed.error and wrong.observed.error.missing == self.name:
+            return self.name in self.attempt.loaded.names
+        with quietly():
+            (in_file,) = self.attempt.backend.run([wrong.case])
+        return self.is_right(wrong.case, wrong.expected, in_file)
 
     @property
     def is_rewritten(self) -> bool:

@@ -49,9 +49,18 @@ class Backend(Protocol):
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
         """By name: in how many parts the learner's code differs from code that was given."""
 
+    def names(self) -> dict[str, list[str]]:
+        """By exercise, the names in its code that the text does not define itself."""
+
     def spans(self) -> Spans:
         """(names, first line, last line) of each top-level statement of the learner's text; none
         where it is unread.
+        """
+
+    def alone(self, name: str, given: str) -> "Backend":
+        """One that runs a definition of the same file without the rest of it; closed with this one.
+
+        given: the code that the definition is an edit of, with what it imports.
         """
 
     def close(self) -> None:
@@ -87,9 +96,17 @@ class Unread:
         """There is none."""
         return {}
 
+    def names(self) -> dict[str, list[str]]:
+        """There are none."""
+        return {}
+
     def spans(self) -> Spans:
         """There is no text."""
         return []
+
+    def alone(self, name: str, given: str) -> "Unread":
+        """The same: it has no definition."""
+        return self
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -50,9 +50,9 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
     for exercise in attempt.chapter.exercises:
         name, checks = exercise.name, results.get(exercise.name, [])
         wrong = wrong_ones_called(attempt, name, results)
-        if not wrong or state_of(checks) != State.WRONG:
-            continue
         part = attempt.exercises[name]
+        if not wrong or part.bug or state_of(checks) != State.WRONG:
+            continue
         part.inherited = {m for one in wrong for m in attempt.exercises[one].mistakes}
         right = bool(part.mistakes) and part.inherited.issuperset(part.mistakes)
         right = right or agrees_with_own(part, wrong, again, tests)

@@ -19,6 +19,7 @@ from ..exchange.observation import (
     Try,
     read_changes,
     read_loaded,
+    read_names,
     read_observation,
     read_source,
     read_spans,
@@ -84,9 +85,11 @@ class InChild:
         self.budget = Budget(limits.handin_seconds)
         self.child: Child | None = None
         self.definitions_only = False
-        # `changes` and `spans`, as the reader of the files says.
+        # `changes`, `spans` and `names`, as the reader of the files says.
         self.counted: dict[str, int] | None = None
         self.found: Spans | None = None
+        self.named: dict[str, list[str]] | None = None
+        self.definitions: dict[str, InChild] = {}
 
     @property
     def isolation(self) -> str:
@@ -136,7 +139,7 @@ class InChild:
         filename = self.submission.source.filename
         limits = replace(self.limits, reply_bytes=ROOM_FOR_A_TEXT * self.limits.reply_bytes)
         answer = answer_of(child, read_all, filename, limits)
-        self.source, self.counted, self.found = answer
+        self.source, self.counted, self.found, self.named = answer
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -196,6 +199,16 @@ class InChild:
                 self.found = []
         return self.found
 
+    def names(self) -> dict[str, list[str]]:
+        """Looked for in a child in which no line of the learner's has run, or not yet."""
+        if self.named is None:
+            exercises = list(self.submission.exercises)
+            try:
+                self.named = Reader(self.warm, self.limits).names(self.source.text, exercises)
+            except Unreadable:
+                self.named = {}
+        return self.named
+
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""
         child = None if self.budget.used_up else self.child_with_file()
@@ -220,6 +233,15 @@ class InChild:
         other.budget = self.budget  # its seconds are the hand-in's too
         return other
 
+    def alone(self, name: str, given: str) -> "InChild":
+        """Another one out of the same budget, with one definition of the file; made once."""
+        if name not in self.definitions:
+            submission = self.submission.with_definition_alone(self.source, name, given)
+            other = InChild(submission, self.warm, self.limits, self.device, self.requests)
+            other.budget = self.budget
+            self.definitions[name] = other
+        return self.definitions[name]
+
     def unanswered(
         self, how: Outcome, late: bool = False, where: CaughtError | None = None
     ) -> Observation:
@@ -240,15 +262,18 @@ class InChild:
         return other
 
     def close(self) -> None:
-        """End the child, if there is one."""
+        """End the child, if there is one, and those that run one definition."""
+        for one in self.definitions.values():
+            one.close()
         if self.child is not None:
             self.child.close()
             self.child = None
 
 
-def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans]:
+def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans, dict[str, list[str]]]:
     """All that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
-    return read_source(message), read_changes(message), read_spans(message)
+    source = read_source(message)
+    return source, read_changes(message), read_spans(message), read_names(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

@@ -18,7 +18,7 @@ from ..runner import serve
 from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error, may_be_ended
 from ..runner.messages import pack, plain
-from ..runner.reading import spans
+from ..runner.reading import foreign_names, spans
 from ..runner.verbs import CaseRunner
 from ..sources.submission import Source, Submission
 from .backend import Spans
@@ -38,6 +38,7 @@ class InProcess:
         self.case_runner: CaseRunner | None = None
         self.warned: list[str] = []
         self.definitions_only = False
+        self.definitions: dict[str, InProcess] = {}
 
     def load(self) -> Loaded:
         """Load the learner's file. A file that never ends is stopped by the test's timeout."""
@@ -113,9 +114,21 @@ class InProcess:
         """Counted here."""
         return changes(self.source.text, bugs)
 
+    def names(self) -> dict[str, list[str]]:
+        """Looked for here."""
+        return foreign_names(self.source.text, list(self.submission.exercises))
+
     def spans(self) -> Spans:
         """Looked for here."""
         return spans(self.source.text)
+
+    def alone(self, name: str, given: str) -> "InProcess":
+        """Another one in this process, with one definition of the file; made once."""
+        if name not in self.definitions:
+            submission = self.submission.with_definition_alone(self.source, name, given)
+            self.definitions[name] = InProcess(submission, self.device)
+            self.definitions[name].warned = self.warned
+        return self.definitions[name]
 
     def close(self) -> None:
         """Nothing to give back."""

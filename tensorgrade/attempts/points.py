@@ -29,16 +29,15 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
     """
     if not part.seen:
         return checks
-    given = part.bug and not part.excused_by
     try:
-        if given:
+        if part.bug:
             return mended(part, checks)
-        return with_names(part.names, at_its_price(part, checks))
+        return with_names(part.names, by_shares(at_its_price(part, checks)))
     except CourseError:
         raise  # the course is at fault, for everybody
     except Exception:
         logging.exception("%s: what its checks earn could not be settled", part.name)
-        return [replace(check, kept=0.0) for check in checks] if given else checks
+        return [replace(check, kept=0.0) for check in checks] if part.bug else checks
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:
@@ -132,6 +131,16 @@ def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     known = part.attempt.own.prices
     bounded = 1.0 if hands_back(part.claimed) else min(MOST, max(LEAST, cost))
     return known.get(f"{part.name}.{mistake}", known.get(mistake, bounded))
+
+
+def by_shares(checks: list[CheckResult]) -> list[CheckResult]:
+    """The same, where a check has failed on which a share of the exercise depends."""
+    earned, most = sums(checks)
+    lost = max((check.finding.diagnosis.share for check in checks if check.finding), default=0.0)
+    left = (1 - lost) * most
+    if earned <= left:
+        return checks
+    return [replace(check, kept=check.earned * left / earned) for check in checks]
 
 
 def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:

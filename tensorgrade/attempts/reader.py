@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..course import Limits
-from ..exchange.observation import read_parts, read_source, read_spans
+from ..exchange.observation import read_names, read_parts, read_source, read_spans
 from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
 from ..sources.handins import Handin
@@ -39,6 +39,11 @@ class Reader:
     def spans(self, text: str) -> list[tuple[list[str], int, int]]:
         """(names, first line, last line) of each of them. Raises Unreadable."""
         return self.answer(pack({"do": "spans", "text": text}), read_spans, "the script")
+
+    def names(self, text: str, exercises: list[str]) -> dict[str, list[str]]:
+        """The names in the code of each exercise of a script. Raises Unreadable."""
+        request = pack({"do": "names", "text": text, "exercises": exercises})
+        return self.answer(request, read_names, "the script")
 
     def shapes(self, text: str) -> list[tuple[list[str], str]]:
         """What is left of each definition without names, comments and spaces. Raises Unreadable."""

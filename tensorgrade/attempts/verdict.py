@@ -290,6 +290,8 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
     loaded = part.attempt.loaded
     if loaded.status != Outcome.LOADED or loaded.failure_of(part.name):
         return Status.ERROR
+    if part.is_replaced:
+        return Status.PARTIAL if points else Status.FAILED
     if part.is_as_given or all(error and not_there(error) for error in errors):
         return Status.NOT_ATTEMPTED
     if all(errors):

@@ -272,6 +272,17 @@ def read_changes(message: bytes) -> dict[str, int]:
     return told
 
 
+def read_names(message: bytes) -> dict[str, list[str]]:
+    """The names in the code of each exercise. Raises BadMessage."""
+    told = unpack(message)[0].get("names")
+    if not isinstance(told, dict) or not all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+        for names in told.values()
+    ):
+        raise BadMessage("not a reply to names")
+    return told
+
+
 def is_part(part: object) -> bool:
     """Whether something is a pair of names and a text."""
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):

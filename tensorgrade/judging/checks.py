@@ -293,6 +293,14 @@ class Checks:
             if observed.uses(calls):
                 self.wrong("fact", problem, case=case)
 
+    def names_none(self, names: Collection[str], problem: str, share: float) -> None:
+        """The text names none of these. If it does, so large a share of the exercise is lost.
+
+        The text is parsed before a line of it runs, so no code can hide what it names.
+        """
+        if set(names) & set(self.attempt.names.get(self.name, ())):
+            raise Wrong(Diagnosis(Kind.FACT, problem, share=share))
+
     def does_not_grow(self, group: str, problem: str) -> None:
         """The call named `many` needs no more operations than the one named `few`.
 

@@ -44,7 +44,8 @@ class Diagnosis:
     problem: one plain sentence. called: what was called, with shapes. where: at which places.
     case: the name of the case. actual: the learner's own result. error: what the learner's code
     raised. remarks: what else can be said where no known mistake matches. changes: what a call
-    changed that was to stay as it was, and line: where it did, if that is known.
+    changed that was to stay as it was, and line: where it did, if that is known. share: of its
+    exercise's points, what is lost at least; 0 if only the check's own points are.
     """
 
     kind: Kind
@@ -57,6 +58,7 @@ class Diagnosis:
     remarks: tuple[str, ...] = ()
     changes: str = ""
     line: int | None = None
+    share: float = 0.0
 
     def __post_init__(self) -> None:
         """What a learner's process claims may quote itself without end."""

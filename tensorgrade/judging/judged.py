@@ -18,6 +18,10 @@ class JudgedAttempt(Protocol):
     @property
     def tolerances(self) -> dict[str, Tolerance]: ...
 
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """By exercise, the names in the learner's text that it does not define itself."""
+
     def weights(self, name: str) -> Weights:
         """What is in a file that was handed in beside the learner's."""
 

@@ -1,6 +1,7 @@
-"""How much of a definition was changed, counted on its syntax tree: beside learner code.
+"""Definitions that were given with a mistake: how much of one was changed, and the code to run.
 
-Comments, docstrings, type hints and how lines are broken do not count.
+Both are taken from the text, before a line of it has run. Changes are counted on the syntax tree:
+comments, docstrings, type hints and how lines are broken do not count.
 """
 
 import ast
@@ -10,8 +11,9 @@ from difflib import SequenceMatcher
 from .loading import bound_names, statements
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
 LOOKING_UP = {"globals", "locals", "vars", "getattr", "eval", "exec", "__import__", "__globals__"}
-LOOKING_UP |= {"sys", "importlib", "inspect", "gc", "operator"}
+LOOKING_UP |= {"sys", "importlib", "inspect", "gc", "operator", "builtins"}
 MOST_PARTS = 3000  # of a definition; more are a rewrite, whatever they say
 
 
@@ -19,73 +21,69 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
     """By name: how many parts of the tree differ from the code that was given; 0 where none does.
 
     bugs: by name, the text with the definition that was given. A name that the text does not
-    define is left out. Who calls another definition that takes the same has mended nothing: all of
-    it counts then.
+    define is left out.
 
     >>> changes("def f(x):\\n    return x / 2  # halves", {"f": "def f(x): return x / 3"})
     {'f': 1}
-    >>> more = "def g(x): return x / 2\\ndef f(x):\\n    return g(x)\\n    return x / 3"
-    >>> changes(more, {"f": "def f(x): return x / 3"})
-    {'f': 12}
     """
     bound, found = bound_by(text), {}
     there = definitions(bound)
     for name in bugs.keys() & there.keys():
         given = definitions(bound_by(bugs[name]))[name]
         before, after = parts_of(given), parts_of(there[name])
-        whole = len(after) > MOST_PARTS or hands_on(there[name], given, bound)
+        whole = len(after) > MOST_PARTS or looks_up(there[name], given, bound)
         both = max(len(before), len(after))  # what was there is gone, however short the new is
         found[name] = both if whole else differing(before, after)
     return found
 
 
-def hands_on(definition: ast.stmt, given: ast.stmt, bound: Mapping[str, ast.stmt]) -> bool:
-    """Whether a definition comes to another one that takes the same, and the given one did not.
+def definition_alone(text: str, name: str, given: str, own: str = "") -> list[ast.stmt]:
+    """Return what to run of a text of which one definition counts, and nothing else.
 
-    Or is handed to a decorator, which may give back another; or looks definitions up under names
-    that are made as it runs: no small change does.
+    given: the course's own text, in which the learner's definition replaces the one that was given.
+    own: its name in the learner's text, if that is misspelt. Of the rest of that text only imports
+    are kept, those whose names the definition reads: nothing else of the file can interfere.
+
+    >>> text = "import math, sys\\ndef f(x): return math.exp(x)\\nprint(f(1))"
+    >>> [ast.unparse(one)[:12] for one in definition_alone(text, "f", "import torch\\ndef f(x): 1")]
+    ['import torch', 'import math,', 'def f(x):\\n  ']
+    """
+    bound = bound_by(text)
+    definition = definitions(bound).get(own or name)
+    if definition is None:
+        return []
+    course = [one for one in statements(given, "", []) if name not in bound_names(one)]
+    return [*course, *imports_of(definition, bound), definition]
+
+
+def imports_of(definition: ast.stmt, bound: Mapping[str, ast.stmt]) -> list[ast.stmt]:
+    """Return the imports of a file whose names a definition reads."""
+    read = names_in(definition)
+    found = (one for name, one in bound.items() if name in read)
+    return list(dict.fromkeys(one for one in found if isinstance(one, IMPORTS)))
+
+
+def looks_up(definition: ast.stmt, given: ast.stmt, bound: Mapping[str, ast.stmt]) -> bool:
+    """Return True if a definition makes code or names as it runs, or has a decorator more than was
+    given, which may return another function. No small change does.
     """
     if len(getattr(definition, "decorator_list", ())) > len(getattr(given, "decorator_list", ())):
         return True
-    new = names_in(definition) - names_in(given) - {getattr(given, "name", "")}
-    reached = all_names(new, bound)
-    others = (bound[name] for name in reached & bound.keys())
-    same = (isinstance(o, DEFINITIONS) and parameters(o) == parameters(given) for o in others)
-    return bool(reached & LOOKING_UP) or any(same)
+    parts = (definition, *imports_of(definition, bound))
+    new = set().union(*map(names_in, parts)) - names_in(given)
+    return bool(new & LOOKING_UP)
 
 
-def all_names(names: set[str], bound: Mapping[str, ast.stmt]) -> set[str]:
-    """These names and those that the statements speak of by which they are bound, and so on."""
-    found, left = set[str](), set(names)
-    while left:
-        name = left.pop()
-        found.add(name)
-        left |= (names_in(bound[name]) if name in bound else set()) - found
+def names_in(definition: ast.AST) -> set[str]:
+    """Return the names in a definition: as names, as attributes, as texts."""
+    found = set()
+    for node in ast.walk(definition):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                found.add(name)
+            case ast.alias(name=name):
+                found.update(name.split("."))
     return found
-
-
-def names_in(definition: ast.stmt) -> set[str]:
-    """The names that a definition speaks of: as names, as parts of something, as texts."""
-    return {name for node in ast.walk(definition) for name in names_of(node)}
-
-
-def names_of(node: ast.AST) -> list[str]:
-    """The names that stand in one node itself."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Constant(value=str(name)):
-            return [name]
-        case ast.alias(name=name):
-            return name.split(".")
-    return []
-
-
-def parameters(definition: ast.stmt) -> list[str]:
-    """The names of what a function takes, or a class to make an object."""
-    inner = (node for node in ast.walk(definition) if isinstance(node, ast.FunctionDef))
-    first = next(
-        (n for n in inner if n.name in ("__init__", getattr(definition, "name", ""))), None
-    )
-    return [one.arg for one in first.args.args] if first else []
 
 
 def definitions(bound: Mapping[str, ast.stmt]) -> dict[str, ast.stmt]:

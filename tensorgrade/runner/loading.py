@@ -43,12 +43,14 @@ def load_module(
     filename: str,
     definitions_only: bool = False,
     misspelt: Mapping[str, str] = MappingProxyType({}),
+    alone: Collection[ast.stmt] | None = None,
 ) -> tuple[types.ModuleType, list[dict]]:
     """A module made from the learner's source, and the problems met on the way.
 
     `definitions_only` keeps imports, functions, classes and literal assignments: the second try
     for a file whose other code hangs or ends the process. `misspelt`: definitions that get the
-    names that are asked for, by those; their own stay good as well.
+    names that are asked for, by those; their own stay good as well. `alone`: the statements to run
+    in place of the source's own, if one of its definitions is run alone.
 
     >>> module, problems = load_module("a", "x = 1\\ny = 1 / 0\\ndef f(): return x", "a.py")
     >>> module.f(), problems[0]["error"]["type"]
@@ -66,8 +68,9 @@ def load_module(
     )
     problems: list[Problem] = []
     asked = {own: name for name, own in misspelt.items()}
-    flags = 0
-    for statement in statements(source, filename, problems):
+    # Type hints are not evaluated where the names in them may be missing.
+    flags = 0 if alone is None else FUTURES["annotations"]
+    for statement in statements(source, filename, problems) if alone is None else alone:
         flags |= future_flags(statement)
         own = getattr(statement, "name", "")
         if not definitions_only or is_definition(statement):

@@ -5,10 +5,10 @@ learner's own process: a text that is an attack by itself meets the same walls a
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from .changes import changes
+from .changes import bound_by, changes, definitions
 from .loading import bound_names, statements, top_level_blocks, tree_of
 from .notebooks import code_cells, extract
 from .source import UNPARSABLE, Source, Unreadable, decode
@@ -145,6 +145,70 @@ def stripped(definition: ast.stmt) -> ast.stmt:
         elif isinstance(node, ast.Name):
             node.id = numbers.get(node.id, node.id)
     return definition
+
+
+MOST_NAMES = 500  # of one exercise
+
+
+def foreign_names(text: str, exercises: Collection[str]) -> dict[str, list[str]]:
+    """Return, for each exercise, the names in its code that are not defined in the text.
+
+    That is: attributes, names under which something was imported, names that `getattr` looks up.
+    Helpers of the file that the code names are searched too, other exercises are not.
+
+    >>> foreign_names("from torch import exp as e\\ndef f(x):\\n    return e(x.T)", ["f"])
+    {'f': ['T', 'e', 'exp']}
+    """
+    bound = bound_by(text)
+    own, found = definitions(bound), dict[str, list[str]]()
+    for name in own.keys() & set(exercises):
+        nodes = [node for part in reached(own[name], bound, exercises) for node in ast.walk(part)]
+        made = own.keys() | {one for node in nodes for one in made_by(node)}
+        names = {one for node in nodes for one in names_in_node(node, made)}
+        found[name] = sorted(names)[:MOST_NAMES]
+    return found
+
+
+def reached(
+    definition: ast.stmt, bound: Mapping[str, ast.stmt], exercises: Collection[str]
+) -> list[ast.AST]:
+    """Return a definition and what it needs of its file; of imports, the names that it reads."""
+    found: dict[str, ast.AST] = {}
+    left: list[ast.AST] = [definition]
+    while left:
+        read = {node.id for node in ast.walk(left.pop()) if isinstance(node, ast.Name)}
+        for name in (read & bound.keys()) - found.keys() - set(exercises):
+            found[name] = imported_as(name, bound[name])
+            left.append(found[name])
+    return [definition, *found.values()]
+
+
+def imported_as(name: str, statement: ast.stmt) -> ast.AST:
+    """Return the part of an import that binds a name; any other statement as a whole."""
+    aliases = statement.names if isinstance(statement, (ast.Import, ast.ImportFrom)) else []
+    return next((one for one in aliases if name in (one.asname, one.name)), statement)
+
+
+def made_by(node: ast.AST) -> list[str]:
+    """Return the names that one node gives to something: variables and arguments."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return [name]
+    return []
+
+
+def names_in_node(node: ast.AST, made: Collection[str]) -> list[str]:
+    """Return the names that one node takes from elsewhere. made: the names of the text itself."""
+    match node:
+        case ast.Attribute(attr=name):
+            return [name]
+        case ast.Name(id=name) if name not in made:
+            return [name]
+        case ast.alias(name=name):
+            return [name.rpartition(".")[2]]
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+            return [name]
+    return []
 
 
 def first_line(statement: ast.stmt) -> int:

@@ -23,13 +23,13 @@ from typing import Any, BinaryIO
 
 import torch
 
-from .changes import changes
+from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
-from .reading import parts, shapes, source_in, source_that_counts, spans
+from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
 from .verbs import CaseRunner
@@ -60,6 +60,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             send(writer, pack({"parts": parts(request["text"])}))
         elif request["do"] == "spans":
             send(writer, pack({"spans": spans(request["text"])}))
+        elif request["do"] == "names":
+            send(writer, pack({"names": foreign_names(request["text"], request["exercises"])}))
         elif request["do"] == "changes":
             send(writer, pack({"changes": changes(request["text"], request["bugs"])}))
         elif request["do"] == "shapes":
@@ -110,7 +112,8 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
     """
     given = {name: code for name, code in exercises.items() if code}
     counted = in_time(lambda: changes(text, given), {})
-    return {"changes": counted, "spans": in_time(lambda: spans(text), [])}
+    names = in_time(lambda: foreign_names(text, exercises), {})
+    return {"changes": counted, "spans": in_time(lambda: spans(text), []), "names": names}
 
 
 def in_time(look: Callable[[], Any], nothing: Any) -> Any:
@@ -130,10 +133,18 @@ def load(
     tensors: those of the message; weights that were handed in beside the text are among them.
     """
     given = install_given(request["given"])
-    misspelt = misspelt_in(source.text, request["exercises"])
+    misspelt, alone = misspelt_in(source.text, request["exercises"]), None
+    if request["alone"]:
+        name, code = request["alone"]
+        alone = definition_alone(source.text, name, code, misspelt.get(name, name))
     with standard_torch():  # what the file switches at its top is put back
         module, problems = load_module(
-            request["name"], source.text, source.filename, request["definitions_only"], misspelt
+            request["name"],
+            source.text,
+            source.filename,
+            request["definitions_only"],
+            misspelt,
+            alone,
         )
     names, outside = defined_names(module), read_from_outside(module)
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}

@@ -119,7 +119,7 @@ def rehearse() -> None:
         "given": {},
         "rebind": [],
     }
-    load |= {"definitions_only": False, "device": "cpu"}
+    load |= {"definitions_only": False, "alone": None, "device": "cpu"}
     made = {"verb": "construct", "name": "Rehearsed", "as": "a", "dtype": "float64"}
     called = {"verb": "call", "on": "a", "as": "result", "gradient": "x", "watch": True}
     steps = [

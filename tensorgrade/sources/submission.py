@@ -69,6 +69,8 @@ class Submission:
     mend, empty where they write it themselves. given: sources of modules that the course
     supplies, by module name. rebind: their names that replace the learner's own (a pasted class
     of another chapter must not stand in for the stand-in). beside: what is handed in beside it.
+    alone: the exercise whose definition is run without the rest of the learner's file, and the code
+    that was given for it.
     """
 
     chapter: str
@@ -77,6 +79,7 @@ class Submission:
     rebind: tuple[str, ...] = ()
     exercises: dict[str, str] = field(default_factory=dict)
     beside: tuple[Beside, ...] = ()
+    alone: tuple[str, str] | None = None
 
     @cached_property
     def weights(self) -> dict[str, Weights]:
@@ -94,6 +97,10 @@ class Submission:
         """The same with definitions put in the place of the learner's own, by their names."""
         return replace(self, given=self.given | sources, rebind=(*self.rebind, *sources))
 
+    def with_definition_alone(self, source: Source, name: str, given: str) -> "Submission":
+        """The same, of which only one definition is run; such exercises need no files beside it."""
+        return replace(self, source=source, alone=(name, given), beside=())
+
     def load_request(self, device: str, definitions_only: bool = False) -> dict:
         """The header of the `load` message for the runner."""
         return {
@@ -105,6 +112,7 @@ class Submission:
             "given": self.given,
             "rebind": list(self.rebind),
             "definitions_only": definitions_only,
+            "alone": self.alone,
             "device": device,
         }
 

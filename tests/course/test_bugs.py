@@ -22,6 +22,36 @@ from tensorgrade.views.note import Note
 CH2, CH6 = "ch2_self_attention", "ch6_small_gpt"
 SCALED = "bug_scaled_dot_product_attention"
 RIGHT = "    shares = (likeness / width**0.5).softmax(dim=-1)\n"
+ANEW = "    return softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ values\n"
+CH1, SIMPLE = "ch1_simplified_attention", "bug_simplified_self_attention"
+OTHER = "simplified_self_attention"
+MADE = "import sys\nsys.modules['zz'] = type(sys)('zz')"
+SUBSTITUTES = {  # each puts the chapter's right answer in the place of the code that was given
+    "assignment": f"{SIMPLE} = {OTHER}",
+    "setattr": f"import sys\nsetattr(sys.modules[__name__], '{SIMPLE}', {OTHER})",
+    "globals": f"globals()['{SIMPLE}'] = {OTHER}",
+    "namespace": f"{SIMPLE}.__globals__['{SIMPLE}'] = {OTHER}",
+    "exec": f"exec('{SIMPLE} = {OTHER}')",
+    "walrus": f"print({SIMPLE} := {OTHER})",
+    "with": f"import contextlib\nwith contextlib.nullcontext({OTHER}) as {SIMPLE}: pass",
+    "match": f"match {OTHER}:\n    case {SIMPLE}: pass",
+    "loop": f"for {SIMPLE} in [{OTHER}]: pass",
+    "block": f"if True:\n    def {SIMPLE}(inputs): return {OTHER}(inputs)",
+    "star": f"{MADE}\nsys.modules['zz'].{SIMPLE} = {OTHER}\nfrom zz import *",
+    "import": f"{MADE}\nsys.modules['zz'].f = {OTHER}\nfrom zz import f as {SIMPLE}",
+    "subclass": f"class A:\n    def __init_subclass__(cls): globals()['{SIMPLE}'] = {OTHER}\n"
+    "class B(A): pass",
+    "code": f"{SIMPLE}.__code__ = {OTHER}.__code__",
+    "lambda": f"{SIMPLE} = lambda inputs: {OTHER}(inputs)",
+}
+# Each of them has a line in the code that was given, and one elsewhere in the file.
+HELPED = {
+    "another exercise": (f"{OTHER}(inputs)", ""),
+    "a helper": ("helper(inputs, None)", f"def helper(x, more): return {OTHER}(x)"),
+    "an attribute of torch": ("torch.helper(inputs)", f"torch.helper = {OTHER}"),
+    "an attribute of Tensor": ("inputs.helper()", f"torch.Tensor.helper = {OTHER}"),
+    "a built-in": ("helper(inputs)", f"__builtins__['helper'] = {OTHER}"),
+}
 
 
 def bugs(project) -> dict[str, str]:
@@ -93,14 +123,67 @@ def test_code_as_it_was_given_is_not_attempted_and_earns_nothing(project, rows, 
 def test_a_repair_has_all_points_and_a_rewrite_all_but_one(project, rows):
     right = project.solution(CH2).read_text(encoding="utf-8")
     assert rows(CH2, right)[SCALED].points == 4
-    anew = f"{right}\n{SCALED} = scaled_dot_product_attention\n"
     more = right.replace(RIGHT, "    n = 1 + 1 + 1 + 1 + 1 + 1 + 1\n" + RIGHT)
-    handed_on = "    return scaled_dot_product_attention(queries, keys, values)\n"
-    for text in (anew, more, right.replace(RIGHT, handed_on + RIGHT)):
+    for text in (more, right.replace(RIGHT, "    from torch import softmax\n" + ANEW)):
         verdict = rows(CH2, text)[SCALED]
         assert (verdict.points, verdict.status) == (3, "partial")
         assert "more was changed than the mistake asks for" in verdict.message
         assert not verdict.group  # it is right
+
+
+def with_given(project, change: str = "") -> str:
+    """The solution of chapter 1 with the code that was given; change: its last line, if another."""
+    right, name = project.solution(CH1).read_text(encoding="utf-8"), f"def {SIMPLE}("
+    given = load_references(project.graders / "references" / f"{CH1}.safetensors").bugs[SIMPLE]
+    given = given[given.index(name) :]
+    lines = given.splitlines()
+    # So that it counts as changed.
+    last = [f"    return {change}"] if change else ["    pass", lines[-1]]
+    first = right.index(name)
+    return right[:first] + "\n".join([*lines[:-1], *last]) + right[right.index("\n# %%", first) :]
+
+
+def is_replaced(verdict) -> bool:
+    assert verdict.message.startswith("The code that runs in your file is not the definition of ")
+    assert "without helpers or other lines of the file" in verdict.message
+    return (verdict.points, verdict.status, verdict.line) == (0, "failed", None)
+
+
+@pytest.mark.parametrize("way", SUBSTITUTES)
+def test_another_function_in_its_place_earns_nothing(project, rows, way):
+    found = rows(CH1, f"{with_given(project)}\n{SUBSTITUTES[way]}\n")
+    assert is_replaced(found[SIMPLE])
+    assert found[OTHER].status == "passed"
+
+
+@pytest.mark.parametrize("way", HELPED)
+def test_nothing_else_of_the_file_helps_the_definition(project, rows, way):
+    change, line = HELPED[way]
+    found = rows(CH1, f"{with_given(project, change)}\n{line}\n")
+    assert is_replaced(found[SIMPLE])
+
+
+def test_what_stands_in_the_place_of_a_repair_costs_nothing(project, rows):
+    """Only the definition counts, whatever the file does with its name afterwards."""
+    right = project.solution(CH1).read_text(encoding="utf-8")
+    for line in (SUBSTITUTES["setattr"], f"globals()['{SIMPLE}'] = None"):
+        assert rows(CH1, f"{right}\n{line}\n")[SIMPLE].points == 4
+
+
+def test_a_repair_may_use_imports_of_the_file_and_type_hints_of_any_kind(project, rows):
+    text = project.solution(CH2).read_text(encoding="utf-8")
+    text = text.replace("import torch\n", "import torch\nimport math\nMatrix = torch.Tensor\n", 1)
+    text = text.replace(RIGHT, RIGHT.replace("width**0.5", "math.sqrt(width)"))
+    first = text.index(f"def {SCALED}(")
+    text = text[:first] + text[first:].replace("queries: torch.Tensor", "queries: Matrix", 1)
+    assert rows(CH2, text)[SCALED].points == 4
+
+
+def test_in_self_check_the_definition_is_run_alone_too(project):
+    text = f"{with_given(project)}\n{SUBSTITUTES['setattr']}\n"
+    found = check(project.exercises, SIMPLE, Source(text, f"{CH1}.py"))
+    assert (found.state, found.points) == ("wrong", 0)
+    assert "is run alone" in Card(found)._repr_html_()
 
 
 def test_another_mistake_is_told_without_its_name_its_line_or_its_repair(project, rows):

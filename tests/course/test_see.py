@@ -82,7 +82,7 @@ def test_one_head_looks_at_the_token_before(ours, trained, never_seen, random_tw
 
 
 def test_one_head_looks_at_what_came_after_the_same(ours, trained, random_twice):
-    """Measured: 0.90 on average, 0.86 at least; no head of the first layer above 0.03."""
+    """Measured: 0.92 on average, 0.90 at least; no head of the first layer above 0.03."""
     seen = zip(random_twice, heads_on(ours, trained, random_twice), strict=True)
     shares = torch.stack([share_after_the_same(weights, ids) for ids, weights in seen])
     assert shares[:, *AFTER].mean() > 0.85 and shares[:, *AFTER].min() > 0.75
@@ -167,7 +167,7 @@ def test_what_is_said_of_a_text(ours):
         r"looks at the character before: (99|100)% of its weight", seen.caption(BEFORE)
     )
     assert re.fullmatch(
-        r"At the end of “.*c” it gives 9\d% to the “a” after “.*c”", seen.example(AFTER)
+        r"At the end of “.*ca” it gives 9\d% to the “t” after “.*ca”", seen.example(AFTER)
     )
     assert seen.example(BEFORE) == "" and seen.caption((0, 3)) == ""
 

@@ -11,6 +11,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load, load_file, save
 
+from exercises.commands.parts.texts import read_text
 from tensorgrade.attempts.verdict import verdict
 from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.command import Learner
@@ -139,7 +140,7 @@ def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
             file_of({"x": torch.ones(2).to(torch.float8_e4m3fn)}),
             "holds numbers of a kind that no answer needs: torch.float8",
         ),
-        "another model's": (file_of(looking), "`token_embedding.weight` has shape (97, 64)"),
+        "another model's": (file_of(looking), "`token_embedding.weight` has shape (97, 72)"),
         "the stand-in's": (file_of(stand_in), "trained with the stand-in for your MultiHeadA"),
         "NaN": (
             changed(trained, head__weight=lambda t: t.index_fill(0, torch.tensor(3), torch.nan)),
@@ -221,6 +222,104 @@ def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
     found = judged(Beside(FILE, file_of(tensors)))
     assert found.points == MOST - 1 and "layers.9" not in found.message
     assert "our own model does not make of your weights" in found.message
+
+
+def kit_cut(tensors: dict, kit: dict) -> dict:
+    """The kit's numbers in the shapes of these tensors."""
+    cut = (
+        kit[name][tuple(map(slice, t.shape))] if name in kit else t for name, t in tensors.items()
+    )
+    return dict(zip(tensors, cut, strict=True))
+
+
+def permuted(tensors: dict, chance) -> dict:
+    return {
+        n: t[torch.randperm(len(t), generator=chance)] if t.dim() < 2 else shuffled(t, chance)
+        for n, t in tensors.items()
+    }
+
+
+def shuffled(table: torch.Tensor, chance) -> torch.Tensor:
+    rows, columns = (torch.randperm(size, generator=chance) for size in table.shape)
+    return table[rows][:, columns]
+
+
+HIDING = {
+    "cut": lambda t, chance: t,
+    "permuted": permuted,
+    "scaled": lambda t, chance: {n: -3.7 * x if "mask" not in n else x for n, x in t.items()},
+    "scaled by row": lambda t, chance: {n: scaled(x, chance, 0) for n, x in t.items()},
+    "scaled by column": lambda t, chance: {n: scaled(x, chance, 1) for n, x in t.items()},
+    "permuted and scaled": lambda t, chance: {
+        n: scaled(x, chance, 0) for n, x in permuted(t, chance).items()
+    },
+    "in halves": lambda t, chance: {n: x.half() for n, x in t.items()},
+    "half of it": lambda t, chance: {
+        n: torch.randn(x.shape) if "attention" in n else x for n, x in t.items()
+    },
+}
+
+
+def scaled(tensor: torch.Tensor, chance, dim: int) -> torch.Tensor:
+    """Each row, or each column, by a factor of its own."""
+    if tensor.dim() < 2 or not tensor.is_floating_point():
+        return tensor
+    sizes = [1, 1]
+    sizes[dim] = tensor.shape[dim]
+    return tensor * (0.5 + 2 * torch.rand(sizes, generator=chance))
+
+
+@pytest.fixture(scope="module")
+def kit():
+    return load_file(ROOT / "exercises" / "weights" / "looking.safetensors")
+
+
+def test_what_comes_with_the_course_knows_no_english_and_is_wider(trained, kit):
+    """Cut to the model that is asked for, and to the characters of Shakespeare."""
+    assert kit["token_embedding.weight"].shape[1] > 64
+    order = ["\n", *map(chr, range(32, 127))]
+    text = read_text("shakespeare")
+    rows = [order.index(c) for c in sorted(set(text))]
+    tables = ("token_embedding.weight", "head.weight")
+    cut = kit_cut(load(trained), kit | {name: kit[name][rows] for name in tables})
+    assert loss_of(cut, MODELS["hidden_windows"](0)) > 3
+
+
+@pytest.mark.parametrize("way", HIDING)
+def test_the_weights_of_the_kit_are_known_however_they_are_cut(trained, kit, way):
+    chance = torch.Generator().manual_seed(3)
+    hidden = HIDING[way](kit_cut(load(trained), kit), chance)
+    assert CHECKS["of_the_kit"](hidden) == "looking.safetensors"
+
+
+def test_other_weights_are_not_taken_for_those_of_the_kit(trained):
+    """Trained ones, and 200 files of random, even, huge, tiny or broken numbers."""
+    tensors, chance = load(trained), torch.Generator().manual_seed(4)
+    assert CHECKS["of_the_kit"](tensors) == ""
+    kinds = (
+        lambda t: torch.randn(t.shape, generator=chance),
+        lambda t: torch.rand(t.shape, generator=chance),
+        lambda t: torch.zeros(t.shape),
+        lambda t: torch.full(t.shape, 2.5),
+        lambda t: torch.randint(-3, 3, t.shape, generator=chance).float(),
+        lambda t: torch.randn(t.shape, generator=chance) * 1e38,
+        lambda t: torch.randn(t.shape, generator=chance) * 1e-42,
+        lambda t: torch.full(t.shape, torch.nan),
+        lambda t: torch.full(t.shape, torch.inf),
+        lambda t: t * (torch.rand(t.shape, generator=chance) < 0.1),
+    )
+    for number in range(200):
+        kind = kinds[number % len(kinds)]
+        assert CHECKS["of_the_kit"]({name: kind(t) for name, t in tensors.items()}) == ""
+
+
+@pytest.mark.slow
+def test_the_weights_of_the_kit_earn_nothing_and_it_is_said(judged, trained, kit):
+    for way in ("cut", "permuted and scaled"):
+        tensors = HIDING[way](kit_cut(load(trained), kit), torch.Generator().manual_seed(5))
+        found = judged(Beside(FILE, file_of(tensors)))
+        assert found.points == OWN_WORK, found
+        assert "holds the numbers of looking.safetensors, which comes with the" in found.message
 
 
 IN_BOTH = {  # a learner's own names, for those of the stub

@@ -1,10 +1,11 @@
-"""How much of code that was given is changed: counted on its tree, whatever the text is."""
+"""Code that was given with a mistake: how much of it is changed, and what of a text is run."""
 
+import ast
 import json
 
 import pytest
 
-from tensorgrade.runner.changes import changes
+from tensorgrade.runner.changes import changes, definition_alone
 from tensorgrade.runner.reading import source_that_counts
 
 GIVEN = '''import torch
@@ -88,44 +89,53 @@ def test_a_notebook_with_the_code_that_was_given_is_not_begun(notebook, counts):
     assert found.filename == counts
 
 
-def test_who_hands_a_bug_on_has_changed_all_of_it():
-    given = "def half(x, by=2):\n    return x / (by + 1)"
-    right = "def whole(x, by=2):\n    return x / by\n"
-    handed_on = right + "def half(x, by=2):\n    return whole(x, by)\n    return x / (by + 1)"
-    helped = "def two(x):\n    return 2\ndef half(x, by=2):\n    return x / by"
-    alone = right + "def half(x, by=2): return whole(x, by)"
-    decorated = f"{right}def swap(_): return lambda *all: whole(*all)\n@swap\n{given}"
-    for text in (handed_on, alone, decorated):
-        assert changes(text, {"half": given})["half"] > 10
-    assert changes(helped, {"half": given}) == {"half": 3}
-    classes = "class A:\n    def __init__(self, d): pass\nclass B:\n    def __init__(self, d):"
-    assert changes(f"{classes} A.__init__(self, d)", {"B": classes + " self.d = d"})["B"] >= 7
-
-
-OTHER = "def right(x, dim=-1):\n    return x / x.sum(dim, True)\n"
 WAYS = {
-    "by name": "right(x, dim)",
     "by a text": "globals()['right'](x, dim)",
     "by a text that is put together": "globals()['ri' 'ght'[:9]](x, dim)",
     "by an import": "__import__('me').right(x, dim)",
-    "by another name": "also(x, dim)",
-    "by one between": "between(x, dim)",
-    "by a lambda": "short(x, dim)",
+    "by code in a text": "eval('x / x.sum(dim, keepdim=True)')",
+    "by code in a text, under another name": "run('x / x.sum(dim, keepdim=True)')",
 }
-BETWEEN = (
-    "also = right\nshort = lambda *given: right(*given)\ndef between(a, b): return right(a, b)\n"
-)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_who_comes_to_a_definition_that_takes_the_same_has_changed_all(way):
-    short = f"{OTHER}{BETWEEN}def f(x, dim=-1):\n    return {WAYS[way]}\n"
-    kept = f"{OTHER}{BETWEEN}{GIVEN.replace('x * whole', WAYS[way])}"
-    for text in (short, kept):
-        assert changes(text, {"f": GIVEN})["f"] > 10
+def test_code_or_a_name_made_in_a_text_counts_as_a_rewrite(way):
+    text = "from builtins import eval as run\n" + GIVEN.replace("x * whole", WAYS[way])
+    assert changes(text, {"f": GIVEN})["f"] > 10
 
 
-def test_a_helper_of_ones_own_is_no_other_answer():
-    helper = "EPS = 0.0\ndef over(a, b):\n    return a / (b + EPS)\n"
-    text = f"{OTHER}{helper}{GIVEN.replace('x * whole', 'over(x, whole)')}"
-    assert changes(text, {"f": GIVEN})["f"] < 10
+def test_a_decorator_more_counts_as_a_rewrite():
+    swap = "def swap(_): return lambda x: x\n"
+    decorated = GIVEN.replace("def f", "@swap\ndef f")
+    assert changes(f"{swap}{decorated}", {"f": GIVEN})["f"] > 10
+
+
+def run_alone(text: str, own: str = "") -> list[str]:
+    return [ast.unparse(one) for one in definition_alone(text, "f", GIVEN, own)]
+
+
+def test_nothing_of_a_text_is_run_beside_the_definition():
+    more = "import sys\nfrom math import *\ndef g(x): return x\nf.x = 1\nif True: f = g\n"
+    course, definition = (ast.unparse(one) for one in ast.parse(GIVEN).body)
+    assert run_alone(f"{more}{GIVEN}{more}") == [course, definition]
+
+
+def test_imports_that_the_definition_reads_are_kept():
+    text = "import torch.nn as nn\nfrom math import sin, cos\nimport os\n" + MENDED.replace(
+        "x / whole", "nn.functional.relu(x) / sin(whole)"
+    )
+    assert run_alone(text)[:-1] == [
+        "import torch",
+        "import torch.nn as nn",
+        "from math import sin, cos",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "f = max", "f = lambda x: x", f"{GIVEN}f = max", "(", "\0"])
+def test_without_a_definition_nothing_is_run(text):
+    assert run_alone(text) == []
+
+
+def test_a_misspelt_definition_is_the_one_that_is_run():
+    (*_, definition) = run_alone(GIVEN.replace("def f", "def ff"), own="ff")
+    assert definition.startswith("def ff")

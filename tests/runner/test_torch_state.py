@@ -140,7 +140,36 @@ def test_what_fails_in_float64_alone_is_asked_again_in_float32():
     header, tensors = run(least, calls(), x=torch.ones(2).double())
     assert header["error"] is None and tensors["result"].dtype == torch.float32
     nan = "def f(x): return x.masked_fill(torch.tensor(x.dtype == torch.float64), torch.nan)\n"
-    assert run(nan, calls(), x=torch.ones(2).double())[1]["result"].tolist() == [1, 1]
+    result = run(nan, calls(), x=torch.ones(2).double())[1]["result"]
+    assert result.tolist() == [1, 1] and result.dtype == torch.float64  # and its tolerance
+
+
+MIXES = {  # float32 of one's own meets a float64 input
+    "a product": "torch.ones(2, 2) @ x",
+    "a linear layer": "nn.Linear(2, 2)(x)",
+    "by index": "torch.ones(2).index_put_((torch.tensor([0]),), x[:1])",
+    "where": "torch.ones(2).masked_scatter(torch.tensor([True, True]), x)",
+    "compared": "torch.isclose(torch.ones(2), x) * 1.0",
+    "written out": "torch.lerp(torch.ones(2), x, 0.5)",
+    "overflow": "torch.ones(2).fill_(torch.finfo(x.dtype).min) + x",
+}
+
+
+@pytest.mark.parametrize("way", MIXES)
+def test_an_error_about_dtypes_is_one(way):
+    for x in (torch.ones(2), torch.ones(2).double()):
+        header, tensors = run(f"def f(x): return {MIXES[way]}\n", calls(), x=x)
+        assert header["error"] is None and tensors["result"].dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    "does", ["raise ValueError", "assert False", "1 / 0", "x[5]", "x.reshape(7)", "exit()"]
+)
+def test_no_other_error_brings_the_tolerance_of_float32(does):
+    text = f"def f(x):\n    if x.dtype == torch.float64:\n        {does}\n    return x\n"
+    header, tensors = run(text, calls(), x=torch.ones(2).double())
+    assert header["error"] is not None and not tensors
+    assert run(text, calls(), x=torch.ones(2))[0]["error"] is None
 
 
 def test_what_fails_in_both_is_told_as_it_was_in_float64():

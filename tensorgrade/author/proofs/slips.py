@@ -389,6 +389,9 @@ class Asked(Checks):
         meant = f"; is it {close[0]}?" if close else ""
         raise AttributeError(f"there is no check {name}{meant}")
 
+    def names_none(self, *what: object, **how: object) -> None:
+        """Pass: there is no text."""
+
     def group(self, group: str) -> list:
         """No cases: there is nothing to judge."""
         self.groups.append(group)
