@@ -843,18 +843,22 @@ def is_size(told: object) -> bool:
 
 
 def secret_of(entries: list[tuple[Case, Observation]]) -> bytes:
-    """What learner code never sees, the same with all graders: names of cases, right results."""
+    """Return what learner code never sees: names of cases, and some numbers of right results.
+
+    These are few and rounded: each machine builds its own references, and processors differ in the
+    last digit.
+    """
     told = [
-        part
+        (case.id, *(f"{x:.2g}" for _, t in sorted(seen.tensors.items()) for x in some_of(t)))
         for case, seen in entries
-        for part in (case.id.encode(), *(tensor_bytes(t) for _, t in sorted(seen.tensors.items())))
     ]
-    return b"|".join(told)
+    return repr(told).encode()
 
 
-def tensor_bytes(tensor: torch.Tensor) -> bytes:
-    """The bits of a tensor."""
-    return tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes()
+def some_of(tensor: torch.Tensor) -> list[float]:
+    """Return the first, the middle and the last number of a tensor."""
+    flat, count = tensor.flatten(), tensor.numel()
+    return [flat[at].item() for at in (0, count // 2, count - 1)] if count else []
 
 
 def lines_of_changes(facts: dict) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ import pytest
 
 from tensorgrade.author.building.derive import derive, script_for_learners, text_file, with_hints
 from tensorgrade.author.building.reference_files import reference_paths
-from tensorgrade.author.building.same import same_fingerprints, same_references
+from tensorgrade.author.building.same import same_fingerprints, same_references, same_values
 from tensorgrade.author.building.script import read_script, stub_text, without_solutions
 from tensorgrade.author.proofs import complaints as checks
 from tensorgrade.author.proofs.complaints import complaints, proofs_of_a_release
@@ -56,7 +56,7 @@ def test_a_part_that_is_made_anew_is_the_stored_one(project, hidden):
 @pytest.mark.timeout(300)
 def test_another_processor_builds_the_same(project):
     """Sums come in another order there, and names in a set; what was stored is as fresh."""
-    names = ["inverted_dropout", "batches", "TransformerBlock"]
+    names = ["inverted_dropout", "batches", "TransformerBlock", "trained_loss"]
     command = [sys.executable, "-m", "tensorgrade.cli", "build", "--check", *names]
     elsewhere = os.environ | {"ATEN_CPU_CAPABILITY": "default", "PYTHONHASHSEED": "7"}
     built = subprocess.run(
@@ -168,6 +168,14 @@ def test_the_sample_class_has_trouble_in_it(project, tmp_path):
     for sign in signs:
         assert any(sign in text for text in texts), sign
     assert all(b"made-up learner" in text for text in texts)
+
+
+def test_plain_values_may_differ_by_rounding_only():
+    loss = {"result": {"type": "float", "json": 3.262392282485962}}
+    assert same_values(loss, {"result": {"type": "float", "json": 3.262392044067383}})
+    assert not same_values(loss, {"result": {"type": "float", "json": 3.2625}})
+    assert not same_values(loss, {"result": {"type": "int", "json": 3}})
+    assert same_values([1, "a", None], [1, "a", None]) and not same_values([1], [True])
 
 
 def test_fingerprints_on_other_cases_are_others():
