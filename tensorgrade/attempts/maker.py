@@ -128,7 +128,7 @@ class AttemptMaker:
         """The warm process, started if there is none. Raises NotIsolated or NotStarted."""
         if self.warm is None or not self.warm.alive():
             rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
-            must_be_closed(rung, self.setup.private)
+            must_be_closed(rung, self.setup.private())
             self.warm = WarmProcess(self.course.limits, rung)
         return self.warm
 

@@ -1,7 +1,10 @@
 """What every worker is told: which tests, and how learner code runs for them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from .answers import answer_paths
 
 BESIDE_TESTS = (
     "solutions",
@@ -25,7 +28,9 @@ class Setup:
     isolation: str = "auto"
     device: str = "cpu"
 
-    @property
-    def private(self) -> tuple[Path, ...]:
-        """What of a course no learner may see, where it is there."""
-        return self.tests, *(self.tests.parent / name for name in BESIDE_TESTS)
+    def private(self) -> Iterator[Path]:
+        """Yield what of a course no learner may see: what has a name, and every other answer."""
+        root = self.tests.resolve().parent
+        named = [self.tests, *(root / name for name in BESIDE_TESTS)]
+        yield from named
+        yield from (path for path in answer_paths(root) if path not in named)
