@@ -13,6 +13,7 @@ from typing import IO
 
 from ..isolation.mending import is_closed
 
+PRIVATE = ("solutions", "source", "course_config.py", "gradebook.db", "submitted", "autograded")
 ENGINE = Path(__file__).resolve().parents[1]  # it has templates of solutions, and no course's own
 # Nothing of a course is kept there.
 SKIPPED = {".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
@@ -28,6 +29,14 @@ HEADER = 4096  # bytes of a file of tensors that say what it is
 MOST_BYTES = 4 << 20  # of a text: no answer is longer
 CODE = {".py", ".ipynb", ".safetensors"}
 TEXTS = {".md", ".txt", ".json", ".html", ".toml", ".cfg", ".yml", ".yaml", ""}
+
+
+def private_paths(tests: Path) -> Iterator[Path]:
+    """Yield what of a course no learner may see: what has a name, and every other answer."""
+    root = tests.resolve().parent
+    named = [tests, *(root / name for name in PRIVATE)]
+    yield from named
+    yield from (path for path in answer_paths(root) if path not in named)
 
 
 def answer_paths(root: Path) -> list[Path]:

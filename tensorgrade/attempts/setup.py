@@ -1,19 +1,7 @@
 """What every worker is told: which tests, and how learner code runs for them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from .answers import answer_paths
-
-BESIDE_TESTS = (
-    "solutions",
-    "source",
-    "course_config.py",
-    "gradebook.db",
-    "submitted",
-    "autograded",
-)
 
 
 @dataclass(frozen=True)
@@ -27,10 +15,3 @@ class Setup:
     tests: Path
     isolation: str = "auto"
     device: str = "cpu"
-
-    def private(self) -> Iterator[Path]:
-        """Yield what of a course no learner may see: what has a name, and every other answer."""
-        root = self.tests.resolve().parent
-        named = [self.tests, *(root / name for name in BESIDE_TESTS)]
-        yield from named
-        yield from (path for path in answer_paths(root) if path not in named)

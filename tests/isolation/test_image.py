@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.attempts import answers
-from tensorgrade.attempts.setup import Setup
 from tensorgrade.isolation import mending
 from tensorgrade.isolation.ladder import UID, NotIsolated, must_be_closed
 
@@ -80,7 +79,7 @@ def reachable(monkeypatch):
 def test_no_answer_is_open_in_the_image(image, reachable):
     reachable(image)
     assert answers.answer_paths(image) == []
-    must_be_closed(UID, Setup(image / "graders").private())
+    must_be_closed(UID, answers.private_paths(image / "graders"))
 
 
 def test_only_what_grading_needs_is_in_it():
@@ -115,7 +114,7 @@ def test_an_answer_is_found_whatever_its_folder(tmp_path, reachable, what):
     assert answers.answer_paths(root) == [root / "solutions", root / "somewhere"]
     (root / "solutions").chmod(0o700)
     with pytest.raises(NotIsolated, match=re.escape(f"chmod -R go= {root / 'somewhere'}")):
-        must_be_closed(UID, Setup(root / "graders").private())
+        must_be_closed(UID, answers.private_paths(root / "graders"))
 
 
 def test_what_learners_have_holds_no_answer(reachable):
