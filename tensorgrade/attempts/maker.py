@@ -15,6 +15,7 @@ from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fin
 from ..sources.beside import Beside, files_beside
 from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
+from .answers import private_paths
 from .attempt import Attempt
 from .backend import Backend, Unread
 from .in_child import InChild, Requests
@@ -160,7 +161,7 @@ class AttemptMaker:
         """The warm process, started if there is none. Raises NotIsolated or NotStarted."""
         if self.warm is None or not self.warm.alive():
             rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
-            must_be_closed(rung, self.setup.private)
+            must_be_closed(rung, private_paths(self.tests))
             self.warm = WarmProcess(self.course.limits, rung)
         return self.warm
 

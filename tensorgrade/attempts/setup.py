@@ -3,15 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-BESIDE_TESTS = (
-    "solutions",
-    "source",
-    "course_config.py",
-    "gradebook.db",
-    "submitted",
-    "autograded",
-)
-
 
 @dataclass(frozen=True)
 class Setup:
@@ -24,8 +15,3 @@ class Setup:
     tests: Path
     isolation: str = "auto"
     device: str = "cpu"
-
-    @property
-    def private(self) -> tuple[Path, ...]:
-        """What of a course no learner may see, where it is there."""
-        return self.tests, *(self.tests.parent / name for name in BESIDE_TESTS)

@@ -3,9 +3,11 @@
 import os
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
+from ..attempts.answers import private_paths
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
@@ -65,7 +67,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     course = load_course(run.setup.tests)
     if not run.scheduler:  # refuses here, before any work is done
         rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
-        must_be_closed(rung, (*run.setup.private, submitted, out))
+        must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
         if "uid" in rung.layers:
             os.umask(0o077)  # what is written on such a rung is closed, too
     handins, notes = find_handins(submitted, course, run.rescue, run.roster)

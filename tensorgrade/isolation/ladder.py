@@ -124,8 +124,10 @@ def must_be_closed(rung: Rung, paths: Iterable[Path]) -> None:
     """
     from .mending import is_closed
 
+    if "uid" not in rung.layers:
+        return
     opened = [str(path) for path in paths if path.exists() and not is_closed(path)]
-    if "uid" in rung.layers and opened:
+    if opened:
         raise NotIsolated(
             f"every user of this machine can read {' and '.join(opened)}, and on rung "
             f"{rung.name!r} learner code is such a user: chmod -R go= {' '.join(opened)}"

@@ -57,9 +57,11 @@ def build_context(folder: Path) -> Path:
 def test_a_container_is_made_of_files_that_are_there(kit, whose):
     context = build_context(kit if whose == "learner" else ROOT)
     seen = steps(context / "Dockerfile")
-    assert seen[0][0] == "FROM" and ("COPY", ". .") in seen
+    copied = {path for step, rest in seen if step == "COPY" for path in rest.split()[:-1]}
+    assert seen[0][0] == "FROM" and all((context / path).exists() for path in copied)
     asked = [file for _, rest in seen for file in re.findall(r" -[cr] (\S+)", rest)]
     assert asked and all((context / file).is_file() for file in asked)
+    assert copied == {"."} or copied.issuperset(asked)
     ignored = context / ".dockerignore"
     if ignored.exists():
         assert not set(asked) & set(ignored.read_text(encoding="utf-8").split())
