@@ -81,7 +81,8 @@ class AttemptMaker:
             given = read_given(self.tests.parent / "exercises", chapter, chapters)
             self.given[chapter] = *given, self.names_in(chapter)
         beside = source.beside if isinstance(source, Handin) else self.files_beside(chapter, folder)
-        submission = Submission(chapter, source, *self.given[chapter], beside)
+        parameters = self.course.chapter(chapter).parameters
+        submission = Submission(chapter, source, *self.given[chapter], beside, parameters)
         return self.attempt_from(chapter, self.backend(submission))
 
     def files_beside(self, chapter: str, folder: Path | None) -> tuple[Beside, ...]:

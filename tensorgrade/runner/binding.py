@@ -1,0 +1,98 @@
+"""Pass arguments to a learner's own parameters: by position, unless something else was decided."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import nn
+
+Parameters = Mapping[str, inspect.Parameter]
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+REST, NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+
+
+def parameters_of(function: Callable) -> Parameters:
+    """Return what a function, a class or a module takes; nothing if Python cannot tell."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def called_code(function: Callable) -> Callable:
+    """Return what runs when something is called: the `forward` of a module."""
+    return getattr(function, "forward", function) if isinstance(function, nn.Module) else function
+
+
+def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
+    """Return the learner's parameter at the place of each of the stub's, by the stub's name.
+
+    A parameter that can be passed by name only takes what the stub calls so. If the stub has no
+    such name, it takes its turn after the others.
+
+    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis=0: 0))
+    {'x': 'rows', 'dim': 'axis'}
+    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, eps, *, dim: 0))
+    {'dim': 'dim', 'x': 'rows', 'eps': 'eps'}
+    """
+    by_name = {n: n for n in asked if is_of_kind(parameters.get(n), inspect.Parameter.KEYWORD_ONLY)}
+    places = [name for name, one in parameters.items() if one.kind in POSITIONAL]
+    if not takes(parameters, REST):
+        alone = (inspect.Parameter.KEYWORD_ONLY,)
+        places += [n for n, one in parameters.items() if one.kind in alone and n not in by_name]
+    others = [name for name in asked if name not in by_name]
+    return by_name | dict(zip(others, places, strict=False))
+
+
+def by_name(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
+    """Return the parameters of the very names that are asked for; all others by their order."""
+    same = {name: name for name in asked if name in parameters}
+    left = {name: one for name, one in parameters.items() if name not in same}
+    return same | in_order([name for name in asked if name not in same], left)
+
+
+def bound(
+    function: Callable,
+    parameters: Parameters,
+    assigned: Mapping[str, str],
+    arguments: Mapping[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the positional and the named arguments of a call.
+
+    assigned: the learner's parameter for each that is asked for. arguments: in the stub's order.
+    Raises TypeError if no parameter can take one of them.
+    """
+    values = {assigned[name]: value for name, value in arguments.items() if name in assigned}
+    rest = {name: value for name, value in arguments.items() if name not in assigned}
+    first = []
+    for name, parameter in parameters.items():
+        if parameter.kind not in POSITIONAL or name not in values:
+            break
+        first.append(values.pop(name))
+    if rest and takes(parameters, REST) and not (values and takes(parameters, NAMED_REST)):
+        return [*first, *rest.values()], values
+    if rest and not takes(parameters, NAMED_REST):
+        raise TypeError(lacking(function, list(rest)))
+    return first, values | rest
+
+
+def takes(parameters: Parameters, kind: Any) -> bool:
+    """Return True if there is a parameter of a kind, such as `*arguments`."""
+    return any(parameter.kind == kind for parameter in parameters.values())
+
+
+def is_of_kind(parameter: inspect.Parameter | None, kind: Any) -> bool:
+    """Return True if a parameter is there and of a kind."""
+    return parameter is not None and parameter.kind == kind
+
+
+def lacking(function: Callable, names: list[str]) -> str:
+    """Return which parameters a function, or the making of an object, lacks; all of them at once.
+
+    >>> lacking(dict, ["size", "width"])
+    "__init__() has no parameters 'size' and 'width'"
+    """
+    called = "__init__" if inspect.isclass(function) else getattr(function, "__name__", "it")
+    *first, last = [f"'{name}'" for name in names]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{called}() has no parameter{'s' * bool(first)} {listed}"
