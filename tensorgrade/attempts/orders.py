@@ -84,7 +84,9 @@ def is_known_mistake(attempt: Attempt, exercise: str, claimed: list[Seen]) -> bo
 
 def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
     """Return True if an order is more plausible; one that no name speaks for has to fit all."""
-    return all_fit(seen) if order.by_shape else fitness(seen) > fitness(best)
+    if order.by_shape:
+        return all_fit(seen)
+    return fitness(seen) > fitness(best) or (order.needed and fitness(seen) == fitness(best))
 
 
 def seen_with(attempt: Attempt, exercise: str, orders: dict[str, Order]) -> list[Seen]:

@@ -4,16 +4,15 @@ Nothing here looks at expected values: only at names, at the kinds of what is pa
 a case comes to an end with weights and results of the right shapes.
 """
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, permutations, takewhile
 
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..runner.binding import POSITIONAL, Parameters, in_order
+from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
 from ..runner.names import likeness
 
 MOST = 24  # assignments that are tried
@@ -28,13 +27,16 @@ FITS = 4  # how far a case comes that may be right
 class Order:
     """The parameters of the stub, the learner's own, and which of these is meant by each of those.
 
-    by_shape: no name says so; only shapes can.
+    places: the same by position. by_shape: no name says so; only shapes can. needed: by position
+    not every argument that cases pass has a parameter.
     """
 
     asked: tuple[str, ...]
     own: tuple[str, ...]
     assigned: Mapping[str, str]
+    places: Mapping[str, str] = field(default_factory=dict)
     by_shape: bool = False
+    needed: bool = False
 
     @property
     def sentence(self) -> str:
@@ -57,8 +59,9 @@ class Order:
     @property
     def by_name_only(self) -> str:
         """Return what the stub calls parameters that can be passed by name only."""
-        pairs = [f"`{own}` is `{name}`" for name, own in self.assigned.items() if own != name]
-        return f"what can only be passed by name has the stub's name: {', '.join(pairs)}"
+        pairs = [(own, a) for a, own in self.assigned.items() if self.places.get(a) != own]
+        told = ", ".join(f"the stub calls `{own}` `{asked}`" for own, asked in pairs)
+        return f"{told}, and it can be passed by name only"
 
 
 def shared(left: Sequence[str], right: Sequence[str]) -> int:
@@ -75,25 +78,23 @@ def other_orders(
     A parameter that carries one of the stub's names, or one like it, stands for that one. All
     others stand in their order; then, by shapes, in any other order.
 
+    >>> import inspect
     >>> own = inspect.signature(lambda n_embd, block_size, n_head: 0).parameters
     >>> kinds = dict.fromkeys(["length", "d", "heads"], "number")
     >>> [order.assigned for order in other_orders(["length", "d", "heads"], own, kinds)]
     [{'heads': 'n_head', 'length': 'block_size', 'd': 'n_embd'}]
     """
-    names = tuple(name for name, one in own.items() if one.kind in (*POSITIONAL, NAMED))
+    names = tuple(name for name, one in own.items() if one.kind in (*POSITIONAL, BY_NAME))
     told = {name: name for name in asked if name in names}
     told |= similar(
         [name for name in asked if name not in told],
         [name for name in names if name not in told],
     )
-    first = True
-    for filled in fillings(asked, names, told, kinds):
-        if told | filled != in_order(asked, own):
-            yield Order(tuple(asked), names, told | filled, by_shape=not first)
-        first = False
-
-
-NAMED = inspect.Parameter.KEYWORD_ONLY
+    by_place = in_order(asked, own)
+    needed = not by_place.keys() >= kinds.keys()
+    for at, filled in enumerate(fillings(asked, names, told, kinds)):
+        if told | filled != by_place:
+            yield Order(tuple(asked), names, told | filled, by_place, at > 0, needed)
 
 
 def fillings(

@@ -8,6 +8,7 @@ from torch import nn
 
 Parameters = Mapping[str, inspect.Parameter]
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+BY_NAME = inspect.Parameter.KEYWORD_ONLY
 REST, NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
 
 
@@ -27,19 +28,16 @@ def called_code(function: Callable) -> Callable:
 def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
     """Return the learner's parameter at the place of each of the stub's, by the stub's name.
 
-    A parameter that can be passed by name only takes what the stub calls so. If the stub has no
-    such name, it takes its turn after the others.
+    A parameter that can be passed by name only takes what the stub calls so.
 
     >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis=0: 0))
     {'x': 'rows', 'dim': 'axis'}
     >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, eps, *, dim: 0))
     {'dim': 'dim', 'x': 'rows', 'eps': 'eps'}
     """
-    by_name = {n: n for n in asked if is_of_kind(parameters.get(n), inspect.Parameter.KEYWORD_ONLY)}
+    alone = [name for name, one in parameters.items() if one.kind == BY_NAME]
+    by_name = {name: name for name in asked if name in alone}
     places = [name for name, one in parameters.items() if one.kind in POSITIONAL]
-    if not takes(parameters, REST):
-        alone = (inspect.Parameter.KEYWORD_ONLY,)
-        places += [n for n, one in parameters.items() if one.kind in alone and n not in by_name]
     others = [name for name in asked if name not in by_name]
     return by_name | dict(zip(others, places, strict=False))
 
@@ -69,21 +67,21 @@ def bound(
         if parameter.kind not in POSITIONAL or name not in values:
             break
         first.append(values.pop(name))
-    if rest and takes(parameters, REST) and not (values and takes(parameters, NAMED_REST)):
+    if rest and takes(parameters, REST) and not is_bare_module(function):
         return [*first, *rest.values()], values
     if rest and not takes(parameters, NAMED_REST):
         raise TypeError(lacking(function, list(rest)))
     return first, values | rest
 
 
+def is_bare_module(function: Callable) -> bool:
+    """Return True for a class of modules without an `__init__`, so that torch's own is called."""
+    return inspect.isclass(function) and getattr(function, "__init__", None) is nn.Module.__init__
+
+
 def takes(parameters: Parameters, kind: Any) -> bool:
     """Return True if there is a parameter of a kind, such as `*arguments`."""
     return any(parameter.kind == kind for parameter in parameters.values())
-
-
-def is_of_kind(parameter: inspect.Parameter | None, kind: Any) -> bool:
-    """Return True if a parameter is there and of a kind."""
-    return parameter is not None and parameter.kind == kind
 
 
 def lacking(function: Callable, names: list[str]) -> str:
