@@ -5,6 +5,7 @@ keywords of calls. Names of attributes stay.
 """
 
 import ast
+import keyword
 from random import Random
 
 # What parameters are called in public code.
@@ -91,6 +92,7 @@ def new_names(function: ast.FunctionDef, random: Random) -> dict[str, str]:
     """Return a new name for each parameter, none of which the function uses for something else."""
     own = [one.arg for one in parameters(function)]
     uses = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} - set(own)
+    uses |= set(keyword.kwlist)
     uses |= {one.arg for inner in inner_functions(function) for one in parameters(inner)}
     style = random.choice(["synonyms", "abbreviations", "letters", "others", "some"])
     if style == "others" and len(own) > 1:
@@ -131,8 +133,8 @@ def rename(
         if isinstance(use, ast.Name) and use.id in names:
             use.id = names[use.id]
     for call in calls_of(tree, node, function):
-        for keyword in call.keywords:
-            keyword.arg = names.get(keyword.arg, keyword.arg)
+        for one in call.keywords:
+            one.arg = names.get(one.arg, one.arg)
 
 
 def calls_of(tree: ast.Module, node: ast.stmt, function: ast.FunctionDef) -> list[ast.Call]:

@@ -28,18 +28,17 @@ def called_code(function: Callable) -> Callable:
 def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
     """Return the learner's parameter at the place of each of the stub's, by the stub's name.
 
-    A parameter that can be passed by name only takes what the stub calls so.
+    What is left over then goes to parameters of the same name that have no place.
 
     >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis=0: 0))
     {'x': 'rows', 'dim': 'axis'}
-    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, eps, *, dim: 0))
-    {'dim': 'dim', 'x': 'rows', 'eps': 'eps'}
+    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis, *, x=0, eps=0: 0))
+    {'x': 'rows', 'dim': 'axis', 'eps': 'eps'}
     """
-    alone = [name for name, one in parameters.items() if one.kind == BY_NAME]
-    by_name = {name: name for name in asked if name in alone}
     places = [name for name, one in parameters.items() if one.kind in POSITIONAL]
-    others = [name for name in asked if name not in by_name]
-    return by_name | dict(zip(others, places, strict=False))
+    alone = [name for name, one in parameters.items() if one.kind == BY_NAME]
+    left = {name: name for name in asked[len(places) :] if name in alone}
+    return dict(zip(asked, places, strict=False)) | left
 
 
 def by_name(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
