@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Renamed(NamedTuple):
-    """A definition that stands below its chapter's solution, and what is to be said of it."""
+    """A definition that stands below its chapter's solution, and how what is said of it begins."""
 
     chapter: str
     exercise: str
@@ -160,7 +160,7 @@ def project_qkv(w, q, k, v):
         "Right.",
         """
 def scaled_dot_product_attention(keys, queries, v):
-    weights = torch.softmax(keys @ queries.T / queries.shape[-1] ** 0.5, dim=-1)
+    weights = torch.softmax(keys @ queries.mT / queries.shape[-1] ** 0.5, dim=-1)
     return weights @ v
 """,
     ),
@@ -197,7 +197,7 @@ def attention_scores(input_2, sentence):
         "ch1_simplified_attention",
         "attention_scores",
         0,
-        "?",
+        "RuntimeError: ",
         """
 def attention_scores(a, b):
     return a @ b
