@@ -44,12 +44,14 @@ class Exercise:
 
     points: what a right answer earns. hints: from a nudge to nearly there.
     shares: what the markers of its tests add up to; the same, unless the settings say otherwise.
+    parameters: the stub's, in its order, by what is called: `f`, or `Layer` and `Layer.forward`.
     """
 
     name: str
     points: float
     hints: tuple[str, ...] = ()
     shares: float = 0
+    parameters: dict[str, list[str]] = field(default_factory=dict, hash=False)
 
     def worth(self, share: float) -> float:
         """The points for a test whose marker says `share`."""
@@ -74,6 +76,15 @@ class Chapter:
     def points(self) -> float:
         """The sum of the exercises' points."""
         return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def parameters(self) -> dict[str, list[str]]:
+        """The parameters of all exercises' stubs, by what is called."""
+        return {
+            called: names
+            for exercise in self.exercises
+            for called, names in exercise.parameters.items()
+        }
 
     def exercise(self, name: str) -> Exercise:
         """The exercise of that name. Raises CourseError where there is none."""

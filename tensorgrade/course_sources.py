@@ -11,7 +11,15 @@ from traceback import extract_tb
 from types import FunctionType
 
 from .course import Chapter, Course, CourseError, Exercise, Settings, each
-from .grader_files import bug_in, grader_path, import_from, points_in, syntax_of, text_in
+from .grader_files import (
+    bug_in,
+    grader_path,
+    import_from,
+    parameters_in,
+    points_in,
+    syntax_of,
+    text_in,
+)
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 WEIGHTS = re.compile(r"\w[\w-]*\.safetensors")
@@ -126,12 +134,22 @@ def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
         if path.stem not in exercises:
             raise CourseError(f"{path} judges an exercise that {lesson} does not have")
     taught = [exercise for exercise in exercises if exercise not in settings.off]
-    read = each(lambda one: read_exercise(graders, name, one, settings.points), taught)
+    stubs = parameters_in(lesson)
+    read = each(lambda one: read_exercise(graders, name, one, settings.points, stubs), taught)
     return Chapter(name, title[1], tuple(read), beside=settings.beside.get(name, {}))
 
 
-def read_exercise(graders: Path, chapter: str, name: str, points: dict[str, float]) -> Exercise:
-    """An exercise, worth what its tests add up to, or what the settings say instead."""
+def read_exercise(
+    graders: Path,
+    chapter: str,
+    name: str,
+    points: dict[str, float],
+    stubs: dict[str, dict[str, list[str]]],
+) -> Exercise:
+    """An exercise, worth what its tests add up to, or what the settings say instead.
+
+    stubs: by exercise, the parameters that the lesson gives it.
+    """
     path = grader_path(graders, chapter, name)
     if not path.exists():
         raise CourseError(f"{path} is missing: it judges the exercise {name} of {chapter}")
@@ -141,7 +159,7 @@ def read_exercise(graders: Path, chapter: str, name: str, points: dict[str, floa
         raise CourseError(f"course_config.py gives {wanted!r} points to {name}; give it a number")
     if wanted <= 0:
         raise CourseError(f"course_config.py gives {wanted:g} points to {name}; give it some")
-    return Exercise(name, plain(wanted), shares=plain(shares))
+    return Exercise(name, plain(wanted), shares=plain(shares), parameters=stubs.get(name, {}))
 
 
 def plain(points: float) -> float:

@@ -121,6 +121,36 @@ def syntax_of(path: Path) -> ast.Module:
         raise CourseError(f"{path} is missing") from None
 
 
+def parameters_in(path: Path) -> dict[str, dict[str, list[str]]]:
+    """Return the parameters that a file's definitions take, by definition and by what is called.
+
+    A class is called, and so are its public methods: `Layer`, `Layer.forward`.
+    """
+    return {
+        node.name: parameters_of(node)
+        for node in syntax_of(path).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+
+
+def parameters_of(definition: ast.FunctionDef | ast.ClassDef) -> dict[str, list[str]]:
+    """Return the parameters of one definition, by what is called."""
+    if isinstance(definition, ast.FunctionDef):
+        return {definition.name: names_of(definition.args)}
+    methods = {node.name: node for node in definition.body if isinstance(node, ast.FunctionDef)}
+    called = {
+        definition.name if name == "__init__" else f"{definition.name}.{name}": names_of(node.args)
+        for name, node in methods.items()
+        if name == "__init__" or not name.startswith("_")
+    }
+    return {name: names[1:] for name, names in called.items()}  # without `self`
+
+
+def names_of(arguments: ast.arguments) -> list[str]:
+    """Return the names of parameters, in their order."""
+    return [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
 def text_in(path: Path) -> str:
     """The text of a file of the course. Raises CourseError where its bytes are no UTF-8."""
     try:

@@ -61,8 +61,9 @@ class Project:
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")
-        names = {exercise.name: "" for exercise in self.course.chapter(chapter).exercises}
-        return Submission(chapter, text, given, rebind, names, self.beside(chapter))
+        own = self.course.chapter(chapter)
+        names = {exercise.name: "" for exercise in own.exercises}
+        return Submission(chapter, text, given, rebind, names, self.beside(chapter), own.parameters)
 
     def beside(self, chapter: str) -> tuple[Beside, ...]:
         """What a right answer to a chapter carries beside its code."""

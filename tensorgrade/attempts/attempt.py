@@ -25,6 +25,7 @@ from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import NO_WAY_BACK, Diagnosis, Finding, Kind, Step
 from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
+from ..judging.order import Order
 from ..judging.sayable import Sayable
 from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
 from ..judging.unanswered import UNWRITTEN
@@ -47,6 +48,7 @@ from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
 from .in_child import InChild
 from .in_process import InProcess
+from .orders import in_best_order, is_plain
 from .pairs import Pairs
 
 MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
@@ -90,6 +92,9 @@ class Attempt:
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)
+        # By what is called, where that is not the stub's order; and of what it is decided.
+        self.orders: dict[str, Order] = {}
+        self.decided: set[str] = set()
         self.saw_hidden = True  # the process that learner code runs in, as far as anybody knows
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
@@ -106,9 +111,8 @@ class Attempt:
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
         self.saw_hidden = self.saw_hidden or bool(new)
-        claimed = [self.claimed_on(part.name) for part in new]
-        for part, on_its_cases in zip(new, claimed, strict=True):
-            part.judge_by(on_its_cases)
+        for part in new:
+            part.judge_by(in_best_order(self, part.name, self.claimed_on(part.name)))
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
@@ -523,11 +527,16 @@ class ExerciseAttempt(Checks):
 
         One that stands in an earlier exercise, of which this one is built, is told of there.
         """
-        names = Names.told([one.observed for one in self.seen])
+        own = (one for called, one in self.attempt.orders.items() if self.is_called(called))
+        names = Names.told([one.observed for one in self.seen], tuple(own))
         made = self.attempt.references.asked_by_name(self.name)
         for earlier in self.attempt.called_before(self.name):
             names = names.without(self.attempt.exercises[earlier].names, itself=earlier in made)
         return names
+
+    def is_called(self, called: str) -> bool:
+        """Return True if a name is that of the exercise, or of a method of its own."""
+        return called.partition(".")[0] == self.name
 
     @cached_property
     def public_errors(self) -> list[CaughtError]:
@@ -795,11 +804,6 @@ def with_steps(case: Case, **asked: bool) -> Case:
 def is_for_want_of_a_copy(error: CaughtError) -> bool:
     """Whether a gradient needs what was written over; torch says so after the call, of no line."""
     return error.line is None and "modified by an inplace operation" in error.text
-
-
-def is_plain(error: CaughtError) -> bool:
-    """Whether there is no more to say of an error than what it is: missing, or not written yet."""
-    return bool(error.missing) or error.is_unwritten
 
 
 def read_trace(observed: Observation) -> list[Step]:

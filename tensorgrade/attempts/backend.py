@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..exchange.cases import Case
-from ..exchange.observation import Loaded, Observation, Outcome
+from ..exchange.observation import Loaded, Observation, Outcome, OwnParameters
 from ..runner.source import Source
 from ..sources.submission import Weights
 
@@ -63,6 +63,12 @@ class Backend(Protocol):
         given: the code that the definition is an edit of, with what it imports.
         """
 
+    def own_parameters(self) -> OwnParameters:
+        """Return what the learner's definitions take, by what the stub has there."""
+
+    def assign(self, assigned: dict[str, dict[str, str]]) -> None:
+        """From now on pass arguments as this says, by what is called; see `Submission`."""
+
     def close(self) -> None:
         """Give back what it holds. It may be used again: then it starts anew."""
 
@@ -107,6 +113,13 @@ class Unread:
     def alone(self, name: str, given: str) -> "Unread":
         """The same: it has no definition."""
         return self
+
+    def own_parameters(self) -> OwnParameters:
+        """There is no definition."""
+        return {}
+
+    def assign(self, assigned: dict[str, dict[str, str]]) -> None:
+        """Nothing is called."""
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -16,17 +16,19 @@ from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
+    OwnParameters,
     Try,
     read_changes,
     read_loaded,
     read_names,
     read_observation,
+    read_own_parameters,
     read_source,
     read_spans,
     read_tries,
 )
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
-from ..runner.messages import BadMessage, pack
+from ..runner.messages import BadMessage, pack, unpack
 from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable
 from .backend import OUT_OF_TIME, Spans
@@ -208,6 +210,24 @@ class InChild:
             except Unreadable:
                 self.named = {}
         return self.named
+
+    def own_parameters(self) -> OwnParameters:
+        """Return what the learner's definitions take, as its process says; nothing if it ends."""
+        child = None if self.budget.used_up else self.child_with_file()
+        try:
+            if child is None:
+                return {}
+            child.send(pack({"do": "parameters"}), self.limits.case_seconds)
+            reply = child.receive(self.limits.case_seconds, self.limits.reply_bytes)
+            return read_own_parameters(unpack(reply)[0].get("parameters"))
+        except (TimedOut, Ended, BadMessage):
+            self.close()
+            return {}
+
+    def assign(self, assigned: dict[str, dict[str, str]]) -> None:
+        """Pass arguments as this says, in a fresh child, which has seen no case."""
+        self.submission = replace(self.submission, assigned=assigned)
+        self.close()
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""

@@ -4,15 +4,18 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ..exchange.cases import Case
 from ..exchange.observation import (
     Loaded,
     Observation,
     Outcome,
+    OwnParameters,
     observation_of,
     read_error,
     read_loaded,
+    read_own_parameters,
 )
 from ..runner import serve
 from ..runner.changes import changes
@@ -129,6 +132,16 @@ class InProcess:
             self.definitions[name] = InProcess(submission, self.device)
             self.definitions[name].warned = self.warned
         return self.definitions[name]
+
+    def own_parameters(self) -> OwnParameters:
+        """Return what the learner's definitions take."""
+        runner = self.ready_runner()
+        return read_own_parameters(runner.own_parameters())
+
+    def assign(self, assigned: dict[str, dict[str, str]]) -> None:
+        """Pass arguments as this says; the file stays loaded."""
+        self.submission = replace(self.submission, assigned=assigned)
+        self.ready_runner().assigned = assigned
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -80,7 +80,8 @@ class AttemptMaker:
         folder: where a text lies; what it carries is looked for there.
         """
         beside = source.beside if isinstance(source, Handin) else self.files_beside(chapter, folder)
-        submission = Submission(chapter, source, *self.given_for(chapter), beside)
+        parameters = self.course.chapter(chapter).parameters
+        submission = Submission(chapter, source, *self.given_for(chapter), beside, parameters)
         return self.attempt_from(chapter, self.backend(submission))
 
     def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
@@ -127,7 +128,9 @@ class AttemptMaker:
     def solution(self, chapter: str, text: str) -> Submission:
         """Return a version of a chapter's solution as it would be submitted."""
         beside = self.files_beside(chapter, self.tests.parent / "solutions")
-        return Submission(chapter, Source(text, f"{chapter}.py"), *self.given_for(chapter), beside)
+        parameters = self.course.chapter(chapter).parameters
+        source = Source(text, f"{chapter}.py")
+        return Submission(chapter, source, *self.given_for(chapter), beside, parameters)
 
     def public_references(self, chapter: str) -> References | None:
         """What learners have of a chapter; None where it is not there."""

@@ -146,7 +146,8 @@ def by_shares(checks: list[CheckResult]) -> list[CheckResult]:
 def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
     """The same and, where names differ that are not the learner's to choose, what that costs."""
     earned, most = sums(checks)
-    if not names.understood:
+    if not names.differ:
         return checks
     cost = min(earned, names.cost(most))
-    return [*checks, CheckResult(checks[0].exercise, 0.0, False, ASKS, names.finding, -cost)]
+    finding = names.finding(cost, all(check.passed for check in checks))
+    return [*checks, CheckResult(checks[0].exercise, 0.0, False, ASKS, finding, -cost)]

@@ -323,7 +323,7 @@ OVER_TIME = (
 def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) -> str:
     """One plain sentence for the learner."""
     if status == Status.PASSED:
-        return "; ".join(filter(None, ("Right", excuse(part), part.names.sentence))) + "."
+        return "; ".join(filter(None, ("Right", excuse(part)))) + "."
     if any(seen.observed is OUT_OF_TIME for seen in part.seen):
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
@@ -335,7 +335,7 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if not first or not first.finding:
         return "It could not be checked."
     seen, names = first.finding.message, part.names.sentence
-    if names not in ("", first.finding.diagnosis.problem):
+    if names and first.asks != ASKS:
         seen = f"{seen} {sentence(names)}"
     if edit := repair_of(part, status):
         look = f"Look at {part.attempt.place(edit.line)}: {edit.idea}."

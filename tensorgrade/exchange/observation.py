@@ -5,6 +5,7 @@ here, once; whoever reads an Observation finds the types it promises. That says 
 its truth.
 """
 
+import inspect
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -27,6 +28,17 @@ DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
 
 MOST_TRIES, LONGEST_EDIT = 400, 1 << 20
+MOST_PARAMETERS, LONGEST_NAME = 40, 60  # of a definition of the learner's; of one of them
+KINDS = {
+    kind.name: kind
+    for kind in (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.KEYWORD_ONLY,
+        inspect.Parameter.VAR_KEYWORD,
+    )
+}
 
 Told = TypeVar("Told", list, dict)  # what a fact may be
 
@@ -153,6 +165,8 @@ class Observation:
 
 
 Try = tuple[Edit, Observation]  # an edit, and what it gives on a case
+# What the learner's definitions take, by what the stub has there.
+OwnParameters = dict[str, dict[str, inspect.Parameter]]
 
 
 def read_observation(message: bytes, case_id: str) -> Observation:
@@ -227,6 +241,20 @@ def read_try(told: object, tensors: dict[str, torch.Tensor]) -> Try:
     seen = Observation(tensors=tensors, values=values, facts=facts)
     idea = " ".join(printable(idea).split())
     return Edit(line, idea, text), replace(seen, error=read_error(told["error"]))
+
+
+def read_own_parameters(told: object) -> OwnParameters:
+    """Return what definitions are said to take. Raises BadMessage for anything else."""
+    if not isinstance(told, dict) or not all(isinstance(taken, list) for taken in told.values()):
+        raise BadMessage("not a reply to parameters")
+    try:
+        return {
+            called: {name: inspect.Parameter(name, KINDS[kind]) for name, kind in taken}
+            for called, taken in told.items()
+            if len(taken) <= MOST_PARAMETERS and all(len(n) <= LONGEST_NAME for n, _ in taken)
+        }
+    except (KeyError, TypeError, ValueError):
+        raise BadMessage("not the parameters of a definition") from None
 
 
 def read_source(message: bytes) -> Source:

@@ -10,7 +10,8 @@ from typing import Self
 
 from ..exchange.observation import Observation
 from ..runner.names import as_asked, meant_parts
-from .diagnosis import Diagnosis, Finding, Kind
+from .diagnosis import Diagnosis, Finding, Kind, sentence
+from .order import Order
 
 ASKS = "The names are those of the stub."
 LONGEST = 300  # characters of names in one sentence
@@ -19,22 +20,21 @@ SHARE, POINTS = 0.1, 1.0  # what names that differ cost of an exercise, whicheve
 
 @dataclass(frozen=True)
 class Names:
-    """By the name that is asked for, the learner's own.
+    """What the learner calls otherwise, or has in another order, and the stub decides.
 
-    understood: of weights, of parts, of what an object is made with. arguments: of a function's
-    parameters, which are its author's own as long as they stand in order.
+    understood: of weights, of parts and of definitions, by the name that is asked for. orders: of
+    parameters whose places cannot be those of the stub's.
     """
 
     understood: dict[str, str] = field(default_factory=dict)
-    arguments: dict[str, str] = field(default_factory=dict)
+    orders: tuple[Order, ...] = ()
 
     @classmethod
-    def told(cls, observed: Iterable[Observation]) -> Self:
-        """All names that differ in any of the cases."""
-        names = cls()
+    def told(cls, observed: Iterable[Observation], orders: tuple[Order, ...] = ()) -> Self:
+        """All names that differ in any of the cases, and these orders."""
+        names = cls(orders=orders)
         for one in observed:
-            for kind in ("understood", "arguments"):
-                getattr(names, kind).update(texts(one.fact("names", kind, default={})))
+            names.understood.update(texts(one.fact("names", "understood", default={})))
         return names
 
     def without(self, earlier: Self, itself: bool = False) -> Self:
@@ -45,7 +45,7 @@ class Names:
         >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
         {'width': 'w'}
         >>> Names({"rows.0.norm.width": "rows.0.norm.w"}).without(Names({"norm.width": "norm.w"}))
-        Names(understood={}, arguments={})
+        Names(understood={}, orders=())
         """
         there = earlier.understood.items()
         told = {asked for asked in self.understood if not there.isdisjoint(self.inner(asked))}
@@ -73,29 +73,46 @@ class Names:
                 yield ".".join(wanted[count:]), ".".join(there[count:])
 
     @property
+    def differ(self) -> bool:
+        """Whether anything does, which costs points."""
+        return bool(self.understood or self.orders)
+
+    @property
     def sentence(self) -> str:
+        """All that differs; nothing where nothing does."""
+        return "; ".join(filter(None, (*(one.sentence for one in self.orders), self.renamed)))
+
+    @property
+    def renamed(self) -> str:
         """All names that differ, each once however many parts have it; nothing where none does.
 
         Of more than a message holds those that it does, and how many more there are.
 
-        >>> Names({"width": "w", "part.0.width": "part.0.w"}, {"rows": "x"}).sentence
+        >>> Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed
         '`w` is asked for as `width`, `x` as `rows`'
         """
-        differ = dict.fromkeys([*map(self.within, self.understood), *self.arguments.items()])
+        differ = dict.fromkeys(map(self.within, self.understood))
+        if not differ:
+            return ""
         pairs = [f"`{own}` as `{asked}`" for asked, own in differ]
         fits = [n for n in range(1, len(pairs) + 1) if len(", ".join(pairs[:n])) <= LONGEST]
         told = pairs[: max(fits, default=1)]
         more = f" and {len(pairs) - len(told)} more" if len(told) < len(pairs) else ""
         return ", ".join(told).replace("` as ", "` is asked for as ", 1) + more
 
-    @property
-    def finding(self) -> Finding:
-        """What is to be said of names that differ, as of a check that failed."""
-        return Finding(ASKS, Diagnosis(Kind.FACT, self.sentence))
+    def finding(self, cost: float, right: bool) -> Finding:
+        """What is to be said of names that differ, as of a check that failed.
+
+        right: whether nothing else is wrong.
+        """
+        told = sentence(self.sentence).removesuffix(".")
+        points = "point" if cost == 1 else "points"
+        verdict = "Right. " if right else ""
+        return Finding(ASKS, Diagnosis(Kind.FACT, f"{verdict}{told} ({cost:g} {points})"))
 
     def cost(self, most: float) -> float:
         """The points that they cost, all together, in an exercise worth `most`."""
-        return min(POINTS, SHARE * most) if self.understood else 0.0
+        return min(POINTS, SHARE * most) if self.differ else 0.0
 
 
 def texts(told: dict) -> dict[str, str]:

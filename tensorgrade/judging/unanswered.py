@@ -172,7 +172,7 @@ def often(error: CaughtError) -> str:
     if error.type != "TypeError" or error.line is not None:
         return ""
     if "has no parameter" in error.text:
-        return "; arguments are passed by the names that the stub has"
+        return f"; the stub has {'them' if 'parameters' in error.text else 'it'}"
     if lacks_self(error.text):
         return "; is `self` missing among its parameters?"
     if error.verb == "construct" and "required positional argument" in error.text:

@@ -55,19 +55,18 @@ def meant(
     asked: Sequence[str],
     there: Sequence[str],
     fits: Fits = lambda asked, there: True,
-    by_order: Callable[[str], bool] = lambda there: True,
 ) -> dict[str, str]:
     """The names there that stand for names asked for; both without those that are in both.
 
     fits: whether one can stand for the other at all. Where as many are left over as are asked
-    for, in the same order, that tells too, but for those that `by_order` leaves out.
+    for, in the same order, that tells too.
     """
     if not asked or not there or max(len(asked), len(there)) > MOST:
         return {}
     pairs = max(assignments(asked, there), key=lambda pairs: total(pairs, fits))
     sure = {a: t for a, t in pairs if fits(a, t) and likeness(a, t)}
     left = [name for name in asked if name not in sure]
-    over = [name for name in there if name not in sure.values() and by_order(name)]
+    over = [name for name in there if name not in sure.values()]
     if len(left) == len(over) and all(map(fits, left, over)):
         sure |= dict(zip(left, over, strict=True))
     return {name: sure[name] for name in asked if name in sure}

@@ -2,7 +2,8 @@
 
 Of files that are still to be read, `load` first answers with the text that it found in them,
 before a line of it has run, and then with what came of loading it. `read`, `parts`, `spans`,
-`shapes` and `changes` run nothing. `mend` runs a case on small edits of what was loaded.
+`shapes` and `changes` run nothing. `mend` runs a case on small edits of what was loaded;
+`parameters` says what that takes.
 """
 
 import ast
@@ -14,7 +15,7 @@ import sys
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from difflib import get_close_matches
@@ -23,6 +24,7 @@ from typing import Any, BinaryIO
 
 import torch
 
+from .binding import parameters_of
 from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
@@ -72,6 +74,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
                 source, most = found, request.get("seconds", 0.0)
                 case_runner, reply = load(request, source, tensors)
                 send(writer, pack(reply))
+        elif request["do"] == "parameters":
+            send(writer, pack({"parameters": case_runner.own_parameters()}))
         elif request["do"] == "mend":
             send(writer, mend(case_runner, source, request, tensors))
         else:
@@ -149,9 +153,17 @@ def load(
     names, outside = defined_names(module), read_from_outside(module)
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
-        put_in_place(module, name, given[name])
+        put_in_place(module, name, given[name], request["assigned"].get(name, {}))
     beside = weights_in(tensors)
-    case_runner = CaseRunner(module, given, request["device"], misspelt, beside)
+    case_runner = CaseRunner(
+        module,
+        given,
+        request["device"],
+        misspelt,
+        beside,
+        request["parameters"],
+        request["assigned"],
+    )
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     return case_runner, told
 
@@ -201,32 +213,46 @@ def names_spoken(value: object, own: set[str]) -> set[str]:
     return names & own
 
 
-def put_in_place(module: types.ModuleType, name: str, stand_in: object) -> None:
+def put_in_place(
+    module: types.ModuleType, name: str, stand_in: object, assigned: Mapping[str, str]
+) -> None:
     """Bind a stand-in to its name, and to a misspelling of it where the name itself is missing.
 
-    A learner may have pasted an own copy of what the stand-in stands for, under either.
+    A learner may have pasted an own copy of what the stand-in stands for, under either. assigned:
+    that one's parameter for each of the stub's, where that is not the one at its place.
     """
     if inspect.isclass(stand_in):
-        stand_in = understanding(stand_in)
+        stand_in = understanding(stand_in, vars(module).get(name), assigned)
     if name not in vars(module):
         close = get_close_matches(name, defined_names(module), 1, 0.9)
         vars(module).update(dict.fromkeys(close, stand_in))
     vars(module)[name] = stand_in
 
 
-def understanding(stand_in: type) -> type:
-    """A stand-in that takes its arguments under the names of a learner's own class, too."""
+def understanding(stand_in: type, own: object, assigned: Mapping[str, str]) -> type:
+    """A stand-in that takes its arguments as a learner's own class does, too.
+
+    own: that class, if there is one. Its names stand for those at the same places, unless they are
+    assigned otherwise.
+    """
     parameters = list(inspect.signature(stand_in).parameters)
+    places = list(parameters_of(own)) if inspect.isclass(own) else []
+    in_place = dict(zip(parameters, places, strict=False))
+    asked = {there: name for name, there in (assigned or in_place).items()}
     start = inspect.getattr_static(stand_in, "__init__")
 
     def __init__(self: object, *values: object, **named: object) -> None:
-        left = [name for name in parameters[len(values) :] if name not in named]
-        renamed = meant(left, [name for name in named if name not in parameters])
-        asked = {there: name for name, there in renamed.items()}
-        start(self, *values, **{asked.get(name, name): value for name, value in named.items()})
+        if assigned:  # so what comes by position comes in the learner's order
+            named, values = dict(zip(places, values, strict=False)) | named, ()
+        known = {n: asked[n] for n in named if n in asked and (assigned or n not in parameters)}
+        used = {*named, *known.values()}
+        left = [name for name in parameters[len(values) :] if name not in used]
+        strange = [name for name in named if name not in parameters and name not in known]
+        renamed = known | {there: name for name, there in meant(left, strange).items()}
+        start(self, *values, **{renamed.get(name, name): value for name, value in named.items()})
 
-    own = {"__init__": __init__, "__doc__": stand_in.__doc__, "__module__": stand_in.__module__}
-    return type(stand_in.__name__, (stand_in,), own)
+    members = {"__init__": __init__, "__doc__": stand_in.__doc__, "__module__": stand_in.__module__}
+    return type(stand_in.__name__, (stand_in,), members)
 
 
 def install_given(given: dict[str, str]) -> dict:
@@ -276,11 +302,9 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
         module = edited(case_runner, edit, source.filename)
         if module is None:
             continue
-        given, device, beside = case_runner.given, case_runner.device, case_runner.beside
-        runner = CaseRunner(module, given, device, beside=beside)
         try:
             with seconds(SECONDS_OF_A_TRY), silenced():
-                header, found = runner.run_case(request["steps"], tensors)
+                header, found = case_runner.on(module).run_case(request["steps"], tensors)
         except OutOfTime:
             continue
         if header["error"] is None:

@@ -18,8 +18,9 @@ from typing import Any, TypeGuard
 import torch
 from torch import nn
 
+from .binding import Parameters, bound, by_name, called_code, in_order, parameters_of
 from .errors import OutOfTime, describe_error
-from .names import as_asked, likeness, meant, meant_parts
+from .names import as_asked, likeness, meant_parts
 from .second_device import DEVICE, SecondDevice, TwoDevices
 from .stages import StageRecorder
 from .torch_state import standard_torch
@@ -52,6 +53,8 @@ class CaseRunner:
     device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
     misspelt: the learner's own names of what was loaded under the names that are asked for.
     beside: the tensors of files that were handed in beside the code, by the files' names.
+    asked: the stubs' parameters in their order, by what is called. assigned: by the same, the
+    learner's parameter for each of them, where that is not the one at its place.
     """
 
     def __init__(
@@ -61,11 +64,25 @@ class CaseRunner:
         device: str = "cpu",
         misspelt: Mapping[str, str] = MappingProxyType({}),
         beside: Mapping[str, dict[str, torch.Tensor]] = MappingProxyType({}),
+        asked: Mapping[str, list[str]] = MappingProxyType({}),
+        assigned: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     ):
         self.module, self.given, self.device = module, given, device
         self.misspelt, self.beside = misspelt, beside
+        self.asked, self.assigned = asked, assigned
         # Beside what they are of: while that lives, nothing else has its id().
         self.parameters: dict[int, tuple[Callable, Parameters]] = {}
+
+    def on(self, module: ModuleType) -> "CaseRunner":
+        """Return the same on another version of the learner's module."""
+        return CaseRunner(
+            module,
+            self.given,
+            self.device,
+            beside=self.beside,
+            asked=self.asked,
+            assigned=self.assigned,
+        )
 
     def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
@@ -99,6 +116,9 @@ class CaseRunner:
         self.tensors = tensors
         self.recorder = recorder_for(steps, str(self.module.__file__))
         self.objects: dict[str, Any] = {}
+        self.made_of: dict[
+            str, str
+        ] = {}  # by object, the learner's class of it, as it is asked for
         self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
         self.passed: dict[str, dict[str, Any]] = {}  # arguments, by the same names
         self.renamed: dict[str, dict[str, str]] = {}  # by object, the names that it has for parts
@@ -121,15 +141,17 @@ class CaseRunner:
         found = self.find(step["name"], step.get("given", False))
         self.understood(methods_meant(found))
         with self.recorder or nullcontext():
-            made = self.call(found, self.arguments(step))
+            called = "" if step.get("given") else step["name"]
+            made = self.call(found, self.arguments(step), called)
             if isinstance(made, nn.Module):
                 made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
-        self.objects[step["as"]] = made
+        self.objects[step["as"]], self.made_of[step["as"]] = made, called
 
     def do_duplicate(self, step: dict) -> None:
         """Make a deep copy of an object."""
         self.objects[step["as"]] = copy.deepcopy(self.objects[step["on"]])
         self.renamed[step["as"]] = self.renamed.get(step["on"], {})
+        self.made_of[step["as"]] = self.made_of[step["on"]]
 
     def do_restore(self, step: dict) -> None:
         """Load into an object the state that another one saves."""
@@ -181,7 +203,7 @@ class CaseRunner:
         facts = self.header["facts"].setdefault(step["as"], {"left": ""})
         try:
             with SecondDevice(moved, str(self.module.__file__)):
-                self.call(moved, arguments)
+                self.call(moved, arguments, self.called_in(step))
         except TwoDevices as error:
             facts["left"] = error.left
             raise
@@ -202,7 +224,7 @@ class CaseRunner:
         try:
             printed, aloud = self.printed(step), self.aloud(step, facts)
             with watcher or nullcontext(), recorded, noted, printed, aloud, learning:
-                returned = self.call(self.target(step), arguments)
+                returned = self.call(self.target(step), arguments, self.called_in(step))
         finally:
             if self.recorder:
                 self.header["facts"]["stages"] = self.recorder.told(returned)
@@ -316,37 +338,54 @@ class CaseRunner:
         self.results[place] = tensor.detach().clone()
         return {"tensor": place}
 
-    def call(self, function: Callable, arguments: dict) -> Any:
-        """Call by keyword, under the learner's own names; by position what tells no names.
+    def call(self, function: Callable, arguments: dict, called: str = "") -> Any:
+        """Call by position, unless another assignment was decided on.
 
-        Raises TypeError where no parameter can be meant by a name that is asked for.
+        called: which of the stub's names that is; empty if it is none of them. Raises TypeError if
+        no parameter can take an argument.
         """
-        parameters = {} if isinstance(function, nn.Module) else self.parameters_of(function)
-        named = arguments_meant(parameters, list(arguments))
-        lost = [asked for asked, name in named.items() if name not in parameters]
-        if takes(parameters, inspect.Parameter.VAR_KEYWORD):
-            lost = []
-        if not parameters or (lost and takes(parameters, inspect.Parameter.VAR_POSITIONAL)):
+        parameters = self.parameters_of(function)
+        order = self.asked.get(called, list(arguments))
+        arguments = {name: arguments[name] for name in order if name in arguments} | arguments
+        if not parameters:
             return function(*arguments.values())
-        what = "understood" if inspect.isclass(function) else "arguments"
-        self.understood({a: name for a, name in named.items() if a != name}, what)
-        if lost:
-            raise TypeError(lacking(function, lost))
-        values = {named[asked]: value for asked, value in arguments.items()}
-        first = [n for n, p in parameters.items() if p.kind == p.POSITIONAL_ONLY and n in values]
-        return function(*(values.pop(name) for name in first), **values)
+        assign = in_order if called in self.asked else by_name
+        assigned = self.assigned.get(called) or assign(order, parameters)
+        positional, named = bound(function, parameters, assigned, arguments)
+        return function(*positional, **named)
 
-    def parameters_of(self, function: Callable) -> "Parameters":
-        """What a function, or a class, takes: looked up once, since Python takes long to tell."""
-        if id(function) not in self.parameters:
-            self.parameters[id(function)] = function, parameters_of(function)
-        return self.parameters[id(function)][1]
+    def called_in(self, step: dict) -> str:
+        """Return which of the stub's names a step calls: `f`, or `Layer.forward`."""
+        if "name" in step:
+            return step["name"]
+        owner = self.made_of.get(step["on"], "")
+        return f"{owner}.{step.get('path') or 'forward'}" if owner else ""
 
-    def understood(self, renamed: dict[str, str], what: str = "understood") -> None:
+    def parameters_of(self, function: Callable) -> Parameters:
+        """Return what a function, class or module takes; Python takes long to find that out."""
+        code = called_code(function)
+        known = getattr(code, "__func__", code)  # a bound method is another object each time
+        if id(known) not in self.parameters:
+            self.parameters[id(known)] = known, parameters_of(code)
+        return self.parameters[id(known)][1]
+
+    def own_parameters(self) -> dict[str, list[tuple[str, str]]]:
+        """Return (name, kind) of the learner's parameters, by what the stub has there."""
+        own = {}
+        for called in self.asked:
+            name, _, method = called.partition(".")
+            found = vars(self.module).get(name)
+            code = getattr(found, method, None) if method else found
+            taken = parameters_of(code) if callable(code) else {}
+            names = list(taken.items())[1 if method else 0 :]  # without `self`
+            own[called] = [(name, parameter.kind.name) for name, parameter in names]
+        return own
+
+    def understood(self, renamed: dict[str, str]) -> None:
         """Note names that stand for names that are asked for."""
         if renamed:
             names = self.header["facts"].setdefault("names", {})
-            names.setdefault(what, {}).update(renamed)
+            names.setdefault("understood", {}).update(renamed)
 
     def find(self, name: str, given: bool = False) -> Any:
         """A name of the learner's file, or of the stand-ins."""
@@ -418,48 +457,6 @@ def seed_everything(seed: int, device: str) -> None:
     torch.default_generator.manual_seed(seed)
     if device != "cpu":
         torch.cuda.manual_seed(seed)
-
-
-Parameters = Mapping[str, inspect.Parameter]
-
-
-def parameters_of(function: Callable) -> Parameters:
-    """What a function, or a class, takes; nothing where it cannot be told."""
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return {}
-
-
-def takes(parameters: Parameters, kind: Any) -> bool:
-    """Whether there is a parameter of a kind, such as `*arguments`."""
-    return any(parameter.kind == kind for parameter in parameters.values())
-
-
-def arguments_meant(parameters: Parameters, asked: list[str]) -> dict[str, str]:
-    """The parameter that each argument goes to: of its name, or of one that can only mean it.
-
-    Parameters with defaults are a learner's own, unless their names tell that they are not.
-    """
-    there = {n: p for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
-    renamed = meant(
-        [name for name in asked if name not in there],
-        [name for name in there if name not in asked],
-        by_order=lambda name: there[name].default is inspect.Parameter.empty,
-    )
-    return {name: renamed.get(name, name) for name in asked}
-
-
-def lacking(function: Callable, names: list[str]) -> str:
-    """Which parameters a function, or the making of an object, has not; all of them at once.
-
-    >>> lacking(dict, ["size", "width"])
-    "__init__() has no parameters 'size' and 'width'"
-    """
-    called = "__init__" if inspect.isclass(function) else getattr(function, "__name__", "it")
-    *first, last = [f"'{name}'" for name in names]
-    listed = f"{', '.join(first)} and {last}" if first else last
-    return f"{called}() has no parameter{'s' * bool(first)} {listed}"
 
 
 METHODS = ("__init__", "forward")

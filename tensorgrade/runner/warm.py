@@ -120,6 +120,7 @@ def rehearse() -> None:
         "rebind": [],
     }
     load |= {"definitions_only": False, "alone": None, "device": "cpu"}
+    load |= {"parameters": {"Rehearsed": ["d", "p"], "Rehearsed.forward": ["x"]}, "assigned": {}}
     made = {"verb": "construct", "name": "Rehearsed", "as": "a", "dtype": "float64"}
     called = {"verb": "call", "on": "a", "as": "result", "gradient": "x", "watch": True}
     steps = [

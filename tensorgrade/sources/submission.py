@@ -69,6 +69,8 @@ class Submission:
     mend, empty where they write it themselves. given: sources of modules that the course
     supplies, by module name. rebind: their names that replace the learner's own (a pasted class
     of another chapter must not stand in for the stand-in). beside: what is handed in beside it.
+    parameters: those of the stubs, in their order, by what is called. assigned: by what is called,
+    the learner's own parameter for each of the stub's, where that is not the one at its place.
     alone: the exercise whose definition is run without the rest of the learner's file, and the code
     that was given for it.
     """
@@ -79,6 +81,8 @@ class Submission:
     rebind: tuple[str, ...] = ()
     exercises: dict[str, str] = field(default_factory=dict)
     beside: tuple[Beside, ...] = ()
+    parameters: dict[str, list[str]] = field(default_factory=dict)
+    assigned: dict[str, dict[str, str]] = field(default_factory=dict)
     alone: tuple[str, str] | None = None
 
     @cached_property
@@ -109,6 +113,8 @@ class Submission:
             "source": asdict(self.source) if isinstance(self.source, Source) else None,
             "filename": self.source.filename,
             "exercises": self.exercises,
+            "parameters": self.parameters,
+            "assigned": self.assigned,
             "given": self.given,
             "rebind": list(self.rebind),
             "definitions_only": definitions_only,

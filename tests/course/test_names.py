@@ -1,4 +1,7 @@
-"""Names that differ from the stub: judged as meant, all told in one sentence, one point at most."""
+"""Names that differ from the stub: judged as meant, all told in one sentence, one point at most.
+
+Parameters are taken by position, whatever they are called; test_renamings.py has more on them.
+"""
 
 import pytest
 
@@ -89,12 +92,13 @@ def edited_solution(project, chapter: str, edits: dict[str, str]) -> str:
 def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
     verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS)
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
-    assert verdict.message.startswith("`context_len` is asked for as `context_length`, ")
+    assert verdict.message.startswith(
+        "Right. The stub's order is `context_length, dropout, num_heads`; "
+        "yours is `num_head, context_len, droupout`; "
+    )
+    assert verdict.message.endswith(" (1 point).")
     for pair in (
-        "`droupout` as `dropout`",
-        "`num_head` as `num_heads`",
-        "`bias` as `qkv_bias`",
-        "`q_proj` as `W_query`",
+        "`q_proj` is asked for as `W_query`",
         "`k_proj` as `W_key`",
         "`v_proj` as `W_value`",
         "`out` as `out_proj`",
@@ -130,7 +134,7 @@ def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_told(edited):
 def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
     verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS.replace(" / self.head_dim**0.5", ""))
     assert verdict.mistakes == ["no_scale"] and verdict.points == 0.7 * 30 - 1
-    assert "unscaled" in verdict.message and "`num_head` as `num_heads`" in verdict.message
+    assert "unscaled" in verdict.message and "yours is `num_head, context_len" in verdict.message
 
 
 @pytest.mark.slow
@@ -163,7 +167,7 @@ def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
 def test_another_name_costs_a_point_at_most(edited, chapter, exercise, edits, told):
     verdict = edited(chapter, exercise, edits)
     assert verdict.max_points - 1 <= verdict.points < verdict.max_points
-    assert verdict.message.startswith(told), verdict
+    assert verdict.message.startswith(f"Right. {told}"), verdict
 
 
 LAYERS = "self.layers = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))"
@@ -184,28 +188,28 @@ TABLE = {
         (
             "LayerNorm",
             {"self.scale": "self.gamma", "self.shift": "self.beta"},
-            "`gamma` is asked for as `scale`, `beta` as `shift`.",
+            "`gamma` is asked for as `scale`, `beta` as `shift`",
         ),
         (
             "TransformerBlock",
             {"self.attention": "self.att", "self.feed_forward": "self.ff"},
-            "`att` is asked for as `attention`, `ff` as `feed_forward`.",
+            "`att` is asked for as `attention`, `ff` as `feed_forward`",
         ),
-        ("FeedForward", APART, "`fc1` is asked for as `layers.0`, `fc2` as `layers.2`."),
+        ("FeedForward", APART, "`fc1` is asked for as `layers.0`, `fc2` as `layers.2`"),
         (
             "SmallGPT",
             TABLE,
-            "`position_embedding` is asked for as `position_embedding.weight`.",
+            "`position_embedding` is asked for as `position_embedding.weight`",
         ),
     ],
 )
 def test_another_name_costs_once_where_it_stands(grade, project, exercise, edits, said):
     found = grade(CH6, edited_solution(project, CH6, edits))
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
-    assert charged == {exercise: said}
-    assert found[exercise].points == pytest.approx(
-        found[exercise].max_points - min(1, found[exercise].max_points / 10)
-    )
+    cost = min(1, found[exercise].max_points / 10)
+    points = "point" if cost == 1 else "points"
+    assert charged == {exercise: f"Right. {said} ({cost:g} {points})."}
+    assert found[exercise].points == pytest.approx(found[exercise].max_points - cost)
 
 
 TORCHS = "nn.LayerNorm(d)"
@@ -233,7 +237,8 @@ def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
     found = grade(CH6, edited_solution(project, CH6, APART | {"self.feed_forward": "self.ff"}))
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
     assert charged.keys() == {"FeedForward", "TransformerBlock"}
-    assert charged["TransformerBlock"] == "`ff` is asked for as `feed_forward`."
+    said = "Right. `ff` is asked for as `feed_forward` (1 point)."
+    assert charged["TransformerBlock"] == said
 
 
 @pytest.mark.slow
@@ -247,27 +252,40 @@ def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(edited)
     assert "has no parameter `layers.0.weight`" in narrow.message and narrow.points <= 1
 
 
-def test_parameters_of_a_function_are_its_authors_and_are_told(edited):
+def test_parameters_in_order_are_their_authors_and_are_not_mentioned(edited):
     edits = {
         "query: torch.Tensor, inputs: torch.Tensor": "q, tokens",
         "return inputs @ query": "return tokens @ q",
     }
     verdict = edited(CH1, "attention_scores", edits)
-    assert verdict.status == "passed"
-    assert verdict.message == "Right; `q` is asked for as `query`, `tokens` as `inputs`."
+    assert (verdict.status, verdict.message) == ("passed", "Right.")
 
 
 def test_parameters_in_another_order_go_by_their_names(judge):
     text = "def attention_scores(inputs, the_query):\n    return inputs @ the_query\n"
     verdict = judge(CH1, "attention_scores", text)
-    assert (verdict.status, verdict.message) == (
-        "passed",
-        "Right; `the_query` is asked for as `query`.",
+    assert (verdict.points, verdict.mistakes) == (4.5, [])
+    assert verdict.message == (
+        "Right. The stub's order is `query, inputs`; yours is `inputs, the_query` (0.5 points)."
     )
 
 
-def test_the_stubs_own_names_cost_nothing(judge):
-    text = MANY_HEADS.replace("droupout", "dropout").replace("num_head,", "num_heads,")
+def test_a_missing_option_alone_is_named(edited):
+    fixed = {
+        "def __init__(self, d: int, eps: float = 1e-5) -> None:\n        super": (
+            "def __init__(self, emb_dim):\n        d, eps = emb_dim, 1e-5\n        super"
+        )
+    }
+    verdict = edited(CH6, "LayerNorm", fixed)
+    assert verdict.message.startswith("TypeError: __init__() has no parameter 'eps'; the stub ")
+    assert 0 < verdict.points < verdict.max_points
+
+
+def test_the_stubs_own_names_in_its_order_cost_nothing(judge):
+    text = MANY_HEADS.replace(
+        "num_head, context_len, droupout, bias", "context_len, droupout, num_head, bias"
+    )
+    text = text.replace("droupout", "dropout").replace("num_head,", "num_heads,")
     for old, new in (
         ("q_proj", "W_query"),
         ("k_proj", "W_key"),
@@ -339,4 +357,4 @@ def test_self_check_tells_names_too(project):
     *checks, names = session.results(attempt, "MultiHeadAttention")
     session.close()
     assert all(check.passed for check in checks) and names.earned == -1
-    assert "`num_head` as `num_heads`" in names.finding.message
+    assert names.finding.message.startswith("Right. The stub's order is `context_length, dropout, ")

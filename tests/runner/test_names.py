@@ -46,11 +46,6 @@ def test_what_could_mean_anything_means_nothing(asked, there):
     assert meant(asked, there) == {}
 
 
-def test_what_is_left_out_of_the_order_counts_by_likeness_alone():
-    assert meant(["width"], ["debug"], by_order=lambda name: False) == {}
-    assert meant(["width"], ["a_width"], by_order=lambda name: False) == {"width": "a_width"}
-
-
 def test_another_shape_is_another_thing():
     asked = {"first.weight": [2, 3], "last.weight": [4, 4]}
     assert meant_parts(asked, {"fst.weight": [9, 9], "last.weight": [4, 4]}) == {}

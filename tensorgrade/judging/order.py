@@ -1,0 +1,225 @@
+"""In which order a learner's parameters are meant, where their places cannot be right.
+
+Nothing here looks at expected values: only at names, at the kinds of what is passed, and at whether
+a case comes to an end with weights and results of the right shapes.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, permutations, takewhile
+
+from ..exchange.cases import Case
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import Seen
+from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
+from ..runner.names import likeness
+
+MOST = 24  # assignments that are tried
+MOST_LEFT = 6  # parameters without a telling name, of which all orders are looked at
+SIMILAR = 0.5  # names that are less alike than this tell nothing
+# Words that say of what sort a number is, and not what it counts or measures.
+GENERIC = re.compile(r"(?<![A-Za-z])(n|nr|no|num|number|count|size|len|length|dim|of)(?![A-Za-z])")
+FITS = 4  # how far a case comes that may be right
+
+
+@dataclass(frozen=True)
+class Order:
+    """The parameters of the stub, the learner's own, and which of these is meant by each of those.
+
+    places: the same by position. by_shape: no name says so; only shapes can. needed: by position
+    not every argument that cases pass has a parameter.
+    """
+
+    asked: tuple[str, ...]
+    own: tuple[str, ...]
+    assigned: Mapping[str, str]
+    places: Mapping[str, str] = field(default_factory=dict)
+    by_shape: bool = False
+    needed: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Return how the learner's order differs from the stub's.
+
+        >>> Order(("x", "d", "n"), ("x", "n", "d"), {"x": "x", "d": "d", "n": "n"}).sentence
+        "the stub's order is `d, n`; yours is `n, d`"
+        """
+        wanted = [name for name in self.asked if name in self.assigned]
+        meant = {own: name for name, own in self.assigned.items()}
+        found = [meant.get(name, "") for name in self.own]
+        first = shared(wanted, found)
+        if first == len(wanted):
+            return self.by_name_only
+        last = min(shared(wanted[::-1], found[::-1]), len(wanted) - first - 1)
+        theirs = wanted[first : len(wanted) - last]
+        yours = self.own[first : len(self.own) - last]
+        return f"the stub's order is `{', '.join(theirs)}`; yours is `{', '.join(yours)}`"
+
+    @property
+    def by_name_only(self) -> str:
+        """Return what the stub calls parameters that can be passed by name only."""
+        pairs = [(own, a) for a, own in self.assigned.items() if self.places.get(a) != own]
+        told = ", ".join(f"the stub calls `{own}` `{asked}`" for own, asked in pairs)
+        return f"{told}, and it can be passed by name only"
+
+
+def shared(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return how many names two lists have in common at their beginning."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+    return sum(1 for _ in same)
+
+
+def other_orders(
+    asked: Sequence[str], own: Parameters, kinds: Mapping[str, str]
+) -> Iterator[Order]:
+    """Return the orders to try if the places cannot be right, the most plausible first.
+
+    A parameter that carries one of the stub's names, or one like it, stands for that one. All
+    others stand in their order; then, by shapes, in any other order.
+
+    >>> import inspect
+    >>> own = inspect.signature(lambda n_embd, block_size, n_head: 0).parameters
+    >>> kinds = dict.fromkeys(["length", "d", "heads"], "number")
+    >>> [order.assigned for order in other_orders(["length", "d", "heads"], own, kinds)]
+    [{'heads': 'n_head', 'length': 'block_size', 'd': 'n_embd'}]
+    """
+    names = tuple(name for name, one in own.items() if one.kind in (*POSITIONAL, BY_NAME))
+    told = {name: name for name in asked if name in names}
+    told |= similar(
+        [name for name in asked if name not in told],
+        [name for name in names if name not in told],
+    )
+    by_place = in_order(asked, own)
+    needed = not by_place.keys() >= kinds.keys()
+    for at, filled in enumerate(fillings(asked, names, told, kinds)):
+        if told | filled != by_place:
+            yield Order(tuple(asked), names, told | filled, by_place, at > 0, needed)
+
+
+def fillings(
+    asked: Sequence[str], names: Sequence[str], told: Mapping[str, str], kinds: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    """Return the ways to assign the parameters whose names tell nothing, in their order first.
+
+    By shapes only numbers change places, with one another or with something else: which of two
+    tensors is meant can be seen by their values alone.
+    """
+    left = [name for name in asked if name not in told]
+    over = [name for name in names if name not in told.values()]
+    yield dict(zip(left, over, strict=False))
+    if max(len(left), len(over)) > MOST_LEFT:
+        return
+    many, few = (over, left) if len(left) <= len(over) else (left, over)
+    for some in islice(permutations(many, len(few)), 1, None):
+        pairs = zip(left, some, strict=True) if few is left else zip(some, over, strict=True)
+        if keeps_in_order(filled := dict(pairs), asked, names, kinds):
+            yield filled
+
+
+def keeps_in_order(
+    filled: Mapping[str, str], asked: Sequence[str], names: Sequence[str], kinds: Mapping[str, str]
+) -> bool:
+    """Return True if of each kind that is no number the parameters stand in the stub's order."""
+    places: dict[str, list[int]] = {}
+    for name in asked:
+        if name in filled and (kind := kinds.get(name, "number")) != "number":
+            places.setdefault(kind, []).append(names.index(filled[name]))
+    return all(found == sorted(found) for found in places.values())
+
+
+def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
+    """Return the pairs of names that are alike, the likest first, each name once."""
+    scores = sorted(
+        (-alike(name, there), abs(at - place), name, there)
+        for at, name in enumerate(asked)
+        for place, there in enumerate(own)
+    )
+    found: dict[str, str] = {}
+    for score, _, name, there in scores:
+        if -score >= SIMILAR and name not in found and there not in found.values():
+            found[name] = there
+    return found
+
+
+def alike(asked: str, own: str) -> float:
+    """Return how much two names look like one another, generic words left out.
+
+    >>> alike("num_heads", "n_head"), alike("num_layers", "num_tokens"), alike("length", "len")
+    (0.8, 0.0, 0.8)
+    """
+    telling, there = GENERIC.sub("", asked).strip("_"), GENERIC.sub("", own).strip("_")
+    return likeness(telling or asked, there) if there else likeness(asked, own)
+
+
+def kinds_of(cases: Iterable[Case]) -> dict[str, dict[str, str]]:
+    """Return of what kind the arguments in cases are (tensor, number), by what is called."""
+    kinds: dict[str, dict[str, str]] = {}
+    for case in cases:
+        for called, arguments in calls_in(case):
+            told = {name: kind_of(value) for name, value in arguments.items() if value is not None}
+            kinds.setdefault(called, {}).update(told)
+    return kinds
+
+
+def calls_in(case: Case) -> Iterator[tuple[str, dict]]:
+    """Return what the steps of a case call, `f` or `Layer.forward`, and the arguments."""
+    made: dict[str, str] = {}
+    for step in case.steps:
+        if step["verb"] == "duplicate":
+            made[step["as"]] = made[step["on"]]
+        elif step["verb"] == "construct":
+            made[step["as"]] = "" if step.get("given") else step["name"]
+            yield made[step["as"]], step["arguments"]
+        elif "arguments" in step:
+            method = f"{made.get(step.get('on', ''), '')}.{step.get('path') or 'forward'}"
+            yield step.get("name", method), step["arguments"]
+
+
+def kind_of(value: object) -> str:
+    """Return what an argument is, as a step spells it: `tensor`, `object`, `number`, `str`, …"""
+    if isinstance(value, dict):
+        return next(iter(value), "dict")
+    return "number" if isinstance(value, bool | int | float) else type(value).__name__
+
+
+def fitness(seen: Iterable[Seen]) -> int:
+    """Return how far cases come altogether: a number that grows as more of them may be right."""
+    return sum(how_far(one.expected, one.observed) for one in seen)
+
+
+def all_fit(seen: Iterable[Seen]) -> bool:
+    """Return True if all cases come to results that may be right, by their shapes."""
+    return all(how_far(one.expected, one.observed) == FITS for one in seen)
+
+
+def how_far(expected: Observation, observed: Observation) -> int:
+    """Return how far a case comes: to weights that fit, to results, to results that may be right.
+
+    What is to be refused tells nothing.
+    """
+    if expected.error:
+        return FITS
+    if observed.status != Outcome.ANSWERED:
+        return 0
+    if observed.error and observed.error.verb == "construct":
+        return 0
+    if not weights_fit(observed):
+        return 1
+    if observed.error:
+        return 2
+    return FITS if shapes_fit(expected, observed) else 3
+
+
+def weights_fit(observed: Observation) -> bool:
+    """Return True if a module has the parameters that are asked for, in their shapes."""
+    told = observed.facts.get("load", {})
+    return not any(told.get(what) for what in ("missing", "misshapen", "unexpected"))
+
+
+def shapes_fit(expected: Observation, observed: Observation) -> bool:
+    """Return True if every tensor that is expected is there, in its shape."""
+    return all(
+        name in observed.tensors and observed.tensors[name].shape == tensor.shape
+        for name, tensor in expected.tensors.items()
+    )

@@ -1,0 +1,95 @@
+"""Pass arguments to a learner's own parameters: by position, unless something else was decided."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import nn
+
+Parameters = Mapping[str, inspect.Parameter]
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+BY_NAME = inspect.Parameter.KEYWORD_ONLY
+REST, NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+
+
+def parameters_of(function: Callable) -> Parameters:
+    """Return what a function, a class or a module takes; nothing if Python cannot tell."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def called_code(function: Callable) -> Callable:
+    """Return what runs when something is called: the `forward` of a module."""
+    return getattr(function, "forward", function) if isinstance(function, nn.Module) else function
+
+
+def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
+    """Return the learner's parameter at the place of each of the stub's, by the stub's name.
+
+    What is left over then goes to parameters of the same name that have no place.
+
+    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis=0: 0))
+    {'x': 'rows', 'dim': 'axis'}
+    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis, *, x=0, eps=0: 0))
+    {'x': 'rows', 'dim': 'axis', 'eps': 'eps'}
+    """
+    places = [name for name, one in parameters.items() if one.kind in POSITIONAL]
+    alone = [name for name, one in parameters.items() if one.kind == BY_NAME]
+    left = {name: name for name in asked[len(places) :] if name in alone}
+    return dict(zip(asked, places, strict=False)) | left
+
+
+def by_name(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
+    """Return the parameters of the very names that are asked for; all others by their order."""
+    same = {name: name for name in asked if name in parameters}
+    left = {name: one for name, one in parameters.items() if name not in same}
+    return same | in_order([name for name in asked if name not in same], left)
+
+
+def bound(
+    function: Callable,
+    parameters: Parameters,
+    assigned: Mapping[str, str],
+    arguments: Mapping[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the positional and the named arguments of a call.
+
+    assigned: the learner's parameter for each that is asked for. arguments: in the stub's order.
+    Raises TypeError if no parameter can take one of them.
+    """
+    values = {assigned[name]: value for name, value in arguments.items() if name in assigned}
+    rest = {name: value for name, value in arguments.items() if name not in assigned}
+    first = []
+    for name, parameter in parameters.items():
+        if parameter.kind not in POSITIONAL or name not in values:
+            break
+        first.append(values.pop(name))
+    if rest and takes(parameters, REST) and not is_bare_module(function):
+        return [*first, *rest.values()], values
+    if rest and not takes(parameters, NAMED_REST):
+        raise TypeError(lacking(function, list(rest)))
+    return first, values | rest
+
+
+def is_bare_module(function: Callable) -> bool:
+    """Return True for a class of modules without an `__init__`, so that torch's own is called."""
+    return inspect.isclass(function) and getattr(function, "__init__", None) is nn.Module.__init__
+
+
+def takes(parameters: Parameters, kind: Any) -> bool:
+    """Return True if there is a parameter of a kind, such as `*arguments`."""
+    return any(parameter.kind == kind for parameter in parameters.values())
+
+
+def lacking(function: Callable, names: list[str]) -> str:
+    """Return which parameters a function, or the making of an object, lacks; all of them at once.
+
+    >>> lacking(dict, ["size", "width"])
+    "__init__() has no parameters 'size' and 'width'"
+    """
+    called = "__init__" if inspect.isclass(function) else getattr(function, "__name__", "it")
+    *first, last = [f"'{name}'" for name in names]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{called}() has no parameter{'s' * bool(first)} {listed}"
