@@ -16,7 +16,7 @@ from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.in_process import InProcess
 from tensorgrade.attempts.verdict import verdicts_on
 from tensorgrade.author.proofs.sample_class import Choice, assemble
-from tensorgrade.author.recording.mistakes import make, mistake
+from tensorgrade.recognition.mistakes import make, mistake
 
 from ..other_names import RENAMED
 from ..renaming import functions_of, parameters, renamed, reordered

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tensorgrade.author.proofs.figures import by_name, sample_pairs
 from tensorgrade.author.proofs.sample_class import HEADER, Choice, assemble
-from tensorgrade.author.recording.mistakes import EditError, Mistake, make, mistake
 from tensorgrade.project import Project
+from tensorgrade.recognition.mistakes import EditError, Mistake, make, mistake
 
 TESTS = Path(__file__).parents[1]
 PAIRS = 100
