@@ -25,7 +25,7 @@ from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import NO_WAY_BACK, Diagnosis, Finding, Kind, Step
 from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
-from ..judging.order import Order
+from ..judging.order import Order, in_best_order, is_plain
 from ..judging.sayable import Sayable
 from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
 from ..judging.unanswered import UNWRITTEN
@@ -48,7 +48,6 @@ from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
 from .in_child import InChild
 from .in_process import InProcess
-from .orders import in_best_order, is_plain
 from .pairs import Pairs
 
 MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
@@ -92,6 +91,7 @@ class Attempt:
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)
+        self.stubs = self.chapter.parameters
         # By what is called, where that is not the stub's order; and of what it is decided.
         self.orders: dict[str, Order] = {}
         self.decided: set[str] = set()

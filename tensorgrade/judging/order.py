@@ -1,19 +1,24 @@
-"""In which order a learner's parameters are meant, where their places cannot be right.
+"""In which order a learner's parameters are meant: by position, if that can be right.
 
-Nothing here looks at expected values: only at names, at the kinds of what is passed, and at whether
-a case comes to an end with weights and results of the right shapes.
+Cases are always run by position first. Only if that cannot be right (it is an error, or a shape is
+another one), and the learner's names are not the stub's, other orders are tried, each in a fresh
+process. What is chosen depends on names, on the kinds of what is passed and on shapes; expected
+values are not looked at.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, permutations, takewhile
+from typing import Protocol
 
 from ..exchange.cases import Case
-from ..exchange.observation import Observation, Outcome
-from ..exchange.references import Seen
+from ..exchange.observation import CaughtError, Observation, Outcome, OwnParameters
+from ..exchange.references import References, Seen
+from ..recognition.fingerprints import Fingerprints, imprints_of, recognise, right_imprints
 from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
 from ..runner.names import likeness
+from .course_checks import CourseChecks
 
 MOST = 24  # assignments that are tried
 MOST_LEFT = 6  # parameters without a telling name, of which all orders are looked at
@@ -21,6 +26,7 @@ SIMILAR = 0.5  # names that are less alike than this tell nothing
 # Words that say of what sort a number is, and not what it counts or measures.
 GENERIC = re.compile(r"(?<![A-Za-z])(n|nr|no|num|number|count|size|len|length|dim|of)(?![A-Za-z])")
 FITS = 4  # how far a case comes that may be right
+ENDED = (Outcome.TIMEOUT, Outcome.KILLED)
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,126 @@ class Order:
         pairs = [(own, a) for a, own in self.assigned.items() if self.places.get(a) != own]
         told = ", ".join(f"the stub calls `{own}` `{asked}`" for own, asked in pairs)
         return f"{told}, and it can be passed by name only"
+
+
+class OrderedBackend(Protocol):
+    """Where learner code runs; attempts/backend.py says more."""
+
+    def own_parameters(self) -> OwnParameters: ...
+
+    def assign(self, assigned: dict[str, dict[str, str]]) -> None: ...
+
+
+class OrderedAttempt(Protocol):
+    """What is needed of an attempt: its cases can be run with arguments in another order.
+
+    stubs: the stubs' parameters by what is called. orders: those that are not the stub's, by the
+    same; decided: of what that is settled.
+    """
+
+    own: CourseChecks
+    references: References
+    stubs: dict[str, list[str]]
+    orders: dict[str, Order]
+    decided: set[str]
+
+    @property
+    def fingerprints(self) -> Fingerprints: ...
+
+    @property
+    def backend(self) -> OrderedBackend: ...
+
+    def claimed_on(self, name: str) -> list[Seen]:
+        """What it gives on every case of an exercise."""
+
+
+def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -> list[Seen]:
+    """Return what the cases give in the most plausible order; `attempt.orders` notes that.
+
+    claimed: what they give by position.
+    """
+    if not may_be_out_of_order(claimed):
+        attempt.decided.update(c for c in attempt.stubs if c.partition(".")[0] == exercise)
+        return claimed
+    parts = undecided(attempt, exercise)
+    attempt.decided.update(parts)
+    tries = list(islice(orders_to_try(attempt, parts, claimed), MOST))
+    if not tries or is_known_mistake(attempt, exercise, claimed):
+        return claimed
+    best = claimed
+    for called, order in tries:
+        orders = attempt.orders | {called: order}
+        seen = seen_with(attempt, exercise, orders)
+        if is_better(order, seen, best):
+            best, attempt.orders = seen, orders
+        if all_fit(best) or any(one.observed.status in ENDED for one in seen):
+            break
+    assign(attempt, attempt.orders)
+    return best
+
+
+def undecided(attempt: OrderedAttempt, exercise: str) -> list[str]:
+    """Return what an exercise's cases call, and no exercise before it has decided on.
+
+    Nothing of a find-the-bug exercise: the given code has the parameters of the stub.
+    """
+    if exercise in attempt.references.bugs:
+        return []
+    asked = {exercise, *attempt.references.asked_by_name(exercise)}
+    return [c for c in attempt.stubs if c.partition(".")[0] in asked and c not in attempt.decided]
+
+
+def may_be_out_of_order(claimed: list[Seen]) -> bool:
+    """Return True if something cannot be right, and more than that it is not written yet."""
+    errors = [one.observed.error for one in claimed if not one.expected.error]
+    return (
+        not all_fit(claimed)
+        and not all(error and is_plain(error) for error in errors)
+        and not any(one.observed.status in ENDED for one in claimed)
+    )
+
+
+def orders_to_try(
+    attempt: OrderedAttempt, parts: list[str], claimed: list[Seen]
+) -> Iterator[tuple[str, Order]]:
+    """Return what may be called in another order, and that order."""
+    own = attempt.backend.own_parameters()
+    kinds = kinds_of(one.case for one in claimed)
+    for called in parts:
+        asked = attempt.stubs[called]
+        for order in other_orders(asked, own.get(called, {}), kinds.get(called, {})):
+            yield called, order
+
+
+def is_known_mistake(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -> bool:
+    """Return True if what comes by position is a known mistake's, and more than its errors."""
+    own = attempt.own.signatures
+    imprints, right = imprints_of(claimed, own), right_imprints(claimed, own)
+    tells = any(not one.is_error and not one.matches(right[c]) for c, one in imprints.items())
+    return tells and bool(recognise(exercise, claimed, attempt.fingerprints, own))
+
+
+def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
+    """Return True if an order is more plausible; one that no name speaks for has to fit all."""
+    if order.by_shape:
+        return all_fit(seen)
+    return fitness(seen) > fitness(best) or (order.needed and fitness(seen) == fitness(best))
+
+
+def seen_with(attempt: OrderedAttempt, exercise: str, orders: dict[str, Order]) -> list[Seen]:
+    """Return what an exercise's cases give with arguments passed in these orders."""
+    assign(attempt, orders)
+    return attempt.claimed_on(exercise)
+
+
+def assign(attempt: OrderedAttempt, orders: dict[str, Order]) -> None:
+    """Have the learner's code called in these orders from now on."""
+    attempt.backend.assign({called: dict(one.assigned) for called, one in orders.items()})
+
+
+def is_plain(error: CaughtError) -> bool:
+    """Return True if an error says no more than that something is missing, or not written yet."""
+    return bool(error.missing) or error.is_unwritten
 
 
 def shared(left: Sequence[str], right: Sequence[str]) -> int:

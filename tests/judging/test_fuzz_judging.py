@@ -3,6 +3,7 @@
 An error while judging would end the grading of a whole class.
 """
 
+import inspect
 import itertools
 from dataclasses import asdict
 
@@ -76,6 +77,14 @@ class Hostile:
     def alone(self, name: str, given: str) -> "Hostile":
         """It answers alike, however little of its text is run."""
         return self
+
+    def own_parameters(self) -> dict:
+        """What the stub has has other names here."""
+        taken = inspect.signature(lambda first, second, *, third=0, **more: 0).parameters
+        return {called: dict(taken) for called in self.exercises}
+
+    def assign(self, assigned: dict[str, dict[str, str]]) -> None:
+        """Nothing is called."""
 
     def spans(self) -> list[tuple[list[str], int, int]]:
         """There is no text to look at."""
