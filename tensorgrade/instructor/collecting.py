@@ -101,7 +101,7 @@ def plan(
         raise CourseError(f"{source} holds nothing in the form in which {layout} gives it out")
     folders, notes = folders_of([one.learner for one in everything], roster)
     files = [one for one in everything if not one.entry.is_folder]
-    found = Plan(lost=reading.lost)
+    found = Plan(lost=reading.lost + lost_links(reading, course))
     submitted = add_places(found, layout, files, folders, course, chapter)
     empty = {one.learner for one in everything} - {one.learner for one in files}
     on_class = [*notes, *notes_on_times(files)]
@@ -110,6 +110,20 @@ def plan(
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
     found.left_out += reading.left_out + reading.download.notes
     return found
+
+
+def lost_links(reading: Reading, course: Course) -> list[str]:
+    """Return a sentence on links and odd paths whose names mean a chapter."""
+    chapters = {chapter.name for chapter in course.chapters}
+    lost = [
+        path
+        for path in reading.download.skipped.paths
+        if chapter_of(path.rpartition("/")[2], chapters, course.beside)
+    ]
+    if not lost:
+        return []
+    why = "cannot be read, since no link and no odd path is followed"
+    return [f"{plural(len(lost), 'file')} of a chapter {why}: {briefly(lost[:2], 90)}"]
 
 
 def folders_of(learners: Iterable[Learner], roster: Roster) -> tuple[dict[Learner, str], list[str]]:

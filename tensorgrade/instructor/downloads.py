@@ -103,14 +103,24 @@ class Entry:
 
 
 @dataclass
-class Download:
-    """Everything a course system gave out.
+class Skipped:
+    """What was not looked at. counts: by kind. paths: of what can be somebody's submission."""
 
-    entries: files and empty folders, by path. skipped: how many of each kind were not looked at.
-    """
+    counts: Counter[str] = field(default_factory=Counter)
+    paths: list[str] = field(default_factory=list)
+
+    def add(self, kind: str, path: str = "") -> None:
+        """Count one more; keep the path of what nobody put aside on purpose."""
+        self.counts[kind] += 1
+        self.paths += [path] if path else []
+
+
+@dataclass
+class Download:
+    """Everything a course system gave out. entries: files and empty folders, by path."""
 
     entries: list[Entry] = field(default_factory=list)
-    skipped: Counter[str] = field(default_factory=Counter)
+    skipped: Skipped = field(default_factory=Skipped)
 
     def below(self, entry: Entry, depth: int) -> bool:
         """Return True if a learner's entry is to be looked at; count it otherwise.
@@ -122,17 +132,17 @@ class Download:
     @property
     def notes(self) -> list[str]:
         """A sentence on everything that was skipped."""
-        told = [f"{kind} ({count})" for kind, count in sorted(self.skipped.items())]
+        told = [f"{kind} ({count})" for kind, count in sorted(self.skipped.counts.items())]
         return [f"skipped: {', '.join(told)}"] if told else []
 
 
-def is_looked_at(parts: list[str], skipped: Counter[str]) -> bool:
+def is_looked_at(parts: list[str], skipped: Skipped) -> bool:
     """Return True if a path below a learner's folder is of interest; count it otherwise."""
     if not ENVIRONMENTS.isdisjoint(parts):
-        skipped[ENVIRONMENT] += 1
+        skipped.add(ENVIRONMENT)
         return False
     if any(part.startswith(".") for part in parts):
-        skipped[HIDDEN] += 1
+        skipped.add(HIDDEN)
         return False
     return True
 
@@ -155,22 +165,23 @@ def by_path(entry: Entry) -> str:
     return entry.path
 
 
-def in_folder(source: Path, skipped: Counter[str]) -> Iterator[Entry]:
+def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
     """Yield the files and the empty folders below a folder. Raises OSError."""
     os.scandir(source).close()  # os.walk would take an unreadable folder for an empty one
 
     def count(error: OSError) -> None:
-        skipped[FOLDERS] += 1
+        skipped.add(FOLDERS)
 
     for where, folders, files in os.walk(source, onerror=count):
         above = os.path.relpath(where, source).replace(os.sep, "/") + "/"
         above = "" if above == "./" else above
         if above.count("/") > 1 and MARKS_AN_ENVIRONMENT.intersection(files + folders):
-            skipped[ENVIRONMENT] += 1
+            skipped.add(ENVIRONMENT)
             folders.clear()
             continue
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
-        skipped.update({LINKS: len(links)} if links else {})
+        for name in links:
+            skipped.add(LINKS, above + name)
         if above and not files and not folders:
             yield Entry(above.rstrip("/"))
         folders[:] = [name for name in folders if enters(name, above, skipped, links)]
@@ -178,24 +189,24 @@ def in_folder(source: Path, skipped: Counter[str]) -> Iterator[Entry]:
             yield from file_in(Path(where, name), above + name, skipped)
 
 
-def enters(name: str, above: str, skipped: Counter[str], links: list[str]) -> bool:
+def enters(name: str, above: str, skipped: Skipped, links: list[str]) -> bool:
     """Return True if a folder is walked into. At the top, a leading dot may be a learner's."""
     if name in links or name in JUNK:
         return False
     return is_looked_at([name], skipped) if above else True
 
 
-def file_in(path: Path, name: str, skipped: Counter[str]) -> Iterator[Entry]:
+def file_in(path: Path, name: str, skipped: Skipped) -> Iterator[Entry]:
     """Yield a regular file of a folder; count anything else."""
     try:
         status = path.lstat()
     except OSError:
-        skipped[STRANGE] += 1
+        skipped.add(STRANGE, name)
         return
     if stat.S_ISREG(status.st_mode):
         yield Entry(name, status.st_size, partial(open_file, path))
     else:
-        skipped[LINKS if stat.S_ISLNK(status.st_mode) else STRANGE] += 1
+        skipped.add(LINKS if stat.S_ISLNK(status.st_mode) else STRANGE, name)
 
 
 def open_file(path: Path) -> IO[bytes]:
@@ -203,7 +214,7 @@ def open_file(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb")
 
 
-def in_zip(source: Path, skipped: Counter[str]) -> Iterator[Entry]:
+def in_zip(source: Path, skipped: Skipped) -> Iterator[Entry]:
     """Yield the files and the empty folders of a zip. Raises OSError or one of DAMAGED."""
     archive = open_zip(source)
     infos = [info for info in archive.infolist() if has_a_path(info, skipped)]
@@ -212,7 +223,7 @@ def in_zip(source: Path, skipped: Counter[str]) -> Iterator[Entry]:
     for info in infos:
         path = info.filename.strip("/")
         if not environments.isdisjoint(folders_above(path)):
-            skipped[ENVIRONMENT] += 1
+            skipped.add(ENVIRONMENT)
         elif not info.is_dir():
             yield Entry(path, info.file_size, partial(open_entry, archive, info))
         elif path not in filled:
@@ -250,15 +261,15 @@ def is_utf_8(name: bytes | bytearray) -> bool:
     return True
 
 
-def has_a_path(info: zipfile.ZipInfo, skipped: Counter[str]) -> bool:
+def has_a_path(info: zipfile.ZipInfo, skipped: Skipped) -> bool:
     """Return True if an entry of a zip is no link and its path stays inside; count it otherwise."""
     name = info.filename.rstrip("/")
     if len(name) > LONGEST_PATH or name.count("/") > DEEPEST:
-        skipped[TOO_DEEP] += 1
+        skipped.add(TOO_DEEP, name)
     elif any(part in ("", ".", "..") for part in name.split("/")):
-        skipped[OUTSIDE] += 1
+        skipped.add(OUTSIDE, name)
     elif stat.S_ISLNK(info.external_attr >> 16):
-        skipped[LINKS] += 1
+        skipped.add(LINKS, name)
     else:
         return True
     return False

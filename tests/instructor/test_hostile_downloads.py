@@ -369,6 +369,7 @@ def test_links_and_special_files_in_a_folder_are_counted_and_not_followed(tmp_pa
     found = collect("git", tmp_path / "r", tmp_path / "in")
     assert written(tmp_path / "in") == {"hw-ada": "ada"}
     assert "skipped: links (3), special files (1)" in found.left_out
+    assert len(found.lost) == 1 and f"hw-ben/{FILE}" in found.lost[0], "no status 0 for a loss"
 
 
 def test_a_file_with_the_name_of_a_stamp_is_no_stamp(tmp_path):
