@@ -59,9 +59,11 @@ def grade(
     from ..instructor.run import Run, grade_class
     from ..project import find_project
 
-    project, names = find_project(), read_roster(roster).folders
+    project, listed = find_project(), read_roster(roster)
+    for note in listed.notes:
+        typer.echo(f"note: {note}")
     setup = Setup(project.graders, isolation, device)
-    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, names)
+    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, listed.folders)
     goes_on = f"What is graded is in {out}; the same command does the rest."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)

@@ -62,7 +62,7 @@ def export(
     rows = [r for r in rows_of(out, course) if only is None or r["chapter"] == only.name]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or 'this course'}")
-    what = Export(out, course, rows, roster, only)
+    what = Export(out, course, rows, roster, only, list(roster.notes))
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 

@@ -18,6 +18,7 @@ import yaml
 from ..course import CourseError
 from ..lateness import is_possible, now, read_time, written, zone_named
 from ..sources.handins import shown
+from ..views.words import plural
 from .downloads import Download, Entry, Unreadable
 from .roster import Roster
 
@@ -117,10 +118,12 @@ def moodle(reading: Reading) -> Iterator[Submitted]:
     reading.left_out.extend(counted(others, "in no learner's folder"))
     if imitating:
         why = "their numbers say who they are"
-        reading.notes.append(f"display names of {len(imitating)} learners imitate a folder; {why}")
+        reading.notes.append(
+            f"display names of {plural(len(imitating), 'learner')} imitate a folder; {why}"
+        )
     if ambiguous:
         why = "the names say several participants; download the submissions in folders"
-        reading.lost.append(f"nobody can tell whose {ambiguous} files are: {why}")
+        reading.lost.append(f"{plural(ambiguous, 'file')} cannot be assigned to a learner: {why}")
 
 
 def moodle_owner(entry: Entry) -> tuple[re.Match[str] | None, int]:
@@ -220,11 +223,11 @@ def gradescope(reading: Reading) -> Iterator[Submitted]:
     reading.left_out.extend(counted(others, "in no submission's folder"))
     if forged:
         why = "only the file beside the submissions counts as Gradescope's"
-        reading.notes.append(f"learners submitted {forged} files named {METADATA}; {why}")
+        reading.notes.append(f"learners submitted {plural(forged, 'file')} named {METADATA}; {why}")
     if unknown:
         some = ", ".join(key for _, key in sorted(unknown)[:3])
         reading.lost.append(
-            f"{METADATA} does not say whose {len(unknown)} submissions are: {some}"
+            f"{METADATA} names no learner for {plural(len(unknown), 'submission')}: {some}"
             + (" and more" if len(unknown) > 3 else "")
         )
 
