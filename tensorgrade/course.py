@@ -108,8 +108,10 @@ class Limits:
 
     memory_bytes: beyond what Python and torch take. processes: threads count as such.
     handin_seconds: for all calls of one chapter together, and processor_seconds of them at work.
-    file_bytes: one file; folder_bytes, folder_files: all. source_bytes: of a script that is
-    handed in; notebook_bytes: of a notebook, outputs included.
+    file_bytes: one file; folder_bytes, folder_files: all. reply_bytes: one result with everything
+    that is observed of it; all_replies_bytes: all results of a submission, which the grading
+    process holds until it is judged. source_bytes: of a script that is handed in; notebook_bytes:
+    of a notebook, outputs included.
     """
 
     load_seconds: float = 15.0
@@ -123,6 +125,7 @@ class Limits:
     folder_files: int = 256
     open_files: int = 256
     reply_bytes: int = 8 << 20
+    all_replies_bytes: int = 64 << 20
     source_bytes: int = 1 << 20
     notebook_bytes: int = 64 << 20
 

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 DAY = 24 * 60 * 60
 WHEN = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?) ?(\S*)")
@@ -30,7 +30,10 @@ class Lateness:
         due = self.deadlines.get(chapter)
         if due is None or not submitted:
             return 0.0
-        seconds = (read_time(submitted) - read_time(due)).total_seconds()
+        try:
+            seconds = (read_time(submitted) - read_time(due)).total_seconds()
+        except ValueError:  # a row of an earlier version
+            return 0.0
         return round(seconds, 3) if seconds > self.grace_seconds else 0.0
 
     def share_lost(self, seconds_late: float) -> float:
@@ -112,6 +115,27 @@ def zone_named(name: str) -> tzinfo:
 
 
 def written(moment: datetime) -> str:
-    """A moment as rows and nbgrader have it: `2027-01-15 23:59:00 UTC`."""
-    moment = moment.astimezone(UTC)
-    return moment.strftime(f"%Y-%m-%d %H:%M:%S{'.%f' if moment.microsecond else ''} UTC")
+    """A moment as rows and nbgrader have it: `2027-01-15 23:59:00 UTC`.
+
+    >>> written(datetime(1, 1, 1, tzinfo=UTC))
+    '0001-01-01 00:00:00 UTC'
+    """
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(' ')} UTC"
+
+
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # before there were courses of this kind
+TOLERANCE = timedelta(days=1)  # a time in another zone is no time in the future
+
+
+def now() -> datetime:
+    """Return the present moment."""
+    return datetime.now(UTC)
+
+
+def is_possible(moment: datetime) -> bool:
+    """Return True for a time at which somebody can have submitted something.
+
+    >>> is_possible(EARLIEST), is_possible(datetime(9999, 1, 1, tzinfo=UTC))
+    (True, False)
+    """
+    return EARLIEST <= moment <= now() + TOLERANCE

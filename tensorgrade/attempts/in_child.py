@@ -84,7 +84,7 @@ class InChild:
         handed = submission.source
         self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
         self.weights = submission.weights
-        self.budget = Budget(limits.handin_seconds)
+        self.budget = Budget(limits.handin_seconds, limits.all_replies_bytes)
         self.child: Child | None = None
         self.definitions_only = False
         # `changes`, `spans` and `names`, as the reader of the files says.
@@ -97,6 +97,11 @@ class InChild:
     def isolation(self) -> str:
         """The rung of isolation that the warm process gives."""
         return self.warm.isolation
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if the submission has used up its seconds or its bytes."""
+        return self.budget.used_up or self.budget.full
 
     def load(self) -> Loaded:
         """Load the file; where that hangs or ends the process, once more without its loose code."""
@@ -152,7 +157,7 @@ class InChild:
 
     def run(self, cases: list[Case]) -> list[Observation]:
         """Each case when the one before is answered; an Observation for each, whatever happens."""
-        child = None if self.budget.used_up else self.child_with_file()
+        child = None if self.is_over else self.child_with_file()
         if child is None:
             return [self.unanswered(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
@@ -231,7 +236,7 @@ class InChild:
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""
-        child = None if self.budget.used_up else self.child_with_file()
+        child = None if self.is_over else self.child_with_file()
         request = self.requests.of(case)
         asked = {"do": "mend", "id": request.number, "name": name, "line": line}
         asked |= {"first": first, "most": most, "seconds": SECONDS_OF_SEARCH}

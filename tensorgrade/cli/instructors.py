@@ -59,9 +59,11 @@ def grade(
     from ..instructor.run import Run, grade_class
     from ..project import find_project
 
-    project, names = find_project(), tuple(read_roster(roster).names)
+    project, listed = find_project(), read_roster(roster)
+    for note in listed.notes:
+        typer.echo(f"note: {note}")
     setup = Setup(project.graders, isolation, device)
-    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, names)
+    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, listed.folders)
     goes_on = f"What is graded is in {out}; the same command does the rest."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
@@ -140,8 +142,9 @@ def collect(
     """Sort a course system's download into SUBMITTED, after a table of who is who."""
     from rich.console import Console
 
-    from ..instructor.collecting import plan, some_of, table, write
+    from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
+    from ..instructor.submissions import write
     from ..project import find_project
     from ..views.words import plural
 
@@ -149,13 +152,15 @@ def collect(
     found = plan(layout, source, course, read_roster(roster), chapter, zone)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found))
-    notes = found.notes + some_of(found.left_out)
-    notes += [] if preview else write(found, submitted)
-    for note in notes:
+    stayed = [] if preview else write(found, submitted)
+    for note in found.told() + some_of(list(map(short_note, stayed))):
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
-    files = plural(len(found.places) + len(found.aside), "file")
+    files = plural(len(found.places) + len(found.aside) - found.failed, "file")
     console.print(f"{files} {done} to {submitted}", soft_wrap=True)
+    if found.lost:
+        console.print(f"{plural(len(found.lost), 'problem')} cost submissions: see the notes above")
+        raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

@@ -164,6 +164,7 @@ class Observation:
         return any(operations.get(name) for name in names)
 
 
+LONGEST_HEADER = 2 << 20  # bytes of JSON; all that a value may hold fits into it
 Try = tuple[Edit, Observation]  # an edit, and what it gives on a case
 # What the learner's definitions take, by what the stub has there.
 OwnParameters = dict[str, dict[str, inspect.Parameter]]
@@ -171,7 +172,7 @@ OwnParameters = dict[str, dict[str, inspect.Parameter]]
 
 def read_observation(message: bytes, case_id: str) -> Observation:
     """The observation in a reply to the case of that id. Raises BadMessage on anything else."""
-    return observation_of(*unpack(message), case_id)
+    return observation_of(*unpack(message, LONGEST_HEADER), case_id)
 
 
 def observation_of(header: dict, tensors: dict[str, torch.Tensor], case_id: str) -> Observation:
@@ -209,7 +210,7 @@ def objects_in(told: object) -> dict[str, dict]:
 
 def read_tries(message: bytes, number: str) -> list[Try]:
     """(edit, observation) for each edit that was tried. Raises BadMessage."""
-    header, tensors = unpack(message)
+    header, tensors = unpack(message, LONGEST_HEADER)
     told = header.get("tries")
     if header.get("id") != number or not isinstance(told, list) or len(told) > MOST_TRIES:
         raise BadMessage("not a reply to this search")
@@ -333,7 +334,7 @@ def is_span(span: object) -> bool:
 
 def read_loaded(message: bytes) -> Loaded:
     """What a reply to `load` says. Raises BadMessage where it is none."""
-    header, _ = unpack(message)
+    header, _ = unpack(message, LONGEST_HEADER)
     names, problems = header.get("names"), header.get("problems")
     if not isinstance(names, list) or not isinstance(problems, list):
         raise BadMessage("not a reply to load")

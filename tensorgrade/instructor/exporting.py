@@ -13,11 +13,13 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
+from ..sources.finding import named
 from ..sources.handins import escaped
-from .collecting import safe
+from .folder_names import safe
 from .overrides import said
 from .report.page import PAGES, STATES, Person, late, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv
+from .submissions import write_file
 
 LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
 
@@ -60,14 +62,14 @@ def export(
     rows = [r for r in rows_of(out, course) if only is None or r["chapter"] == only.name]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or 'this course'}")
-    what = Export(out, course, rows, roster, only)
+    what = Export(out, course, rows, roster, only, list(roster.notes))
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 
 
 def write(path: Path, text: str) -> list[Path]:
     """A text as a file. What is no UTF-8 on disk is shown with a mark in its place."""
-    path.write_bytes(text.encode("utf-8", "replace"))
+    write_file(path, text.encode("utf-8", "replace"))
     return [path]
 
 
@@ -158,9 +160,9 @@ def canvas_csv(what: Export) -> list[Path]:
     lines: list[list[object]] = [
         [
             *(row.get(column.casefold(), "") for column in CANVAS),
-            *(scaled(points.get((escaped(safe(name)), c), ""), by) for c, by in scales.items()),
+            *(scaled(points.get((escaped(folder), c), ""), by) for c, by in scales.items()),
         ]
-        for name, row in what.roster.by_name().items()
+        for folder, row in what.roster.by_folder().items()
     ]
     note_unlisted(what, {student for student, _ in points})
     note_new_columns(what, list(columns.values()))
@@ -177,9 +179,9 @@ def note_new_columns(what: Export, columns: list[str]) -> None:
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:
     """Say who was graded and is not in the course system's own list."""
-    listed = {escaped(safe(name)) for name in what.roster.by_name()}
+    listed = set(map(escaped, what.roster.folders))
     if missing := sorted(set(students) - listed):
-        what.notes.append(f"not on the roster, so not in the file: {', '.join(missing)}")
+        what.notes.append(f"not on the roster, so not in the file: {named(missing)}")
 
 
 def scale(what: Export, chapter: Chapter, most: str) -> float:
@@ -260,8 +262,8 @@ def moodle_csv(what: Export) -> list[Path]:
         return write(path, in_csv([key, "Grade", "Feedback comments"], filled))
     header = what.roster.header
     lines = []
-    for name, row in what.roster.by_name().items():
-        person = people.get(escaped(safe(name)))
+    for folder, row in what.roster.by_folder().items():
+        person = people.get(escaped(folder))
         own = filled_in(what, chapter, person, row) if person else {}
         lines.append([own.get(n.casefold(), row.get(n.casefold(), "")) for n in header])
     note_unlisted(what, people.keys())
@@ -358,7 +360,7 @@ def moodle_feedback(what: Export) -> list[Path]:
 
 def moodle_folder(roster: Roster, student: str) -> str:
     """`Ada Lovelace_12345_assignsubmission_file_`; empty for whom Moodle has no number."""
-    rows = {escaped(safe(name)): row for name, row in roster.by_name().items()}
+    rows = {escaped(folder): row for folder, row in roster.by_folder().items()}
     row = rows.get(student, {})
     number = row.get("identifier", "").rpartition(" ")[2]
     if number.isdecimal():

@@ -1,6 +1,9 @@
 """Grades one chapter of one learner: all hidden tests on one attempt, one verdict an exercise."""
 
+import ctypes
+import gc
 import logging
+from collections.abc import Callable
 
 import torch
 
@@ -80,9 +83,12 @@ def start(setup: Setup) -> None:
     """Once for each worker process. What goes wrong here is told when work comes in."""
     global GRADER, TROUBLE
     torch.set_num_threads(1)
+    if tune is not None:
+        tune(MMAP_THRESHOLD, LARGE_BLOCK)  # a large result is given back as soon as it is freed
     try:
         grader = Grader(setup)
         grader.start()
+        forget()
         GRADER = grader
     except Exception as error:  # an initializer that raises would only look like a crash
         TROUBLE = str(error) or type(error).__name__
@@ -114,6 +120,33 @@ def grade_with(grader: Grader, handin: Handin) -> list[Verdict]:
     except Exception:  # a fault of the graders on this one file; it must not end the class
         logging.exception("%s of %s could not be judged", handin.chapter, handin.student)
         return set_aside(handin, grader.maker.course, Status.ERROR, NOT_JUDGED)
+    finally:
+        forget()
+
+
+def forget() -> None:
+    """Free everything of the last submission: an attempt and its exercises refer to each other.
+
+    What is left then (references, fingerprints) stays, so that Python need not look through it
+    after the next submission, which would take longer than to grade it. Memory that is free goes
+    back to the system, or large results would leave holes that nothing fits into.
+    """
+    gc.collect()
+    gc.freeze()
+    if trim is not None:
+        trim(0)
+
+
+def c_function(name: str) -> Callable[..., int] | None:
+    """Return a function of the C library; None if it has none of that name, as on Windows."""
+    try:
+        return getattr(ctypes.CDLL(None), name)
+    except (AttributeError, OSError, TypeError):
+        return None
+
+
+trim, tune = c_function("malloc_trim"), c_function("mallopt")
+MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # of mallopt; larger than what a normal case returns
 
 
 ENDED_ITS_WORKER = (

@@ -1,225 +1,383 @@
-"""How course systems give out what a class handed in: whose each file is, and when it came.
+"""One reader for each course system: whose file is this, and when was it submitted?
 
 Moodle, Canvas and Gradescope give a zip (or the folder that it was unpacked to), git hosts a
-folder for each learner. File names and times are read here; what is in learners' files is not.
+folder for each learner. A reader yields a `Submitted` for each file and each empty folder.
+
+Learners choose their display names and file names, and anything inside their files. So a reader
+takes the identity only from what the course system itself wrote, and from the roster.
 """
 
 import re
-import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path, PurePosixPath
 
 import yaml
 
 from ..course import CourseError
-from ..lateness import written, zone_named
-from ..sources.near_misses import is_meant
+from ..lateness import is_possible, now, read_time, written, zone_named
+from ..sources.handins import shown
+from ..views.words import plural
+from .downloads import Download, Entry, Unreadable
 from .roster import Roster
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A file of a download. path: in it, with slashes. size: in bytes. read: gives them."""
+class Learner:
+    """A learner as the course system identifies one; two are equal if their ids are.
 
-    path: str
-    size: int
-    read: Callable[[], bytes]
+    id: different for different learners. known_as: the display name. name: what to call the
+    folder of a learner who is not on the roster. row: of the roster; None if it has none. tag:
+    a short form of the id, for folder names that would be equal.
+    """
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The path's folders and the file's name."""
-        return PurePosixPath(self.path).parts
+    id: str
+    known_as: str = field(default="", compare=False)
+    name: str = field(default="", compare=False)
+    row: int | None = field(default=None, compare=False)
+    tag: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
-class Arrived:
-    """A file and whose it is.
+class Submitted:
+    """A file, or an empty folder, and its learner.
 
-    student: the name for rows. known_as: what the system calls them. name: the file's, as it was
-    handed in. submitted: as lateness.py writes it; empty where the system does not say. turn:
-    grows with each version of a file. remark: what else the system says.
+    name: the file's, as it was submitted. time: as lateness.py writes it; empty if the system does
+    not say. time_note: why this is not the time that the system says. turn: grows with each
+    version of a file. remark: what else the system says.
     """
 
-    student: str
-    known_as: str
+    learner: Learner
     name: str
-    piece: Piece
-    submitted: str = ""
+    entry: Entry
+    time: str = ""
+    time_note: str = ""
     turn: int = 0
     remark: str = ""
 
 
 @dataclass(frozen=True)
-class Download:
-    """What a system gave out, a roster that may be empty, and the time zone of the system."""
+class Reading:
+    """What a reader works on, and the sentences that it adds to.
 
-    pieces: list[Piece]
+    zone: the time zone of the system. lost: on submissions that could not be assigned to a
+    learner. left_out: on files that are no submissions. notes: on names that imitate the system's.
+    """
+
+    download: Download
     roster: Roster
     zone: str = "UTC"
+    lost: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
-def pieces_in(source: Path) -> list[Piece]:
-    """All files of a folder or a zip, in the order of their paths. Raises CourseError."""
-    try:
-        if source.is_dir():
-            files = [path for path in sorted(source.rglob("*")) if path.is_file()]
-            found = [piece_of(path, source) for path in files if not path.is_symlink()]
-        else:
-            found = pieces_in_zip(source)
-    except (OSError, zipfile.BadZipFile) as error:
-        why = getattr(error, "strerror", None) or error
-        raise CourseError(f"{source} is neither a folder nor a zip: {why}") from None
-    return [piece for piece in found if all(map(is_meant, piece.parts))]
+def counted(count: int, what: str) -> list[str]:
+    """Return a sentence on so many files that are no submissions; none for no file."""
+    return [f"left out, since they are {what}: {count}"] if count else []
 
 
-def piece_of(path: Path, folder: Path) -> Piece:
-    """A file in a folder."""
-    return Piece(path.relative_to(folder).as_posix(), path.stat().st_size, path.read_bytes)
+def checked(moment: datetime | None, said: str) -> tuple[str, str]:
+    """Return a time and why it was replaced; an impossible one is replaced by that of now."""
+    if moment is not None and is_possible(moment):
+        return written(moment), ""
+    why = f"{shown(said)[:40]} cannot be its time; the time of collecting counts"
+    return written(now()), why
 
 
-def pieces_in_zip(source: Path) -> list[Piece]:
-    """The files in a zip. Raises OSError, BadZipFile."""
-    archive = zipfile.ZipFile(source)
-    infos = sorted(archive.infolist(), key=lambda info: info.filename)
-    return [
-        Piece(info.filename, info.file_size, partial(archive.read, info))
-        for info in infos
-        if not info.is_dir()
-    ]
-
-
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>[a-z]+)_?(?P<file>.*)")
-# How Moodle's grading worksheet writes when something was handed in, in English.
+MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d{1,18})_assignsubmission_(?P<kind>[a-z]+)_?", re.DOTALL)
+MOODLE_FILE = re.compile(
+    r"(?P<name>.+?)_(?P<id>\d{1,18})_assignsubmission_(?P<kind>[a-z]+)_(?P<file>.+)", re.DOTALL
+)
+MOODLE_MARK = "_assignsubmission_"
+# How Moodle's grading worksheet writes when something was submitted, in English.
 MOODLE_TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p")
 
 
-def moodle(download: Download) -> Iterator[Arrived]:
-    """`Ada Lovelace_12345_assignsubmission_file_/ch1.py`, or without folders.
+def moodle(reading: Reading) -> Iterator[Submitted]:
+    """Yield `Ada Lovelace_12345_assignsubmission_file_/ch1.py`, or the same without folders.
 
-    The number is the one that the grading worksheet calls `Participant 12345`; with that
-    worksheet as roster, names and times are known.
+    The number is the one that the grading worksheet calls `Participant 12345`. Only this number
+    identifies a learner: names can be chosen, and so can a file's name.
     """
-    for piece in download.pieces:
-        depth = next((n for n, part in enumerate(piece.parts) if MOODLE.fullmatch(part)), None)
-        if depth is None:
-            continue
-        found = MOODLE.fullmatch(piece.parts[depth])
-        if found is None or found["kind"] != "file":
-            continue
-        name = piece.parts[-1] if depth < len(piece.parts) - 1 else found["file"]
-        row = moodle_row(download.roster, found["name"], found["id"])
-        student = named(download.roster, row) or f"{found['name']}_{found['id']}"
-        said = row.get("last modified (submission)", "-")
-        at = moodle_time(said, download.zone)
-        remark = "" if at or said == "-" else "its worksheet says no time in English"
-        yield Arrived(student, found["name"], name, piece, at, remark=remark)
+    others, texts, ambiguous, imitating = 0, 0, 0, set()
+    for entry in reading.download.entries:
+        found, depth = moodle_owner(entry)
+        if found is None:
+            others += 1
+        elif found["kind"] != "file":
+            texts += 1
+        elif "file" in found.groupdict() and entry.path.count(MOODLE_MARK) > 1:
+            ambiguous += 1
+        elif reading.download.below(entry, depth):
+            name = found["file"] if "file" in found.groupdict() else entry.parts[-1]
+            imitating |= {found["id"]} if MOODLE_MARK in found["name"] else set()
+            yield moodle_file(reading, entry, found["name"], found["id"], name)
+    reading.left_out.extend(counted(texts, "online texts"))
+    reading.left_out.extend(counted(others, "in no learner's folder"))
+    if imitating:
+        why = "their numbers say who they are"
+        reading.notes.append(
+            f"display names of {plural(len(imitating), 'learner')} imitate a folder; {why}"
+        )
+    if ambiguous:
+        why = "the names say several participants; download the submissions in folders"
+        reading.lost.append(f"{plural(ambiguous, 'file')} cannot be assigned to a learner: {why}")
 
 
-def moodle_row(roster: Roster, name: str, number: str) -> dict[str, str]:
-    """What a roster says of somebody: by the number, else by the full name."""
-    row = roster.find("identifier", f"Participant {number}") or roster.find("full name", name)
-    if row is None:
-        both = [r for r in roster.rows if full_name(r).casefold() == name.casefold()]
-        row = both[0] if len(both) == 1 else None
-    return row or {}
+def moodle_owner(entry: Entry) -> tuple[re.Match[str] | None, int]:
+    """Return what the outermost folder of a learner says (or the file), and its depth."""
+    for depth, part in enumerate(entry.parts, 1):
+        is_file = depth == len(entry.parts) and not entry.is_folder
+        if found := (MOODLE_FILE if is_file else MOODLE).fullmatch(part):
+            return found, depth
+    return None, 0
 
 
-def full_name(row: dict[str, str]) -> str:
-    """First and last name of a participants' list."""
-    return f"{row.get('first name', '')} {row.get('last name', '')}".strip()
+def moodle_file(reading: Reading, entry: Entry, known_as: str, number: str, name: str) -> Submitted:
+    """Return one file of the participant with this number."""
+    at = reading.roster.find("identifier", f"Participant {number}")
+    cells = {} if at is None else reading.roster.rows[at]
+    learner = Learner(number, known_as, f"{known_as}_{number}", at, number)
+    said = cells.get("last modified (submission)", "-")
+    moment = moodle_time(said, reading.zone)
+    if moment is None:
+        remark = "" if said in ("", "-") else "its worksheet says no time in English"
+        return Submitted(learner, name, entry, remark=remark)
+    return Submitted(learner, name, entry, *checked(moment, said))
 
 
-def moodle_time(text: str, zone: str) -> str:
-    """When something was handed in, from a worksheet's words; empty where it says nothing known."""
+def moodle_time(text: str, zone: str) -> datetime | None:
+    """Return the time that a worksheet's words say; None if they are not known."""
     for form in MOODLE_TIMES:
         try:
-            return written(datetime.strptime(text, form).replace(tzinfo=zone_named(zone)))
+            return datetime.strptime(text, form).replace(tzinfo=zone_named(zone)).astimezone(UTC)
         except ValueError:
             continue
-    return ""
+        except OverflowError:  # in the first or the last hours of the calendar
+            return datetime.min.replace(tzinfo=UTC)
+    return None
 
 
-CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<id>\d+)_(?P<file>.+)")
+CANVAS = re.compile(
+    r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<user>\d{1,20})_(?P<id>\d{1,20})_(?P<file>.+)", re.DOTALL
+)
 
 
-def canvas(download: Download) -> Iterator[Arrived]:
-    """`lovelaceada_LATE_101_456_ch1.py`; with the gradebook's CSV as roster, logins are known."""
-    for piece in download.pieces:
-        found = CANVAS.fullmatch(piece.parts[-1])
-        if found is None:
+def canvas(reading: Reading) -> Iterator[Submitted]:
+    """Yield `lovelaceada_LATE_101_456_ch1.py`, at the top of the download only.
+
+    Canvas takes underscores out of names. With the gradebook's CSV as roster, logins are known.
+    """
+    others = 0
+    for entry in reading.download.entries:
+        found = CANVAS.fullmatch(entry.path) if "/" not in entry.path else None
+        if found is None or entry.is_folder:
+            others += 1
             continue
-        row = download.roster.find("id", found["user"]) or {}
-        student = named(download.roster, row) or f"{found['name']}_{found['user']}"
+        at = reading.roster.find("id", found["user"])
+        learner = Learner(
+            found["user"], found["name"], f"{found['name']}_{found['user']}", at, found["user"]
+        )
         remark = "late, says Canvas" if found["late"] else ""
-        turn = int(found["id"])
-        yield Arrived(student, found["name"], found["file"], piece, turn=turn, remark=remark)
+        if reading.download.below(Entry(found["file"]), 0):
+            yield Submitted(learner, found["file"], entry, turn=int(found["id"]), remark=remark)
+    reading.left_out.extend(counted(others, "not at the top, or without Canvas' numbers"))
 
 
-GRADESCOPE = re.compile(r"submission_\d+")
+GRADESCOPE = re.compile(r"submission_\d{1,20}")
 METADATA = "submission_metadata.yml"
+LARGEST_METADATA = 64 << 20  # bytes
+LONGEST_RECORD = 100_000  # characters on one submission
 
 
-def gradescope(download: Download) -> Iterator[Arrived]:
-    """`assignment_1_export/submission_2/ch1.py`; `submission_metadata.yml` says whose it is."""
-    told = gradescope_metadata(download)
-    for piece in download.pieces:
-        key = next((part for part in piece.parts[:-1] if GRADESCOPE.fullmatch(part)), "")
-        entry = told.get(key) or {}
-        at = entry.get(":created_at")
-        for person in entry.get(":submitters") or []:
-            sid, email = str(person.get(":sid") or ""), str(person.get(":email") or "")
-            name = str(person.get(":name") or "")
-            row = download.roster.find("sid", sid) or download.roster.find("email", email) or {}
-            student = named(download.roster, row) or sid or email or name
-            when = written(aware(at)) if isinstance(at, datetime) else ""
-            yield Arrived(student, name or email, piece.parts[-1], piece, when)
+def gradescope(reading: Reading) -> Iterator[Submitted]:
+    """Yield `assignment_1_export/submission_2/ch1.py`.
 
-
-def gradescope_metadata(download: Download) -> dict[str, dict]:
-    """What Gradescope says of each submission. Raises CourseError."""
-    file = next((piece for piece in download.pieces if piece.parts[-1] == METADATA), None)
-    if file is None:
+    `submission_metadata.yml` beside the `submission_N` folders says whose each one is. A file of
+    that name inside of one was written by a learner, and says nothing.
+    """
+    metadata = {metadata_root(entry): entry for entry in reading.download.entries}
+    told = {
+        root: gradescope_metadata(entry, reading.roster)
+        for root, entry in metadata.items()
+        if root is not None
+    }
+    if not told:
         raise CourseError(f"there is no {METADATA}; take Gradescope's export of submissions whole")
+    others, unknown, forged = 0, set(), 0
+    for entry in reading.download.entries:
+        at = next((n for n, part in enumerate(entry.parts) if GRADESCOPE.fullmatch(part)), None)
+        if at is None or (at == len(entry.parts) - 1 and not entry.is_folder):
+            others += metadata_root(entry) is None
+            continue
+        root, key = "/".join(entry.parts[:at]), entry.parts[at]
+        people = told.get(root, {}).get(key, [])
+        forged += entry.parts[-1] == METADATA
+        if not people:
+            unknown.add((root, key))
+        elif reading.download.below(entry, at + 1):
+            for learner, time, why in people:
+                yield Submitted(learner, entry.parts[-1], entry, time, why)
+    reading.left_out.extend(counted(others, "in no submission's folder"))
+    if forged:
+        why = "only the file beside the submissions counts as Gradescope's"
+        reading.notes.append(f"learners submitted {plural(forged, 'file')} named {METADATA}; {why}")
+    if unknown:
+        some = ", ".join(key for _, key in sorted(unknown)[:3])
+        reading.lost.append(
+            f"{METADATA} names no learner for {plural(len(unknown), 'submission')}: {some}"
+            + (" and more" if len(unknown) > 3 else "")
+        )
+
+
+def metadata_root(entry: Entry) -> str | None:
+    """Return the folder of Gradescope's own metadata; None for any other file."""
+    *folders, name = entry.parts
+    if name != METADATA or entry.is_folder or any(map(GRADESCOPE.fullmatch, folders)):
+        return None
+    return "/".join(folders)
+
+
+Person = tuple[Learner, str, str]  # with the time, and why it is not the one that was said
+
+
+def gradescope_metadata(entry: Entry, roster: Roster) -> dict[str, list[Person]]:
+    """Return the submitters of each submission. Raises CourseError if it is no metadata.
+
+    Each submission's part is read separately, so that a broken one costs only itself.
+    """
     try:
-        told = yaml.safe_load(file.read())
-    except yaml.YAMLError as error:
-        raise CourseError(f"{file.path} cannot be read: {str(error).splitlines()[0]}") from None
-    if not isinstance(told, dict) or not all(isinstance(v, dict) for v in told.values()):
-        raise CourseError(f"{file.path} does not say whose each submission is")
-    return told
+        if entry.size > LARGEST_METADATA:
+            raise Unreadable("is too large")
+        text = entry.read().decode("utf-8-sig")
+    except (Unreadable, UnicodeDecodeError) as error:
+        raise CourseError(f"{shown(entry.path)} cannot be read: {error}") from None
+    records = re.split(r"(?m)^(?=submission_\d+:)", text.replace("\r\n", "\n"))
+    keys = Counter(record.partition(":")[0] for record in records)
+    found = {
+        key: submitters(record, key, entry.path, roster)
+        for record in records
+        if GRADESCOPE.fullmatch(key := record.partition(":")[0]) and keys[key] == 1
+    }
+    if not any(found.values()):
+        raise CourseError(f"{shown(entry.path)} does not say whose each submission is")
+    return found
 
 
-def aware(moment: datetime) -> datetime:
-    """A moment in its time zone; UTC without one."""
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+def submitters(record: str, key: str, where: str, roster: Roster) -> list[Person]:
+    """Return the learners of one submission; none if its record cannot be understood."""
+    try:
+        if len(record) > LONGEST_RECORD:
+            return []
+        told = yaml.load(record, yaml.BaseLoader)[key]  # every scalar stays a text
+        people = [person for person in told[":submitters"] if isinstance(person, dict)]
+        said = told.get(":created_at", "")
+    except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError, AttributeError):
+        return []
+    text = said if isinstance(said, str) else "no date"
+    time, why = checked(gradescope_time(text), text) if text else ("", "")
+    learners = [submitter(one, f"{where}/{key}/{n}", roster) for n, one in enumerate(people)]
+    return [(learner, time, why) for learner in dict.fromkeys(learners) if learner]
+
+
+def submitter(person: dict, place: str, roster: Roster) -> Learner | None:
+    """Return a submitter as a learner; None without anything that identifies one.
+
+    An account's email address identifies it. Learners may set their own sid.
+    """
+    texts = [person.get(name) for name in (":sid", ":email", ":name")]
+    sid, email, name = (text if isinstance(text, str) else "" for text in texts)
+    if not sid and not email and not name:
+        return None
+    row = gradescope_row(roster, sid, email)
+    tag = email or place.split("/")[-2]
+    return Learner(email.casefold() or place, name or email, sid or email or name, row, tag)
+
+
+def gradescope_row(roster: Roster, sid: str, email: str) -> int | None:
+    """Return the row of a submitter: by the email address, else by the sid without another one."""
+    by_email = next(filter_found(roster.find(column, email) for column in EMAILS), None)
+    if by_email is not None:
+        return by_email
+    by_sid = roster.find("sid", sid)
+    if by_sid is None or not email:
+        return by_sid
+    its_own = {roster.rows[by_sid].get(column, "").casefold() for column in EMAILS}
+    return by_sid if its_own <= {"", email.casefold()} else None
+
+
+EMAILS = ("email", "email address")
+
+
+def filter_found(rows: Iterator[int | None]) -> Iterator[int]:
+    """Yield the rows that were found."""
+    return (row for row in rows if row is not None)
+
+
+def gradescope_time(text: str) -> datetime | None:
+    """Return the time of a submission; None for anything else."""
+    try:
+        return read_time(re.sub(r"(\.\d{6})\d{1,6}", r"\1", text))
+    except ValueError:
+        return None
 
 
 LOGINS = ("github_username", "username")  # the second in Classroom 50's own list
 
 
-def git(download: Download) -> Iterator[Arrived]:
-    """A folder or a repository for each learner, beside each other.
+def git(reading: Reading) -> Iterator[Submitted]:
+    """Yield the files of repositories that are in folders beside each other.
 
-    What all folders' names begin with, up to a dash, is the assignment's name. A clone does not
-    say when something was pushed. The hosts' logins know no capitals; a roster says how they are
-    written.
+    A folder's name is the assignment's name, a dash and the login. A clone does not say when
+    something was pushed. The hosts' logins know no capitals; a roster says how they are written.
     """
-    folders = sorted({piece.parts[0] for piece in download.pieces if len(piece.parts) > 1})
-    prefix = common_prefix(folders)
-    for piece in download.pieces:
-        if len(piece.parts) > 1:
-            login = piece.parts[0].removeprefix(prefix)
-            found = (download.roster.find(column, login) for column in LOGINS)
-            row = next(filter(None, found), {})
-            student = named(download.roster, row) or login
-            yield Arrived(student, piece.parts[0], piece.parts[-1], piece)
+    folders = {entry.parts[0] for entry in reading.download.entries if is_in_clone(entry)}
+    prefix = assignment_prefix(sorted(folders), reading.roster)
+    learners = {folder: git_learner(folder, prefix, reading.roster) for folder in folders}
+    others = 0
+    for entry in reading.download.entries:
+        if not is_in_clone(entry):
+            others += 1
+        elif reading.download.below(entry, 1):
+            yield Submitted(learners[entry.parts[0]], entry.parts[-1], entry)
+    reading.left_out.extend(counted(others, "in no clone"))
+
+
+def is_in_clone(entry: Entry) -> bool:
+    """Return True for what is in a folder at the top, and for such a folder if it is empty."""
+    return (len(entry.parts) > 1 or entry.is_folder) and not entry.path.startswith(".")
+
+
+def git_learner(folder: str, prefix: str, roster: Roster) -> Learner:
+    """Return the learner of a clone."""
+    login = folder.removeprefix(prefix)
+    return Learner(folder, folder, login, login_row(login, roster), folder)
+
+
+def login_row(login: str, roster: Roster) -> int | None:
+    """Return the row of a login."""
+    return next(filter_found(roster.find(column, login) for column in LOGINS), None)
+
+
+def assignment_prefix(folders: list[str], roster: Roster) -> str:
+    """Return what all folder names begin with before the logins.
+
+    Of the possible prefixes, the one that leaves the most logins of the roster; of equal ones the
+    shortest, so that a login with a dash stays whole. Without a roster the longest.
+    """
+    longest = common_prefix(folders)
+    cuts = ["", *(longest[: at + 1] for at, letter in enumerate(longest) if letter == "-")]
+    known = {
+        cut: sum(login_row(f.removeprefix(cut), roster) is not None for f in folders)
+        for cut in cuts
+    }
+    return max(cuts, key=lambda cut: known[cut]) if any(known.values()) else longest
 
 
 def common_prefix(names: list[str]) -> str:
-    """What several names begin with, up to its last dash.
+    """Return what several names begin with, up to its last dash.
 
     >>> common_prefix(["hw-1-ada", "hw-1-adam"]), common_prefix(["ada", "adam"])
     ('hw-1-', '')
@@ -233,12 +391,7 @@ def common_prefix(names: list[str]) -> str:
     return first[: first.rfind("-", 0, same) + 1]
 
 
-def named(roster: Roster, row: dict[str, str]) -> str:
-    """What a roster calls somebody; empty where it does not know them."""
-    return row.get(roster.column, "")
-
-
-LAYOUTS: dict[str, Callable[[Download], Iterator[Arrived]]] = {
+LAYOUTS: dict[str, Callable[[Reading], Iterator[Submitted]]] = {
     "moodle": moodle,
     "canvas": canvas,
     "gradescope": gradescope,

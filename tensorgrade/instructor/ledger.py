@@ -153,7 +153,11 @@ class Ledger:
 
     def dated(self, row: dict, handin: Handin | None) -> dict:
         """A row with its dates and less its penalty; without a hand-in, with the date it has."""
-        return self.lateness.applied(row, handin.submitted if handin else row.get("submitted"))
+        if handin is None:
+            return self.lateness.applied(row, row.get("submitted"))
+        note = {"time_note": handin.time_note} if handin.time_note else {}
+        bare = {name: value for name, value in row.items() if name != "time_note"}
+        return self.lateness.applied(bare | note, handin.submitted)
 
     def rows(self) -> list[dict]:
         """All rows so far: of each hand-in the newest that are complete."""

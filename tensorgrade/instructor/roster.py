@@ -2,11 +2,15 @@
 
 import csv
 import io
-from collections.abc import Iterable
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from ..course import CourseError
+from .folder_names import Claim, unique_folders
 
 # What names a learner in folders and rows: the first of these columns that is filled in.
 NAMED_BY = (
@@ -24,47 +28,68 @@ NAMED_BY = (
 )
 POSSIBLE = "points possible"
 NOT_A_LEARNER = (POSSIBLE, "student, test")
+LONGEST_CELL = 100_000  # characters; a longer cell was made to do harm
+LARGEST_ROSTER = 64 << 20  # bytes
 
 
 @dataclass(frozen=True)
 class Roster:
-    """column: what names a learner. rows: everybody's cells by the column's name, in small letters.
+    """A class list. An empty one has no rows.
 
-    header: the names of the columns as they are written. possible: Canvas' row on what can be had,
-    as the rows. An empty roster has none of these.
+    column: the column that names learners. rows: each learner's cells by lower-case column name.
+    header: the column names as written. possible: Canvas' row of possible points, like the rows.
+    notes: sentences about rows that were skipped.
     """
 
     column: str = ""
     rows: tuple[dict[str, str], ...] = ()
     header: tuple[str, ...] = ()
     possible: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
-    @property
-    def names(self) -> list[str]:
-        """Everybody, as named in folders and rows."""
-        return [row[self.column] for row in self.rows]
+    @cached_property
+    def folders(self) -> tuple[str, ...]:
+        """The folder name of each row: what names the learner, and an id if names collide."""
+        claims = [
+            Claim(row[self.column], self.id_of(row), "\0".join(row.values())) for row in self.rows
+        ]
+        return tuple(unique_folders(claims))
 
-    def find(self, column: str, value: str) -> dict[str, str] | None:
-        """The one learner with that value in a column."""
-        found = [row for row in self.rows if row.get(column, "").casefold() == value.casefold()]
-        return found[0] if value and len(found) == 1 else None
+    def by_folder(self) -> dict[str, dict[str, str]]:
+        """Return each learner's cells by folder name."""
+        return dict(zip(self.folders, self.rows, strict=True))
 
-    def by_name(self) -> dict[str, dict[str, str]]:
-        """Everybody's cells by name."""
-        return {row[self.column]: row for row in self.rows}
+    def id_of(self, row: dict[str, str]) -> str:
+        """Return what else identifies a learner, besides the column that names them."""
+        found = (row[name] for name in reversed(NAMED_BY) if name != self.column and row.get(name))
+        return next(found, "").rpartition(" ")[2]  # of `Participant 12` the number
+
+    @cached_property
+    def positions(self) -> dict[tuple[str, str], list[int]]:
+        """The row numbers by column and lower-case value."""
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, row in enumerate(self.rows):
+            for column, value in row.items():
+                if value and len(value) <= LONGEST_NAMING:
+                    found[column, value.casefold()].append(number)
+        return found
+
+    def find(self, column: str, value: str) -> int | None:
+        """Return the number of the only row with this value in a column."""
+        found = self.positions.get((column, value.casefold()), []) if value else []
+        if len(found) > 1:
+            found = [number for number in found if self.rows[number][column] == value]
+        return found[0] if len(found) == 1 else None
+
+
+LONGEST_NAMING = 1000  # characters of a cell that is searched for
 
 
 def read_roster(path: Path | None) -> Roster:
-    """The roster in a CSV file; an empty one without a file. Raises CourseError."""
+    """Return the roster in a CSV file; an empty one without a file. Raises CourseError."""
     if path is None:
         return Roster()
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise CourseError(f"the roster {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise CourseError(f"the roster {path} is not UTF-8 text") from None
-    lines = read_csv(text)
+    lines, header, notes = read_people(path)
     people = [row for row in lines if is_learner(row)]
     possible = next((row for row in lines if POSSIBLE in map(str.casefold, row.values())), {})
     columns = [name for name in NAMED_BY if people and name in people[0]]
@@ -73,35 +98,102 @@ def read_roster(path: Path | None) -> Roster:
     # The first that most have: lists often have columns that nobody filled in.
     column = max(columns, key=lambda name: sum(bool(row[name]) for row in people))
     learners = tuple(row for row in people if row[column])
-    names = [row[column] for row in learners]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CourseError(f"the roster {path} names {', '.join(twice[:5])} twice, in {column!r}")
+    check_different(path, column, learners)
     if not learners:
         raise CourseError(f"the roster {path} names nobody in its column {column!r}")
-    return Roster(column, learners, header_of(text), possible)
+    return Roster(column, learners, header, possible, notes)
+
+
+def read_people(path: Path) -> tuple[list[dict[str, str]], tuple[str, ...], tuple[str, ...]]:
+    """Return a roster's rows, its column names, and notes on skipped rows. Raises CourseError."""
+    try:
+        if path.stat().st_size > LARGEST_ROSTER:
+            raise CourseError(f"the roster {path} has more than {LARGEST_ROSTER} bytes")
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise CourseError(f"the roster {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"the roster {path} is not UTF-8 text") from None
+    try:
+        header, *lines = [*lines_of(text)] or [(1, [])]
+        names = tuple(name.strip() for name in header[1])
+        good = [(n, line) for n, line in lines if all(len(c) <= LONGEST_CELL for c in line)]
+        rows = [by_column(names, line) for _, line in good]
+        check_one_line([(n, row) for (n, _), row in zip(good, rows, strict=True)])
+    except ValueError as error:
+        raise CourseError(f"the roster {path}, {error}") from None
+    skipped = [n for n, line in lines if any(len(cell) > LONGEST_CELL for cell in line)]
+    notes = [
+        f"the roster's row in line {n} has a cell of over {LONGEST_CELL} characters; it was skipped"
+        for n in skipped[:3]
+    ]
+    if len(skipped) > 3:
+        notes.append(f"{len(skipped) - 3} more rows of the roster were skipped for this")
+    return rows, names, tuple(notes)
+
+
+def check_different(path: Path, column: str, learners: tuple[dict[str, str], ...]) -> None:
+    """Raise CourseError if two rows have the same value in every column that identifies."""
+    keys = Counter(tuple(row.get(name, "") for name in NAMED_BY) for row in learners)
+    twice = sorted(
+        {row[column] for row in learners if keys[tuple(row.get(name, "") for name in NAMED_BY)] > 1}
+    )
+    if twice:
+        raise CourseError(f"the roster {path} names {', '.join(twice[:5])} twice, in {column!r}")
+
+
+def check_one_line(rows: list[tuple[int, dict[str, str]]]) -> None:
+    """Raise ValueError if an identifying cell has a line break, which an open quote causes."""
+    for number, row in rows:
+        for name in NAMED_BY:
+            if "\n" in row.get(name, ""):
+                raise ValueError(f"line {number}: {name!r} has a line break; is a quote missing?")
 
 
 def is_learner(row: dict[str, str]) -> bool:
-    """Whether a row is about a person: Canvas' lists have a row on points, and one for tests."""
+    """Return True for a person's row: Canvas' lists have a row of points, and one for tests."""
     return not any(value.casefold() in NOT_A_LEARNER for value in row.values())
 
 
 def read_csv(text: str) -> list[dict[str, str]]:
-    """The rows of a CSV by small column names; commas, semicolons or tabs."""
-    header = [name.casefold() for name in header_of(text)]
-    lines = list(csv.reader(io.StringIO(text), delimiter=separator_of(text)))[1:]
-    return [dict(zip(header, padded(line, len(header)), strict=False)) for line in lines if line]
+    """Return the rows of a CSV by lower-case column name. Raises ValueError with the line."""
+    lines = [line for _, line in lines_of(text)]
+    return [by_column(tuple(lines[0]), line) for line in lines[1:]]
 
 
-def header_of(text: str) -> tuple[str, ...]:
-    """The names of a CSV's columns, as they are written."""
-    first = next(csv.reader(io.StringIO(text), delimiter=separator_of(text)), [])
-    return tuple(name.strip() for name in first)
+def by_column(header: tuple[str, ...], line: list[str]) -> dict[str, str]:
+    """Return a row's cells by lower-case column name."""
+    names = [name.strip().casefold() for name in header]
+    return dict(zip(names, padded(line, len(names)), strict=False))
+
+
+def lines_of(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each filled line of a CSV with its number: commas, semicolons or tabs.
+
+    Raises ValueError with the number of the line where a quote is not closed.
+    """
+    before = csv.field_size_limit(len(text) + 1)  # a long cell must not cost the other rows
+    try:
+        file = io.StringIO(text, newline=None)  # carriage returns alone end lines, too
+        reader = csv.reader(file, delimiter=separator_of(text), strict=True)
+        number = 1
+        while True:
+            try:
+                line = next(reader, None)
+            except csv.Error as error:
+                raise ValueError(f"line {number}: a quote is not closed ({error})") from None
+            if line is None:
+                return
+            if line:
+                yield number, line
+            number = reader.line_num + 1
+    finally:
+        csv.field_size_limit(before)
 
 
 def separator_of(text: str) -> str:
-    """What stands between a CSV's cells: that of the three which its first line has most of."""
-    return max(",;\t", key=text.partition("\n")[0].count)
+    """Return what separates a CSV's cells: the most frequent of the three in its first line."""
+    return max(",;\t", key=re.split(r"[\r\n]", text, maxsplit=1)[0].count)
 
 
 def padded(line: list[str], width: int) -> list[str]:

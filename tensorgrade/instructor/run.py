@@ -12,6 +12,7 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..course_sources import load_course
+from ..exchange.text import short
 from ..isolation.ladder import choose_rung, must_be_closed
 from ..sources.finding import find_handins, named
 from ..sources.handins import Handin
@@ -20,6 +21,8 @@ from .dependencies import digest_of
 from .ledger import Ledger, write_lines
 from .overrides import read_overrides, unknown
 from .workers import LocalWorkers, Workers, default_count, graded
+
+LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     notes += kept(others, ledger.by_other_graders(others))
     notes += unknown(overrides, {handin.student for handin in handins} | {s for s, _ in others})
     todo = ledger.prepare(handins, run.forget)
-    progress.begin(len(handins), len(todo), notes)
+    progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
     if todo:
         work_off(todo, course, run, ledger, progress)
     order = [e.name for chapter in course.chapters for e in chapter.exercises]

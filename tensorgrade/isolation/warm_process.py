@@ -35,18 +35,29 @@ class Ended(Exception):
 
 
 class Budget:
-    """The seconds that all children of one hand-in may take together.
+    """The seconds and the bytes that all children of one submission may take together.
 
-    Only waiting for a child counts: what this side is busy with costs no learner anything.
+    Only waiting for a child counts: what this side is busy with costs no learner anything. The
+    bytes are those of all replies, which this side holds until the submission is judged.
     """
 
-    def __init__(self, seconds: float = inf):
-        self.left = seconds
+    def __init__(self, seconds: float = inf, reply_bytes: float = inf):
+        self.left, self.bytes_left = seconds, reply_bytes
 
     @property
     def used_up(self) -> bool:
-        """Whether nothing is left."""
+        """Return True if no time is left."""
         return self.left <= 0
+
+    @property
+    def full(self) -> bool:
+        """Return True if a reply was refused, because all of them were too large together."""
+        return self.bytes_left <= 0
+
+    def takes(self, count: int) -> bool:
+        """Return True if a reply of so many bytes fits; after one that does not, none does."""
+        self.bytes_left = self.bytes_left - count if count <= self.bytes_left else 0
+        return self.bytes_left > 0
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[float]:
@@ -92,7 +103,7 @@ class Child:
         """The next message. Raises TimedOut, or Ended (also for a message that is too large)."""
         with self.budget.within(seconds) as deadline:
             (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
-            if length > most_bytes:
+            if length > most_bytes or not self.budget.takes(length):
                 raise self.broken_off()
             return self.exactly(length, deadline)
 

@@ -72,7 +72,7 @@ class HiddenGraders(NbGraderPreprocessor):
         if submission.timestamp is None:
             directory = self.config.CourseDirectory.get("submitted_directory", "submitted")
             folder = Path(self.graders).resolve().parent / directory / student / chapter
-            if found := handed_in_at(folder, [folder / f"{chapter}.ipynb"]):
+            if found := handed_in_at(folder, [folder / f"{chapter}.ipynb"])[0]:
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
     def handin(self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart) -> Handin:

@@ -58,10 +58,17 @@ def pack(header: dict, tensors: dict[str, torch.Tensor] | None = None) -> bytes:
     return LENGTH.pack(len(text)) + text + serialized(tensors or {})
 
 
-def unpack(message: bytes) -> tuple[dict, dict[str, torch.Tensor]]:
-    """The header and the tensors of a message. Raises BadMessage on anything else."""
+def unpack(
+    message: bytes, most_header_bytes: int | None = None
+) -> tuple[dict, dict[str, torch.Tensor]]:
+    """The header and the tensors of a message. Raises BadMessage on anything else.
+
+    most_header_bytes: parsed JSON takes up to twenty times as much memory as its text.
+    """
     try:
         (length,) = LENGTH.unpack_from(message)
+        if most_header_bytes is not None and length > most_header_bytes:
+            raise BadMessage("the header is too large")
         text = message[LENGTH.size : LENGTH.size + length]
         header, tensors = json.loads(text), load(message[LENGTH.size + length :])
     except Exception as error:  # every parser fails in its own way

@@ -19,7 +19,6 @@ from .handins import (
     escaped,
     handed_in_at,
     is_seen,
-    on_stamp,
     read_handin,
     shown,
 )
@@ -86,7 +85,7 @@ def find_handins(
     handins = [learner.handin(chapter) for learner in learners for chapter in graded]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
     notes = notes_on_missing(handins) + notes_on_stray(stray) + notes_on_alike(learners)
-    notes = notes_on_level(here & chapters) + notes
+    notes = notes_on_level(here & chapters) + notes_on_times(handins) + notes
     return handins, notes_on_rescued(learners) + notes_on_roster(here, roster) + notes
 
 
@@ -105,16 +104,15 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
         learner.told.append(f"{learner.name}: looking closer ended in a {type(error).__name__}")
     for chapter, handin in learner.handins.items():
         learner.handins[chapter], sentence = as_meant(handin)
-        told = filter(None, (sentence, on_stamp(folder / chapter)))
-        learner.told += [f"{learner.name}: {sentence}" for sentence in told]
+        learner.told += [f"{learner.name}: {sentence}"] if sentence else []
 
 
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
     """Make the version that counts this learner's hand-in."""
     chapter = versions[0].chapter
     handin, sentence = rescued(learner.name, versions, course.limits, course.beside)
-    at = handed_in_at(folder / chapter, [version.path for version in versions])
-    learner.handins[chapter] = replace(handin, submitted=at)
+    at, note = handed_in_at(folder / chapter, [version.path for version in versions])
+    learner.handins[chapter] = replace(handin, submitted=at, time_note=note)
     learner.told += [sentence] if sentence else []
     used = {shown(version.where.split("/")[0]) for version in versions}
     learner.stray = [name for name in learner.stray if name not in used]
@@ -229,6 +227,15 @@ def notes_on_missing(handins: list[Handin]) -> list[str]:
         for chapter, students in missing.items()
         if students
     ]
+
+
+def notes_on_times(handins: list[Handin]) -> list[str]:
+    """Return a note on impossible times, which were replaced."""
+    replaced = [handin for handin in handins if handin.time_note]
+    if not replaced:
+        return []
+    students = named(sorted({handin.student for handin in replaced}))
+    return [f"impossible times were replaced, of {students}: {replaced[0].time_note}"]
 
 
 def notes_on_stray(names: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..course import Limits
 from ..exchange.text import printable
-from ..lateness import read_time, written
+from ..lateness import is_possible, now, read_time, written
 from .beside import Beside
 
 NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
@@ -28,8 +28,8 @@ class Handin:
     filename, content: of the one file, or of the notebook. script: what was handed in beside a
     notebook, if anything. reason: why there is nothing to grade, as a sentence; empty where there
     is. missing: nothing was handed in at all. submitted: when, as lateness.py writes it; empty
-    where nobody knows. beside: the files of weights that the chapter asks for, each of them there
-    or with the reason why not.
+    where nobody knows. time_note: why that is not the time that was said. beside: the files of
+    weights that the chapter asks for, each of them there or with the reason why not.
     """
 
     student: str
@@ -40,6 +40,7 @@ class Handin:
     missing: bool = False
     script: bytes = b""
     submitted: str = ""
+    time_note: str = ""
     beside: tuple[Beside, ...] = field(default=(), repr=False)
 
     @property
@@ -86,7 +87,8 @@ def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
     try:
         found = files_in(student, folder, limits)
         files = [folder / f"{folder.name}.{kind}" for kind in ("ipynb", "py")]
-        return replace(found, submitted=handed_in_at(folder, files))
+        submitted, note = handed_in_at(folder, files)
+        return replace(found, submitted=submitted, time_note=note)
     except OSError as error:
         return Handin(student, folder.name, reason=f"The folder cannot be read: {error.strerror}.")
 
@@ -120,50 +122,65 @@ def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
 
 STAMP = "timestamp.txt"  # as nbgrader's exchange writes it, and `tensorgrade collect`
 NO_STAMP = ".no_timestamp"  # nobody knows: nbgrader's formgrader cannot read an empty stamp
-LONGEST_STAMP = 64
+REPLACED = ".time_replaced"  # `tensorgrade collect` says here why the stamp is not the system's
+LONGEST_STAMP, LONGEST_NOTE = 64, 200
 
 
-def handed_in_at(folder: Path, files: Iterable[Path]) -> str:
-    """When a chapter was handed in: as `timestamp.txt` says, else when the newest file was written.
+def handed_in_at(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
+    """Return when a chapter was submitted, and a sentence if an impossible time was replaced.
 
-    Empty where there is neither, where the stamp is empty, and where `.no_timestamp` says that
-    nobody knows.
+    That is what `timestamp.txt` says, else when the newest file was written. Empty if there is
+    neither, if the stamp is empty, and if `.no_timestamp` says that nobody knows. A time that
+    cannot be, a learner gains nothing by: the file's own counts.
     """
     text = stamp_in(folder)
-    if text is not None and is_stamp(text):
-        return written(read_time(text)) if text else ""
-    if (folder / NO_STAMP).exists():
-        return ""
-    times = [file.lstat().st_mtime for file in files if file.exists()]
-    return written(datetime.fromtimestamp(int(max(times)), UTC)) if times else ""
+    if text == "":
+        return "", ""
+    moment = stamped(text) if text else None
+    if moment is not None:
+        return written(moment), stamp_in(folder, REPLACED) or ""
+    if text is None and (folder / NO_STAMP).exists():
+        return "", ""
+    told = (
+        f"{STAMP} of {folder.name} tells no possible time; when the newest file was written counts"
+    )
+    times = [written_at(file) for file in files if file.exists()]
+    return (written(max(times)) if times else ""), (told if text else "")
 
 
-def stamp_in(folder: Path) -> str | None:
-    """The beginning of what a chapter's stamp says; None where there is none to be read."""
-    stamp = folder / STAMP
+def stamped(text: str) -> datetime | None:
+    """Return the time in a stamp; None if nothing can have been submitted then."""
+    try:
+        moment = read_time(text) if len(text) <= LONGEST_STAMP else None
+    except ValueError:
+        return None
+    return moment if moment is not None and is_possible(moment) else None
+
+
+def written_at(file: Path) -> datetime:
+    """Return when a file was written; if that cannot be, when it came here."""
+    status = file.lstat()
+    for seconds in (status.st_mtime, status.st_ctime):
+        try:
+            moment = datetime.fromtimestamp(int(seconds), UTC)
+        except (ValueError, OverflowError, OSError):
+            continue
+        if is_possible(moment):
+            return moment
+    return now().replace(microsecond=0)
+
+
+def stamp_in(folder: Path, name: str = STAMP) -> str | None:
+    """Return the beginning of what a chapter's stamp says; None if it cannot be read."""
+    stamp = folder / name
+    most = LONGEST_STAMP if name == STAMP else LONGEST_NOTE
     try:
         if stamp.is_symlink() or not stamp.is_file():
             return None
         with stamp.open("rb") as file:
-            return file.read(LONGEST_STAMP + 1).decode("ascii", "replace").strip()
+            return shown(file.read(most + 1).decode("ascii", "replace").strip())
     except OSError:
         return None
-
-
-def is_stamp(text: str) -> bool:
-    """Whether a stamp is a time, or empty."""
-    try:
-        return not text or (len(text) <= LONGEST_STAMP and bool(read_time(text)))
-    except ValueError:
-        return False
-
-
-def on_stamp(folder: Path) -> str:
-    """A sentence on a stamp that tells no time; empty where there is nothing to say."""
-    text = stamp_in(folder)
-    if text is None or is_stamp(text):
-        return ""
-    return f"{STAMP} of {folder.name} tells no time; when the newest file was written counts"
 
 
 def as_meant(handin: Handin) -> tuple[Handin, str]:
@@ -201,7 +218,7 @@ def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
 
 def what_is_there(folder: Path) -> str:
     """A sentence on what stands where the chapter's file should."""
-    ours = (STAMP, NO_STAMP)
+    ours = (STAMP, NO_STAMP, REPLACED)
     names = sorted(shown(path.name) for path in folder.iterdir() if path.name not in ours)[:5]
     there = f"there is {', '.join(names)}" if names else "the folder is empty"
     return f"{no_file(folder.name)}; {there}."

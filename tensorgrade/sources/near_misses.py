@@ -4,10 +4,10 @@
 are all that is looked at; who opens the text is the learner's own process.
 """
 
-import lzma
 import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,12 @@ CODE = ("ipynb", "py")
 DEEPEST = 3  # folders between the learner's and the file
 MOST_FILES = 300
 MOST_MEMBERS = 1000
+MOST_ARCHIVES = 20  # of one learner's that are looked into
+MOST_LEFT = 2  # versions that do not count, by name
 # What reading a zip ends in where it is none, or is damaged or encrypted.
-DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
-NO_ARCHIVE = (OSError, RuntimeError, ValueError, *DAMAGED)
+DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError)
+NO_ARCHIVE = (OSError, RuntimeError, ValueError, KeyError, *DAMAGED)
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 MEMBER = b"PK\x01\x02"  # what begins each entry of a zip's table of contents
 SAME_MOMENT = 2.0  # seconds; copying writes some files after others, and zips count in twos
 
@@ -100,7 +103,7 @@ def versions_in(
 
     What cannot be read is passed over.
     """
-    found = []
+    found, archives = [], 0
     for number, (entry, where) in enumerate(files_below(folder)):
         if number >= MOST_FILES:
             break
@@ -115,7 +118,7 @@ def versions_in(
             version = Version(*meant, where, Path(entry.path), modified)
             exact = where == f"{version.chapter}/{version.counts_as}"
             found.append(replace(version, exact=exact))
-        else:
+        elif (archives := archives + 1) <= MOST_ARCHIVES:
             found += versions_in_zip(Path(entry.path), where, modified, (chapters, beside), limits)
     return found
 
@@ -201,13 +204,16 @@ def rescued(
         for name, most in files.items()
     )
     taken = [v for v in chosen.values() if not v.exact]
-    left = [v for v in versions if v not in chosen.values()]
+    counted = set(chosen.values())
+    left = [v for v in versions if v not in counted]
     told = [
         f"{shown(v.where)} counts as {v.counts_as}"
         for v in taken
         if v.where != v.counts_as  # in the learner's folder: nobody mistakes that
     ]
-    told += [f"{shown(v.where)} is older and does not count" for v in left]
+    told += [f"{shown(v.where)} is older and does not count" for v in left[:MOST_LEFT]]
+    if len(left) > MOST_LEFT:
+        told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
     sentence = f"{student}: {'; '.join(told)}" if told else ""
     return replace(handin, beside=carried), sentence
 
@@ -232,29 +238,51 @@ def read_version(student: str, version: Version, limits: Limits) -> Handin | Non
         read = read_file(student, version.path, most)
         return read and replace(read, chapter=version.chapter, filename=name)
     nothing = Handin(student, version.chapter, name)
-    content = content_of_member(version, most)
-    if content is None:
-        return replace(nothing, reason=f"{shown(version.where)} cannot be read out of its zip.")
-    if len(content) > most:
+    try:
+        return replace(nothing, content=content_of_member(version, most))
+    except TooLarge:
         return replace(nothing, reason=f"{shown(version.where)} has more than {most} bytes.")
-    return replace(nothing, content=content)
+    except Unread as why:
+        return replace(nothing, reason=f"{shown(version.where)} {why}.")
 
 
 def read_beside(version: Version, most: int) -> Beside:
     """A version of a file of weights, under the name that it should have."""
     if not version.member:
         return file_beside(version.path, most, version.kind)
-    content = content_of_member(version, most)
-    if content is None:
-        return Beside(version.kind, reason=f"{shown(version.where)} cannot be read out of its zip.")
-    too_many = len(content) > most
-    return too_large(version.kind, most) if too_many else of_content(version.kind, content)
-
-
-def content_of_member(version: Version, most: int) -> bytes | None:
-    """A file in a zip, up to a byte more than it may have; None where it cannot be read."""
     try:
-        with zipfile.ZipFile(version.path) as archive, archive.open(version.member) as file:
-            return file.read(most + 1)
+        return of_content(version.kind, content_of_member(version, most))
+    except TooLarge:
+        return too_large(version.kind, most)
+    except Unread as why:
+        return Beside(version.kind, reason=f"{shown(version.where)} {why}.")
+
+
+class Unread(Exception):
+    """A file in a zip cannot be read; the message says why, without a subject."""
+
+
+class TooLarge(Exception):
+    """A file in a zip has more bytes than it may have."""
+
+
+def content_of_member(version: Version, most: int) -> bytes:
+    """Return a file in a zip. Raises Unread or TooLarge.
+
+    Only what is stored or deflated is read: other methods expand a kilobyte to gigabytes at once.
+    A declared size can be a lie, so that the real one is bounded, too.
+    """
+    try:
+        with zipfile.ZipFile(version.path) as archive:
+            info = archive.getinfo(version.member)
+            if info.compress_type not in METHODS:
+                raise Unread("is compressed in a way that is not read; make a usual zip")
+            if info.file_size > most:
+                raise TooLarge
+            with archive.open(info) as file:
+                content = file.read(most + 1)
     except NO_ARCHIVE:
-        return None
+        raise Unread("cannot be read out of its zip") from None
+    if len(content) > most:
+        raise TooLarge
+    return content

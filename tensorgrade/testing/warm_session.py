@@ -87,9 +87,14 @@ class WarmSession:
         self.done.put(None)
         while (work := self.work.get()) is not None:
             try:
-                self.done.put(self.check(session, *work))
+                results: object = self.check(session, *work)
             except Exception as error:  # told to the caller, who is in another thread
-                self.done.put(error)
+                results = error
+            work = None  # nothing of an attempt is kept until the next one comes
+            if CURRENT in session.config.stash:
+                del session.config.stash[CURRENT]
+            self.done.put(results)
+            del results
         return True
 
     def check(

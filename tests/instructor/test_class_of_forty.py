@@ -20,10 +20,11 @@ import pytest
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
-from tensorgrade.instructor.collecting import plan, write
+from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.grader import grade_with
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.instructor.submissions import write
 from tensorgrade.lateness import Lateness, read_time
 
 from ..commands import ROOT

@@ -10,8 +10,9 @@ from rich.console import Console
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import layouts
-from tensorgrade.instructor.collecting import keep_older, plan, some_of, table, write
+from tensorgrade.instructor.collecting import plan, some_of, table
 from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.instructor.submissions import keep_older, write
 from tensorgrade.sources.finding import find_handins
 from tensorgrade.sources.handins import handed_in_at
 
@@ -63,7 +64,7 @@ def test_the_same_class_has_the_same_points_in_every_layout(monkeypatch, tmp_pat
 @pytest.mark.parametrize("layout", ["moodle", "canvas"])
 def test_without_a_roster_everybody_has_the_systems_name_and_number(tmp_path, layout):
     source, _ = collected(layout, tmp_path)
-    names = [place.arrived.student for place in plan(layout, source, COURSE, Roster()).places]
+    names = [place.folder for place in plan(layout, source, COURSE, Roster()).places]
     first = {"moodle": "Ada O'Neil_12345", "canvas": "oneilada_101"}[layout]
     assert len(set(names)) == 4 and first in names, "eve's file says no chapter"
 
@@ -88,7 +89,8 @@ def test_who_handed_in_a_file_that_says_no_chapter_has_not_handed_in_nothing(mon
     assert "solution.py means no chapter; it is kept as bob@uni.edu" in note
     assert f"`--chapter {CH1}` says what it means" in note
     assert len(found.places) == 2 and found.left_out == [
-        "Bao O'Neil_12346_assignsubmission_file_/notes.txt means no chapter; it is left out"
+        "Bao O'Neil_12346_assignsubmission_file_/notes.txt means no chapter; it is left out",
+        "left out, since they are online texts: 3",
     ]
     write(found, tmp_path / "in")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
@@ -138,8 +140,10 @@ def test_a_file_that_is_too_large_is_called_so_and_grading_says_it_too(tmp_path)
 
 def test_what_lies_about_in_a_repository_is_no_hand_in(tmp_path):
     source = downloads.git(tmp_path / "r", {"ada": FILES["ada"], "bob": {"notes.txt": b"x"}})
-    found = plan("git", source, COURSE, Roster("id", ({"id": "ada"}, {"id": "bob"})))
-    assert not found.aside and found.notes == ["handed in nothing: bob"]
+    found = plan(
+        "git", source, COURSE, Roster("username", ({"username": "ada"}, {"username": "bob"}))
+    )
+    assert not found.aside and found.notes == ["submitted nothing: bob"]
 
 
 def test_classroom_50s_clones_come_in_by_its_own_list(monkeypatch, tmp_path):
@@ -160,7 +164,7 @@ def test_a_repository_made_of_the_kit_is_collected_without_what_learners_were_gi
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(where)
     found = plan("git", tmp_path / "r", COURSE, Roster())
-    assert {place.arrived.piece.read() for place in found.places} == {f"{chapter}.py".encode()}
+    assert {place.submitted.entry.read() for place in found.places} == {f"{chapter}.py".encode()}
     assert not any(place.instead_of for place in found.places) and len(found.left_out) == 42
     *first, last = some_of(found.left_out)
     assert len(first) == 12 and last == "… and 30 more like these"
@@ -185,7 +189,7 @@ def test_times_are_the_systems_own_and_lateness_follows_them(monkeypatch, tmp_pa
     )
     roster = read_roster(worksheet)
     found = plan("moodle", tmp_path / "m.zip", COURSE, roster, zone="Europe/Berlin")
-    remarks = {p.arrived.student: p.arrived.remark for p in found.places}
+    remarks = {p.folder: p.submitted.remark for p in found.places}
     assert remarks.pop("ada@uni.edu") == "its worksheet says no time in English"
     assert set(remarks.values()) == {""}
     write(found, tmp_path / "in")
@@ -206,9 +210,9 @@ def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
         archive.writestr(f"loveada_LATE_7_200_{CH1}-1.py", "0.9")
     found = plan("canvas", tmp_path / "c.zip", COURSE, Roster())
     (place,) = found.places
-    assert place.arrived.piece.read() == b"0.9"
+    assert place.submitted.entry.read() == b"0.9"
     assert [older.name for older in place.instead_of] == [f"{CH1}.py"]
-    assert place.arrived.remark == "late, says Canvas"
+    assert place.submitted.remark == "late, says Canvas"
 
 
 def test_a_group_of_gradescopes_has_one_hand_in_each(tmp_path):
@@ -217,7 +221,7 @@ def test_a_group_of_gradescopes_has_one_hand_in_each(tmp_path):
     more = "  - :name: Bao\n    :sid: '9'\n    :email: b@x\n  :created_at"
     metadata.write_text(metadata.read_text().replace("  :created_at", more, 1))
     found = plan("gradescope", source, COURSE, Roster())
-    assert [place.arrived.student for place in found.places] == ["77", "9"]
+    assert [place.folder for place in found.places] == ["77", "9"]
 
 
 def test_of_two_versions_in_one_download_both_are_kept_and_the_copy_counts(tmp_path):
@@ -272,7 +276,7 @@ def test_the_formgrader_reads_a_time_that_nobody_knows(tmp_path):
         roster = read_roster(downloads.moodle(tmp_path / "m.zip", FILES, when))
         write(plan("moodle", tmp_path / "m.zip", COURSE, roster), folder.parents[1])
         told = grader.get_submitted_timestamp(CH1, "bao@uni.edu")
-        assert (told is not None) is known is bool(handed_in_at(folder, [folder / f"{CH1}.py"]))
+        assert (told is not None) is known is bool(handed_in_at(folder, [folder / f"{CH1}.py"])[0])
     (folder / "timestamp.txt").write_text("")
     with pytest.raises(ValueError, match="does not contain a date"):
         grader.get_submitted_timestamp(CH1, "bao@uni.edu")
@@ -296,9 +300,18 @@ def test_nothing_is_written_through_a_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "ada").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(CourseError, match="is a link"):
-        write(plan("git", source, COURSE, Roster()), tmp_path / "in")
+    (tmp_path / "in" / "bao").mkdir()
+    (tmp_path / "in" / "bao" / CH1).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "in" / "chi" / CH1).mkdir(parents=True)
+    (tmp_path / "in" / "chi" / CH1 / ".older").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "in" / "dan" / CH1).mkdir(parents=True)
+    (tmp_path / "in" / "dan" / CH1 / f"{CH1}.py").symlink_to(tmp_path / "elsewhere" / "new")
+    found = plan("git", source, COURSE, Roster(), chapter=CH1)
+    write(found, tmp_path / "in")
     assert not list((tmp_path / "elsewhere").iterdir())
+    assert len(found.lost) == 4 == found.failed
+    assert all("has a link in its path" in sentence for sentence in found.lost)
+    assert (tmp_path / "in" / "eve" / CH1 / f"{CH1}.py").read_bytes() == b"0.125 "
 
 
 def test_no_setting_of_a_learners_repository_is_obeyed(tmp_path):
@@ -315,7 +328,7 @@ def test_who_is_not_on_the_roster_and_who_handed_in_nothing_are_told(tmp_path):
     found = plan("moodle", source, COURSE, read_roster(tmp_path / "worksheet.csv"), CH1)
     assert found.notes == [
         "not on the roster: Ada O'Neil_12345",
-        "handed in nothing: zoe@uni.edu",
+        "submitted nothing: zoe@uni.edu",
     ]
 
 
@@ -367,7 +380,7 @@ def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):
 
     console = Console(record=True, width=200)
     found = plan("canvas", tmp_path / "c.zip", COURSE, Roster())
-    assert len(found.notes) == len(found.left_out) == 1
+    assert len(found.notes) == 2 and len(found.left_out) == 1
     assert "\x1b" not in "".join(found.notes + found.left_out)
     console.print(table(found))
     text = console.export_text()

@@ -11,10 +11,11 @@ from openpyxl import load_workbook
 
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
-from tensorgrade.instructor.collecting import plan, write
+from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export, in_a_cell
 from tensorgrade.instructor.ledger import write_lines
 from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.instructor.submissions import write
 from tensorgrade.lateness import Lateness
 
 from ..commands import ROOT, run

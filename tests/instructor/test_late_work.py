@@ -186,14 +186,23 @@ def test_who_handed_in_nothing_is_not_late_and_an_empty_stamp_is_no_time(monkeyp
     assert scores(rows) == {"ada": MOST, "bao": 0.0}
 
 
-@pytest.mark.parametrize("stamp", ["yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "0" * 200])
+STAMPS = ["yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "0" * 200]
+STAMPS += ["0001-01-01 00:00:00 UTC", "9999-12-31 23:59:59 UTC", "1980-01-01 00:00:00 UTC"]
+STAMPS += ["9999-12-31 23:59:59 -14:00", "2036-01-01 00:00:00 UTC", "2027-02-30 00:00 UTC"]
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
 def test_a_stamp_that_tells_no_time_is_told(monkeypatch, tmp_path, stamp):
     put(tmp_path / "in", "ada", CH1, 1.0, AT + DAY)
     (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text(stamp, encoding="utf-8")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
     assert {row["late_seconds"] for row in rows} == {DAY}, "the file's own time"
-    said = f"ada: timestamp.txt of {CH1} tells no time; when the newest file was written counts"
-    assert notes.count(said) == 1
+    why = f"timestamp.txt of {CH1} tells no possible time; when the newest file was written counts"
+    assert notes.count(f"impossible times were replaced, of ada: {why}") == 1
+    assert {row["time_note"] for row in rows} == {why}
+    (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text("2027-01-15 08:00 UTC")
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
+    assert not any("time_note" in row for row in rows)
 
 
 @pytest.mark.parametrize(

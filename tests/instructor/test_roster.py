@@ -26,7 +26,7 @@ SEMICOLONS = "\ufeffusername;name\r\nada;Lovelace\r\nbao;O'Connor\r\n"
 def test_the_column_that_names_learners_is_found(tmp_path, text, column, names):
     (tmp_path / "class.csv").write_text(text, encoding="utf-8")
     roster = read_roster(tmp_path / "class.csv")
-    assert (roster.column, roster.names) == (column, names)
+    assert (roster.column, list(roster.folders)) == (column, names)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_is_no_roster_is_a_sentence(tmp_path, content, sentence):
 def test_a_file_that_is_not_there_is_a_sentence_and_none_is_an_empty_roster(tmp_path):
     with pytest.raises(CourseError, match="cannot be read: No such file"):
         read_roster(tmp_path / "class.csv")
-    assert read_roster(None).names == []
+    assert read_roster(None).folders == ()
 
 
 def test_what_is_written_is_read_again_and_is_no_formula():

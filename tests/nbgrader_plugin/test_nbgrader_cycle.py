@@ -254,14 +254,14 @@ def test_late_work_loses_the_same_by_both_commands(tmp_path):
     """`nbgrader autograde` and `tensorgrade grade` on one folder: the deadline said once."""
     scratch = Scratch(tmp_path)
     config = scratch.root / "course_config.py"
-    rule = f'deadlines={{"{CH1}": "2027-01-15 23:59 UTC"}}, share_a_day=0.2, grace_seconds=600'
+    rule = f'deadlines={{"{CH1}": "2025-01-15 23:59 UTC"}}, share_a_day=0.2, grace_seconds=600'
     text = config.read_text(encoding="utf-8")
     assert text.count("deadlines={})") == 1
     config.write_text(text.replace("deadlines={})", f"{rule})"), encoding="utf-8")
     scratch.run("generate_assignment", CH1)
     for name, day in (("early", 15), ("late", 16), ("later", 17)):
         path = scratch.hand_in(name, CH1, changed(CH1, WRONG, "source"))
-        (path.parent / "timestamp.txt").write_text(f"2027-01-{day} 10:00:00 UTC\n")
+        (path.parent / "timestamp.txt").write_text(f"2025-01-{day} 10:00:00 UTC\n")
     scratch.grade(CH1)
     autograded = {name: float(row["score"]) for (name, _), row in scratch.export().items()}
     command = ("tensorgrade.cli", "grade", "submitted", "--out", "out", "--jobs", "1")

@@ -1,0 +1,93 @@
+"""Folder names for learners: safe on any file system, and different for different learners."""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+LONGEST_NAME = 180  # bytes; file systems allow 255, and ids and numbers are added to names
+RESERVED = {"timestamp.txt"}  # the name of the file with the submission's time
+UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f\ud800-\udfff]")
+
+
+def safe(name: str) -> str:
+    """Return a short name for one file or folder, without separators or control characters.
+
+    >>> safe("../ada"), safe(".hidden"), safe("Ada Lovelace_1"), safe("timestamp.txt")
+    ('_._ada', '_hidden', 'Ada Lovelace_1', '_timestamp.txt')
+    >>> len(safe("a" * 300 + ".py"))
+    180
+    """
+    plain = UNSAFE.sub("_", name).strip()
+    if plain.startswith("."):
+        plain = f"_{plain[1:]}"
+    if plain.casefold() in RESERVED:
+        plain = f"_{plain}"
+    return shortened(plain) if plain else "_"
+
+
+def shortened(name: str) -> str:
+    """Return the name, or its beginning, a digest and its ending if it is too long."""
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    stem, dot, ending = name.rpartition(".")
+    if not dot or len(ending.encode()) > 20:
+        stem, dot, ending = name, "", ""
+    tail = f"~{digest(name)}{dot}{ending}"
+    room = LONGEST_NAME - len(tail.encode())
+    return stem.encode()[:room].decode(errors="ignore") + tail
+
+
+def digest(text: str) -> str:
+    """Return eight characters that differ for different texts."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
+
+
+def same_folder(folder: str) -> str:
+    """Return a key that is equal for folders that some file systems take for one.
+
+    >>> same_folder("Ada") == same_folder("ada")
+    True
+    """
+    return unicodedata.normalize("NFC", folder).casefold()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A learner's wish for a folder name.
+
+    name: the wanted name. id: how the course system identifies the learner. distinct: a text that
+    no other claim has.
+    """
+
+    name: str
+    id: str
+    distinct: str
+
+    def folder(self, attempt: int) -> str:
+        """Return the name; after a collision with the id; after a second one with a digest."""
+        if attempt == 0:
+            return safe(self.name)
+        ending = f"_{self.id}" if attempt == 1 and self.id else f"_{digest(self.distinct)}"
+        return safe(f"{safe(self.name)[:100]}{ending}")
+
+
+def unique_folders(claims: Sequence[Claim], taken: Collection[str] = ()) -> list[str]:
+    """Return a different folder name for each claim.
+
+    If several claims lead to one folder, all of them get their id added, so that no learner can
+    block another one by copying a name. taken: names that none of them may have.
+    """
+    attempts = [0] * len(claims)
+    used = Counter(map(same_folder, taken))
+    while True:
+        folders = [claim.folder(n) for claim, n in zip(claims, attempts, strict=True)]
+        keys = [same_folder(folder) for folder in folders]
+        count = Counter(keys) + used
+        colliding = [n for n, key in enumerate(keys) if count[key] > 1 and attempts[n] < 2]
+        if not colliding:
+            return folders
+        for number in colliding:
+            attempts[number] += 1

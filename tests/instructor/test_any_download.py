@@ -1,0 +1,239 @@
+"""Random downloads: names, archives, dates and metadata that learners make, in every layout.
+
+No download stops `collect`, and no file comes under another learner's name. Each file says inside
+whose it is. ANY_DOWNLOADS=2000 in the environment tries so many, and not a few.
+"""
+
+import io
+import os
+import random
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor.collecting import LONGEST_NOTE, plan
+from tensorgrade.instructor.roster import as_csv, read_roster
+from tensorgrade.instructor.submissions import write
+from tensorgrade.sources.finding import find_handins
+
+from ..commands import ROOT
+
+DOWNLOADS = int(os.environ.get("ANY_DOWNLOADS", "80"))
+BATCHES = 8
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Duplicate name"),
+    pytest.mark.timeout(max(300, DOWNLOADS)),
+    pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names"),
+]
+COURSE = load_course(ROOT / "graders")
+CHAPTER = COURSE.chapters[0].name
+LAYOUTS = ("moodle", "canvas", "gradescope", "git")
+OWNER = re.compile(rb"owner (\d+) ")
+
+NASTY = [
+    "Ada Lovelace", "Ada Lovelace_1_assignsubmission_file", "..", ".ben", "a\nb", "\r", "x" * 300,
+    "a_1", "A_1", "timestamp.txt", ".no_timestamp", ".older", "venv", "con", "ünï", "e\u0301",
+    "\u202eevil", "\x1b[31mred", "[bold]", "_2_assignsubmission_file_", "submission_2", " ", "-",
+    "=1+1", "\U0001f600" * 40, "a\\b", "C:x", "~", "%s", "{}", "'", '"', ",", ";",
+]  # fmt: skip
+FILES = [
+    f"{CHAPTER}.py", f"{CHAPTER}.py", f"{CHAPTER} (1).py", f"{CHAPTER}.PY", f"{CHAPTER}.ipynb",
+    f"{CHAPTER}.txt", "ch2_self_attention.py", "my_model.safetensors", "work.zip", "a.b.zip",
+    "submission_metadata.yml", "timestamp.txt", ".time_replaced", "pyvenv.cfg", "solution.py",
+    f"{CHAPTER} ({'0' * 180}1).py", f"submission_1/{CHAPTER}.py", f"venv/{CHAPTER}.py",
+    f"Ada_1_assignsubmission_file_/{CHAPTER}.py", f"ada_101_9_{CHAPTER}.py", f"a/b/{CHAPTER}.py",
+    f"ada_1_assignsubmission_file_{CHAPTER}.py", f"{CHAPTER}/{CHAPTER}.py", f"{CHAPTER}",
+]  # fmt: skip
+TIMES = [
+    "2026-11-10 10:00:00 +0000", "0001-01-01 00:00:00 +1400", "9999-12-31 23:59:59 -1400", "", "x",
+    "2026-02-30 10:00 UTC", "2026-11-10 10:00:00.123456789 -08:00", "1" * 500, "2038-01-19", "\x00",
+]  # fmt: skip
+
+
+class Class:
+    """A random class: what its system chose for it, and what its learners did."""
+
+    def __init__(self, seed: int):
+        self.random = random.Random(seed)
+        self.layout = LAYOUTS[seed % len(LAYOUTS)]
+        self.numbers = self.random.sample(range(1, 30), self.random.randint(1, 7))
+        self.names = {number: self.name() for number in self.numbers}
+        # An account's own: nobody else has it.
+        self.logins = {
+            n: self.random.choice(["ada-", "hw-", "x-", ""]) + f"u{n}" for n in self.numbers
+        }
+        self.sids = {n: str(self.random.choice([n, 1, "", self.name()])) for n in self.numbers}
+
+    def name(self) -> str:
+        """A display name that a learner may choose; systems take slashes out."""
+        parts = self.random.choices(NASTY, k=self.random.choice((1, 1, 1, 2)))
+        return "".join(parts).replace("/", " ").replace("\0", " ") or "x"
+
+    def content(self, owner: int, name: str) -> bytes:
+        """A file that says whose it is."""
+        text = b"owner %d " % owner + self.random.randbytes(self.random.choice((0, 0, 9, 2000)))
+        if not name.endswith(".zip") or self.random.random() < 0.3:
+            return text
+        buffer = io.BytesIO()
+        method = self.random.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2])
+        with zipfile.ZipFile(buffer, "w", method) as archive:
+            for inner in self.random.choices(FILES, k=2):
+                archive.writestr(inner, text)
+        return buffer.getvalue()
+
+    def path(self, owner: int, name: str) -> str:
+        """Where the system puts a file."""
+        if self.layout == "moodle":
+            return f"{self.names[owner]}_{owner}_assignsubmission_file_/{name}"
+        if self.layout == "canvas":
+            late = self.random.choice(["", "LATE_"])
+            plain = re.sub(r"\W|_", "", self.names[owner]) or "x"
+            number = self.random.randrange(10**6)
+            return f"{plain}_{late}{owner}_{number}_{name.replace('/', '-')}"
+        if self.layout == "gradescope":
+            return f"assignment_1/submission_{owner}/{name}"
+        return f"hw-{self.logins[owner]}/{name}"
+
+    def metadata(self) -> str:
+        """What Gradescope says of everybody; one record may be broken."""
+        records = [
+            yaml.safe_dump(
+                {
+                    f"submission_{n}": {
+                        ":submitters": [
+                            {
+                                ":name": self.names[n],
+                                ":sid": self.sids[n],
+                                ":email": f"{self.logins[n]}@x.org",
+                            }
+                        ],
+                        ":created_at": self.random.choice(TIMES),
+                    }
+                },
+                allow_unicode=self.random.random() < 0.5,
+            )
+            for n in self.numbers
+        ]
+        if len(records) > 1 and self.random.random() < 0.3:
+            key = records[0].partition(":")[0]
+            records[0] = f"{key}: " + self.random.choice(["[" * 9000, "5\n", "&a [*a]\n", "'x\n"])
+        return "---\n" + "\n".join(records)
+
+    def write(self, path: Path) -> None:
+        """The download as a zip, in which the data of some entries may be damaged."""
+        places = []
+        with zipfile.ZipFile(path, "w") as archive:
+            for owner in self.numbers:
+                for name in self.random.choices(FILES, k=self.random.randint(0, 5)):
+                    name = name if self.random.random() < 0.8 else self.name() + ".py"
+                    info = zipfile.ZipInfo(self.path(owner, name))
+                    methods = [zipfile.ZIP_DEFLATED] * 5 + [zipfile.ZIP_STORED, zipfile.ZIP_LZMA]
+                    info.compress_type = self.random.choice(methods)
+                    if self.random.random() < 0.05:
+                        info.external_attr = 0o120777 << 16
+                    archive.writestr(info, self.content(owner, name))
+                    at = info.header_offset + 30 + len(info.orig_filename.encode())
+                    places.append((at, info.compress_size))
+            if self.layout == "gradescope":
+                archive.writestr("assignment_1/submission_metadata.yml", self.metadata())
+        if places and self.random.random() < 0.3:
+            at, size = self.random.choice(places)
+            data = bytearray(path.read_bytes())
+            data[at : at + size] = self.random.randbytes(size)
+            path.write_bytes(data)
+
+    def roster(self, path: Path) -> Path | None:
+        """What the system says of some of them; nobody else's name is in it."""
+        if self.random.random() < 0.3:
+            return None
+        header = [
+            "Identifier",
+            "ID",
+            "Username",
+            "Email",
+            "Full name",
+            "Last modified (submission)",
+        ]
+        times = ["-", "", "Monday, 1 January 0001, 12:00 AM", "x", "10 November 2026, 10:00 AM"]
+        rows = [
+            (
+                f"Participant {n}",
+                n,
+                login,
+                f"{login}@x.org",
+                self.names[n],
+                self.random.choice(times),
+            )
+            for n, login in self.logins.items()
+            if self.random.random() < 0.8
+        ]
+        path.write_text(as_csv(header, rows or [("Participant 99", 99, "z", "z@x.org", "z", "-")]))
+        return path
+
+
+def owners(path: Path) -> set[int]:
+    """Whose a file is, by what is in it; of an archive, by what is in that."""
+    data = path.read_bytes()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            data = b"".join(archive.read(info) for info in archive.infolist())
+    except Exception:
+        pass
+    return {int(found) for found in OWNER.findall(data)}
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_no_download_stops_collect_or_comes_under_a_wrong_name(tmp_path, batch):
+    for seed in range(batch, DOWNLOADS, BATCHES):
+        folder = tmp_path / f"{seed}"
+        folder.mkdir()
+        one = Class(seed)
+        one.write(folder / "download.zip")
+        check(one, folder)
+
+
+def check(one: Class, folder: Path) -> None:
+    """Collect a download and look whose files are where."""
+    roster = read_roster(one.roster(folder / "roster.csv"))
+    with zipfile.ZipFile(folder / "download.zip") as archive:
+        if not archive.infolist():
+            return
+        clones = len({name.partition("/")[0] for name in archive.namelist()})
+        told = {
+            n for n in one.numbers if any(one.path(n, "x")[:-1] in i for i in archive.namelist())
+        }
+    try:
+        found = plan(one.layout, folder / "download.zip", COURSE, roster)
+    except Exception as error:
+        assert is_fair(one, error, told), (one.layout, error)
+        return
+    write(found, folder / "in")
+    assert all(len(note) <= LONGEST_NOTE and "\n" not in note for note in found.told())
+    whose: dict[int, set[str]] = {}
+    for path in (folder / "in").rglob("*"):
+        if path.is_file():
+            student = path.relative_to(folder / "in").parts[0]
+            for owner in owners(path):
+                whose.setdefault(owner, set()).add(student)
+    assert all(len(students) == 1 for students in whose.values()), whose
+    students = [student for found in whose.values() for student in found]
+    assert len(students) == len(set(students)), "a folder for each"
+    for owner, (student,) in whose.items():
+        row = {f: r for f, r in roster.by_folder().items() if r["username"] == one.logins[owner]}
+        if one.layout != "git" or clones > 1:  # one clone does not say what its prefix is
+            assert not row or [student] == list(row), "the folder that the roster gives"
+    for handin in find_handins(folder / "in", COURSE)[0]:
+        assert {int(n) for n in OWNER.findall(handin.content)} <= set(whose)
+
+
+def is_fair(one: Class, error: Exception, told: set[int]) -> bool:
+    """Whether a download may be refused as a whole: it says nothing of anybody."""
+    says = str(error)
+    if "holds nothing in the form" in says:
+        return one.layout in ("canvas", "git") or not told or len(one.numbers) < 4
+    return "does not say whose each submission is" in says and len(one.numbers) == 1

@@ -1,0 +1,115 @@
+"""After a submission nothing of it is kept, and its results have a bound, each and together.
+
+ANY_RESULTS=500 in the environment grades so many submissions with results of random sizes.
+"""
+
+import ast
+import os
+import random
+import weakref
+from dataclasses import replace
+
+import pytest
+
+from tensorgrade.attempts.verdict import Status
+from tensorgrade.instructor.grader import Grader, forget, grade_with
+from tensorgrade.isolation.warm_process import Budget
+from tensorgrade.sources.handins import Handin
+
+from ..commands import ROOT
+
+CHAPTER = "ch1_simplified_attention"
+RESULTS = int(os.environ.get("ANY_RESULTS", "6"))
+MEGABYTE = 1 << 20
+
+
+def returning(*results: str) -> str:
+    """The solution, whose functions return these expressions instead, one after the other."""
+    tree = ast.parse((ROOT / "solutions" / f"{CHAPTER}.py").read_text())
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for number, node in enumerate(functions):
+        node.body = ast.parse(f"return {results[number % len(results)]}").body
+    return ast.unparse(tree)
+
+
+def handin(text: str, student: str = "ada") -> Handin:
+    """A script, submitted."""
+    return Handin(student, CHAPTER, f"{CHAPTER}.py", text.encode())
+
+
+def resident() -> int:
+    """The bytes of memory that this process has."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
+    budget = Budget(reply_bytes=10)
+    assert budget.takes(6) and not budget.full
+    assert not budget.takes(5) and budget.full
+    assert not budget.takes(1)
+    assert Budget().takes(1 << 40)
+
+
+@pytest.mark.slow
+def test_nothing_of_a_submission_is_kept(grader, monkeypatch):
+    made = []
+    attempt = Grader.attempt
+
+    def remembered(self, handin):
+        one = attempt(self, handin)
+        made.append(weakref.ref(one))
+        return one
+
+    monkeypatch.setattr(Grader, "attempt", remembered)
+    grade_with(grader, handin(returning("torch.rand(9)", "inputs", "[1, 2]")))
+    assert [ref() for ref in made] == [None]
+
+
+@pytest.mark.slow
+def test_all_replies_of_a_submission_have_one_bound(grader, monkeypatch):
+    course = grader.maker.course
+    limits = replace(course.limits, all_replies_bytes=3 * MEGABYTE)
+    monkeypatch.setattr(grader.maker, "course", replace(course, limits=limits))
+    large = returning("torch.rand(100_000, dtype=torch.float64)")
+    verdicts = grade_with(grader, handin(large))
+    assert len(verdicts) == len(course.chapter(CHAPTER).exercises)
+    assert verdicts[0].status != Status.PASSED and Status.KILLED in {v.status for v in verdicts}
+    right = (ROOT / "solutions" / f"{CHAPTER}.py").read_text()
+    assert {v.status for v in grade_with(grader, handin(right, "bao"))} == {Status.PASSED}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(max(300, 20 * RESULTS))
+def test_results_of_any_size_have_rows_and_leave_no_memory_behind(grader):
+    names = [exercise.name for exercise in grader.maker.course.chapter(CHAPTER).exercises]
+    chance = random.Random(1)
+    grade_with(grader, handin(returning("inputs")))
+    forget()
+    before = resident()
+    for number in range(RESULTS):
+        results = [any_result(chance) for _ in names]
+        verdicts = grade_with(grader, handin(returning(*results), f"{number}"))
+        assert [verdict.exercise for verdict in verdicts] == names, results
+        assert all(0 <= verdict.points <= verdict.max_points for verdict in verdicts)
+    forget()
+    assert resident() - before < 100 * MEGABYTE
+
+
+def any_result(chance: random.Random) -> str:
+    """A result of a random kind and size: nothing, below the limits, at them, or far above."""
+    size = int(2 ** chance.uniform(0, 23))
+    kind = chance.choice(["torch.float64", "torch.float32", "torch.int64", "torch.bool"])
+    return chance.choice(
+        [
+            f"torch.ones({size}, dtype={kind})",
+            f"torch.rand({size})",
+            f"list(range({min(size, 1 << 20)}))",
+            f"[torch.rand(7) for _ in range({min(size, 1 << 14)})]",
+            f"'x' * {size}",
+            f"{{n: n for n in range({min(size, 1 << 18)})}}",
+            f"torch.zeros({size}).expand(9, -1)",
+            f"1 << {min(size, 1 << 20)}",
+            "None",
+        ]
+    )
