@@ -13,7 +13,7 @@ from ..runner.names import as_asked, meant_parts
 from .diagnosis import Diagnosis, Finding, Kind, sentence
 from .order import Order
 
-ASKS = "The names are those of the stub."
+ASKS = "Names and order are those of the stub."
 LONGEST = 300  # characters of names in one sentence
 SHARE, POINTS = 0.1, 1.0  # what names that differ cost of an exercise, whichever is less
 

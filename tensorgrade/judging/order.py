@@ -1,9 +1,9 @@
-"""In which order a learner's parameters are meant: by position, if that can be right.
+"""Find the order in which a learner's parameters receive the arguments: by position, if possible.
 
-Cases are always run by position first. Only if that cannot be right (it is an error, or a shape is
-another one), and the learner's names are not the stub's, other orders are tried, each in a fresh
-process. What is chosen depends on names, on the kinds of what is passed and on shapes; expected
-values are not looked at.
+Cases are always run by position first. Other orders are tried only if that cannot be right (a case
+raises, or a shape is wrong) and the learner's names are not the stub's. Each is tried in a fresh
+process. The choice depends on the names, types and shapes of the arguments, never on expected
+values.
 """
 
 import re
@@ -31,10 +31,11 @@ ENDED = (Outcome.TIMEOUT, Outcome.KILLED)
 
 @dataclass(frozen=True)
 class Order:
-    """The parameters of the stub, the learner's own, and which of these is meant by each of those.
+    """A mapping from the stub's parameters to the learner's.
 
-    places: the same by position. by_shape: no name says so; only shapes can. needed: by position
-    not every argument that cases pass has a parameter.
+    asked: the stub's names. own: the learner's names. assigned: the learner's name for each of the
+    stub's. places: the mapping by position. by_shape: True if no name supports this mapping, so
+    only shapes can confirm it. needed: True if by position some argument has no parameter.
     """
 
     asked: tuple[str, ...]
@@ -71,7 +72,7 @@ class Order:
 
 
 class OrderedBackend(Protocol):
-    """Where learner code runs; attempts/backend.py says more."""
+    """The process that runs learner code; see attempts/backend.py."""
 
     def own_parameters(self) -> OwnParameters: ...
 
@@ -79,10 +80,10 @@ class OrderedBackend(Protocol):
 
 
 class OrderedAttempt(Protocol):
-    """What is needed of an attempt: its cases can be run with arguments in another order.
+    """An attempt whose cases can be run with arguments in another order.
 
-    stubs: the stubs' parameters by what is called. orders: those that are not the stub's, by the
-    same; decided: of what that is settled.
+    stubs: the stub's parameter names for each callable. orders: the callables whose order differs,
+    with that order. decided: the callables whose order is settled.
     """
 
     own: CourseChecks
@@ -127,9 +128,9 @@ def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -
 
 
 def undecided(attempt: OrderedAttempt, exercise: str) -> list[str]:
-    """Return what an exercise's cases call, and no exercise before it has decided on.
+    """Return the callables of an exercise's cases whose order no earlier exercise has settled.
 
-    Nothing of a find-the-bug exercise: the given code has the parameters of the stub.
+    None for a find-the-bug exercise: the given code has the stub's parameters.
     """
     if exercise in attempt.references.bugs:
         return []
@@ -138,7 +139,7 @@ def undecided(attempt: OrderedAttempt, exercise: str) -> list[str]:
 
 
 def may_be_out_of_order(claimed: list[Seen]) -> bool:
-    """Return True if something cannot be right, and more than that it is not written yet."""
+    """Return True if a result cannot be right and the code is not merely unfinished."""
     errors = [one.observed.error for one in claimed if not one.expected.error]
     return (
         not all_fit(claimed)
@@ -160,7 +161,7 @@ def orders_to_try(
 
 
 def is_known_mistake(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -> bool:
-    """Return True if what comes by position is a known mistake's, and more than its errors."""
+    """Return True if the values by position, not only the errors, match a known mistake."""
     own = attempt.own.signatures
     imprints, right = imprints_of(claimed, own), right_imprints(claimed, own)
     tells = any(not one.is_error and not one.matches(right[c]) for c, one in imprints.items())
@@ -186,12 +187,12 @@ def assign(attempt: OrderedAttempt, orders: dict[str, Order]) -> None:
 
 
 def is_plain(error: CaughtError) -> bool:
-    """Return True if an error says no more than that something is missing, or not written yet."""
+    """Return True if an error only says that something is missing or not written yet."""
     return bool(error.missing) or error.is_unwritten
 
 
 def shared(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return how many names two lists have in common at their beginning."""
+    """Return the length of the common beginning of two lists of names."""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
     return sum(1 for _ in same)
 
