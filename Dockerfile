@@ -2,10 +2,10 @@
 #
 #     docker build -t attention-course --build-arg TORCH_INDEX=… .
 #
-# TORCH_INDEX: the address that pytorch.org's "Get Started" shows behind --index-url for Pip and CPU; the
-# lock file names that build of torch.
+# TORCH_INDEX: the address that pytorch.org's "Get Started" shows behind --index-url for Pip and CPU.
+# Without it the usual build of torch is taken, which is 5 GB larger.
 FROM python:3.11-slim
-ARG TORCH_INDEX
+ARG TORCH_INDEX=""
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap libseccomp2 make git \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /course
@@ -18,7 +18,7 @@ COPY graders graders
 COPY solutions solutions
 COPY source source
 COPY course_config.py nbgrader_config.py pyproject.toml requirements.lock README.md LICENSE ./
-RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" -r requirements.lock
+RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} -r requirements.lock
 RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
 # References are not tracked; those that the context has are not built again.
 RUN tensorgrade build
