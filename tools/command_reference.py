@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from typer.core import TyperCommand, TyperGroup
 
@@ -38,6 +39,8 @@ def commands_page(course: Path) -> str:
             sections[audience] += command_section(f"{name} {subname}", subcommand)
         if not subcommands:
             sections[audience] += command_section(name, command)
+    if unknown := sections.keys() - set(AUDIENCES):
+        raise PluginError(f"commands for {unknown} would be missing from {PAGE}: see AUDIENCES")
     return INTRODUCTION + "".join(f"\n## {who}\n{sections[who]}" for who in AUDIENCES)
 
 
