@@ -81,7 +81,7 @@ def graded(jobs: int | None = None) -> Rows:
 
 
 def grade_part(chapter: str, part: int) -> Rows:
-    """Grade every so many-th entry of a chapter."""
+    """Grade one of the PARTS slices of a chapter."""
     torch.set_num_threads(1)
     project = Project(ROOT)
     graders = {

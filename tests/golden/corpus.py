@@ -4,6 +4,7 @@ import ast
 import runpy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from tensorgrade.author.proofs.figures import by_name, sample_pairs
@@ -32,7 +33,7 @@ class Entry:
 
 
 def corpus(project: Project, chapter: str) -> Iterator[Entry]:
-    """All entries of a chapter, in an order that stays the same."""
+    """Return all entries of a chapter, always in the same order."""
     yield from whole_chapters(project, chapter)
     yield from right_answers(chapter)
     yield from edits_of(project, chapter, "right_edits", "RIGHT")
@@ -42,7 +43,7 @@ def corpus(project: Project, chapter: str) -> Iterator[Entry]:
 
 
 def whole_chapters(project: Project, chapter: str) -> Iterator[Entry]:
-    """The solution, the stub, and a submission with a known mistake in every exercise."""
+    """Return the solution, the stub, and a submission with a known mistake in every exercise."""
     yield Entry("solution", chapter, project.solution(chapter).read_text(encoding="utf-8"))
     stub = project.exercises / f"{chapter}.py"
     yield Entry(ALL_TO_DO, chapter, stub.read_text(encoding="utf-8"))
@@ -55,7 +56,7 @@ def whole_chapters(project: Project, chapter: str) -> Iterator[Entry]:
 
 
 def right_answers(chapter: str) -> Iterator[Entry]:
-    """Right answers in unusual forms, a file each."""
+    """Return the right answers in unusual forms, one for each file."""
     for path in sorted(TESTS.glob(f"right_answers/{chapter}/*.py")):
         text = path.read_text(encoding="utf-8")
         defined = [getattr(node, "name", "") for node in ast.parse(text).body]
@@ -63,7 +64,7 @@ def right_answers(chapter: str) -> Iterator[Entry]:
 
 
 def edits_of(project: Project, chapter: str, folder: str, name: str) -> Iterator[Entry]:
-    """The solution with the edits that a file of right or wrong answers lists."""
+    """Return the solution with the edits that a file of right or wrong answers lists."""
     path = TESTS / folder / f"{chapter}.py"
     listed = runpy.run_path(str(path))[name] if path.exists() else {}
     source = project.solution(chapter).read_text(encoding="utf-8")
@@ -74,23 +75,29 @@ def edits_of(project: Project, chapter: str, folder: str, name: str) -> Iterator
 
 
 def known_mistakes(project: Project, chapter: str) -> Iterator[Entry]:
-    """The solution with each known mistake."""
+    """Return the solution with each known mistake."""
     for exercise in (one.name for one in project.course.chapter(chapter).exercises):
         for known in (one for one in project.mistakes if exercise in one.edits):
             yield from with_mistakes(project, chapter, exercise, known)
 
 
 def pairs_of_mistakes(project: Project, chapter: str) -> Iterator[Entry]:
-    """The solution with two known mistakes in one exercise, drawn at random."""
-    for found, exercise, pair in by_name(project, sample_pairs(project, PAIRS, seed=7)):
+    """Return the solution with two known mistakes in one exercise, drawn at random."""
+    for found, exercise, pair in by_name(project, drawn_pairs(project)):
         if found == chapter:
             yield from with_mistakes(project, chapter, exercise, *pair)
+
+
+@cache
+def drawn_pairs(project: Project) -> list:
+    """Draw pairs of mistakes from all chapters, once for each process."""
+    return sample_pairs(project, PAIRS, seed=7)
 
 
 def with_mistakes(
     project: Project, chapter: str, exercise: str, *mistakes: Mistake
 ) -> Iterator[Entry]:
-    """The solution with mistakes in an exercise, for the hidden and for the public checks."""
+    """Return the solution with mistakes in an exercise, for hidden and for public checks."""
     source = project.solution(chapter).read_text(encoding="utf-8")
     try:
         text = make(source, exercise, list(mistakes))
