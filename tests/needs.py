@@ -26,7 +26,7 @@ def browser() -> str | None:
 def postgresql() -> Path | None:
     """Return the folder of PostgreSQL's programs; Debian's is not on the PATH."""
     servers = Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")
-    newest = max(servers, key=lambda path: int(path.parts[-3]), default=shutil.which("pg_ctl"))
+    newest = max(servers, key=lambda path: float(path.parts[-3]), default=shutil.which("pg_ctl"))
     return Path(newest).parent if newest else None
 
 
@@ -42,7 +42,7 @@ def container() -> bool:
 
 @dataclass(frozen=True)
 class Need:
-    """A tool or a property of the machine, and the command that gives it."""
+    """A tool or a property of the machine, and what to do for it."""
 
     found: Callable[[], object]
     command: str
@@ -78,10 +78,10 @@ def reason(name: str) -> str:
 
 
 def table(reasons: Iterable[str]) -> list[str]:
-    """Return the lines that say what was not run, how many tests, and what installs it."""
+    """Return the lines that say what was not run, how many tests, and what to do."""
     count = Counter(reasons)
     rows = [(name, str(count[reason(name)]), NEEDS[name].command) for name in NEEDS]
-    rows = [("needs", "tests", "install it with"), *(row for row in rows if row[1] != "0")]
+    rows = [("needs", "tests", "what to do"), *(row for row in rows if row[1] != "0")]
     return [f"{name:<26}{tests:>5}  {command}" for name, tests, command in rows]
 
 
