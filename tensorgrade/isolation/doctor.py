@@ -5,16 +5,33 @@ import platform
 import sys
 
 from .command import bubblewrap
-from .ladder import FULL, best_rung, enough, rung_named
+from .ladder import FULL, LADDER, Rung, best_rung, enough, rung_named
 from .mending import closed_to_others, mend
 from .probing import probe
 
+LAYERS = {
+    "bounds": "limits on time, files and processes",
+    "bubblewrap": "a file system that holds Python and torch only",
+    "ipc": "shared memory of its own",
+    "landlock": "the kernel's list of readable files",
+    "memory": "a limit on memory",
+    "mount": "an empty folder of limited size",
+    "net": "no network",
+    "parent": "ends with the grader; its memory is closed to other processes",
+    "pid": "sees its own processes only",
+    "privileges": "no privileges, and no way to get them",
+    "seccomp": "a filter on system calls",
+    "session": "signals reach its own processes only",
+    "uid": "a user of its own",
+}
+
 
 def examine(wanted: str | None = None) -> dict:
-    """The report as JSON can carry it. wanted: the lowest rung that the course accepts, if known.
+    """Return a report for JSON. wanted: the lowest isolation level that the course accepts.
 
-    `rung` is what grading would use now, `layers` says of each layer whether it works and what
-    it said, `mend` what to do for the highest rung, `bwrap` where bubblewrap's program is.
+    `rung` is the level that grading would use now. `layers` has each layer: whether it works, its
+    error, and whether it would give a higher level. `mend` is what to do for the highest level,
+    `bwrap` the path of bubblewrap's program.
     """
     findings = probe()
     best = best_rung(findings)
@@ -26,15 +43,17 @@ def examine(wanted: str | None = None) -> dict:
         "wanted": wanted,
         "enough": wanted is None or enough(best, rung_named(wanted)),
         "bwrap": path_of_bwrap(),
-        "layers": {name: describe(findings[name]) for name in sorted(findings)},
+        "layers": {name: describe(name, findings[name], best) for name in sorted(findings)},
         "mend": steps(findings),
         "notes": notes(),
     }
 
 
-def describe(trouble: str) -> dict:
-    """One layer's line."""
-    return {"works": not trouble, "trouble": trouble}
+def describe(layer: str, trouble: str, best: Rung) -> dict:
+    """Return the report's entry for one layer. best: the isolation level that the machine gives."""
+    higher = LADDER[: [level.name for level in LADDER].index(best.name)]
+    gives_more = bool(trouble) and any(layer in level.layers for level in higher)
+    return {"works": not trouble, "trouble": trouble, "gives_more": gives_more}
 
 
 def path_of_bwrap() -> str | None:
@@ -46,32 +65,41 @@ def path_of_bwrap() -> str | None:
 
 
 def steps(findings: dict[str, str]) -> list[str]:
-    """What to do for the highest rung, each thing once."""
+    """Return what to do for the highest isolation level, each step once."""
     missing = [layer for layer in sorted(FULL.layers) if findings.get(layer)]
     return list(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
 
 
 def notes() -> list[str]:
-    """What is unusual here but no obstacle."""
-    closed = closed_to_others()
+    """Return what is unusual about this machine, but no obstacle."""
+    closed = closed_to_others() if os.geteuid() == 0 else None
     if closed is None:
         return []
-    path, folder = closed
     return [
-        f"{path} lies in {folder}, which other users cannot enter. When grading as root, learner "
-        "code is shown Python in another place; where root may not mount, it will not run."
+        f"Python is in {closed[1]}, which other users cannot enter. You are root, and learner code "
+        "runs as another user, so the grader mounts Python at another path for it."
     ]
 
 
 def as_text(report: dict) -> str:
-    """The report for people: a line for each layer, then what to do."""
+    """Return the report for people: a line for each layer, then what to do."""
     lines = [f"Isolation on this machine: {report['rung']} ({report['system']})", ""]
-    for name, found in report["layers"].items():
-        mark = "✓" if found["works"] else "✗"
-        lines.append(f"  {mark} {name:<12}{found['trouble'] or 'works'}")
+    lines += [line_of(name, found) for name, found in report["layers"].items()]
     lines += ["", report["protects"], f"bwrap: {report['bwrap'] or 'not installed'}"]
     lines += [f"→ {step}." for step in report["mend"]]
     lines += [f"Note: {note}" for note in report["notes"]]
     if not report["enough"]:
-        lines.append(f"The course asks for {report['wanted']!r}, so grading refuses until then.")
+        lines.append(
+            f"The course asks for {report['wanted']!r}, so `tensorgrade grade` will refuse on this "
+            f"machine. Get more as shown above, or accept less with `--isolation {report['rung']}`."
+        )
     return "\n".join(lines)
+
+
+def line_of(name: str, found: dict) -> str:
+    """Return the line for one layer; its error is in the JSON."""
+    if found["works"]:
+        return f"  ✓ {name:<12}{LAYERS[name]}"
+    if found["gives_more"]:
+        return f"  ✗ {name:<12}{LAYERS[name]}: does not work here"
+    return f"  – {name:<12}{LAYERS[name]}: not needed at this level"

@@ -32,14 +32,15 @@ class Rung:
 FULL = Rung(
     "full",
     LOCKED | OWN_NAMESPACES | {"landlock"},
-    "Learner code sees Python, torch and an empty folder; it reaches no file, process, network or "
-    "memory of anybody else. Each of these walls is there twice.",
+    "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
+    "processes, their memory, or the network. Two layers each protect files, processes and the "
+    "network.",
 )
 NAMESPACES = Rung(
     "namespaces",
     LOCKED | OWN_NAMESPACES,
-    "Learner code sees Python, torch and an empty folder; it reaches no file, process, network or "
-    "memory of anybody else.",
+    "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
+    "processes, their memory, or the network.",
 )
 LANDLOCK = Rung(
     "landlock",
@@ -129,8 +130,8 @@ def must_be_closed(rung: Rung, paths: Iterable[Path]) -> None:
     opened = [str(path) for path in paths if path.exists() and not is_closed(path)]
     if opened:
         raise NotIsolated(
-            f"every user of this machine can read {' and '.join(opened)}, and on rung "
-            f"{rung.name!r} learner code is such a user: chmod -R go= {' '.join(opened)}"
+            f"every user of this machine can read {' and '.join(opened)}, and at isolation "
+            f"level {rung.name!r} learner code is such a user: chmod -R go= {' '.join(opened)}"
         )
 
 
@@ -144,6 +145,6 @@ def refusal(lowest: Rung, best: Rung, findings: dict[str, str]) -> str:
     unlocked = "learner code runs unlocked" if best is NONE else first[0].lower() + first[1:]
     return (
         f"this machine gives the isolation {best.name!r}, and the course asks for {lowest.name!r} "
-        f"(isolation in course_config.py). {steps}. `tensorgrade doctor` tells more; with "
+        f"(isolation in course_config.py). {steps}. `tensorgrade doctor` shows more; with "
         f"`--isolation {best.name}` {unlocked}, and every row says so."
     )

@@ -1,4 +1,4 @@
-"""What to do about a layer that a machine does not give."""
+"""What to do about a layer that does not work on a machine."""
 
 import os
 import platform
@@ -11,6 +11,7 @@ from .readable import readable_paths
 ALLOW_APPARMOR = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 ALLOW_CLONE = "/proc/sys/kernel/unprivileged_userns_clone"
 MOST_NAMESPACES = "/proc/sys/user/max_user_namespaces"
+DETAILS = "`tensorgrade doctor --json` shows the error"
 BWRAP_PROFILE = (
     "allow it to the system's bubblewrap: sudo apt install bubblewrap apparmor-profiles && "
     "sudo ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && "
@@ -19,7 +20,7 @@ BWRAP_PROFILE = (
 
 
 def mend(layer: str, trouble: str) -> str:
-    """One instruction for one layer, from what was said when it failed and from the system."""
+    """Return what to do about one layer, by its error and by the system's settings."""
     if platform.system() != "Linux":
         return "Grade on Linux: this system has no namespaces, Landlock or seccomp"
     if layer == "landlock":
@@ -27,9 +28,9 @@ def mend(layer: str, trouble: str) -> str:
     if layer == "seccomp":
         return "Install the filter's library: apt install libseccomp2 && pip install pyseccomp"
     if layer == "uid":
-        return f"A user of its own for each child: run as root, in a container ({trouble})"
+        return "A user of its own for each child: grade as root, in a container"
     if layer in ("parent", "privileges"):
-        return f"{layer}: the kernel refused it ({trouble}); look for a sandbox around this one"
+        return f"{layer}: the kernel refuses it. Is this inside another sandbox? {DETAILS}"
     return mend_bubblewrap(trouble)
 
 
@@ -53,19 +54,19 @@ def mend_bubblewrap(trouble: str) -> str:
     if os.geteuid() == 0 and (closed := closed_to_others()):
         return explain_closed(*closed)
     program = os.path.join(*bubblewrap())
-    return f"bubblewrap failed ({trouble}); try `{program} --unshare-all --ro-bind / / true`"
+    return f"bubblewrap does not start: try `{program} --unshare-all --ro-bind / / true`. {DETAILS}"
 
 
 def in_container() -> bool:
-    """Whether this looks like the inside of a container."""
+    """Return True if this looks like the inside of a container."""
     marks = ("/.dockerenv", "/run/.containerenv")
     return any(os.path.exists(mark) for mark in marks) or "container" in os.environ
 
 
 def closed_to_others() -> tuple[str, str] | None:
-    """(what Python needs, the folder above it that other users cannot enter), if any.
+    """Return (what Python needs, the folder above it that other users cannot enter), if any.
 
-    It matters to root alone, who steps down to another user before running learner code.
+    It matters to root alone: learner code then runs as another user.
     """
     for path in readable_paths():
         for folder in Path(path).parents:
@@ -75,7 +76,7 @@ def closed_to_others() -> tuple[str, str] | None:
 
 
 def is_closed(path: Path) -> bool:
-    """Whether other users than its owner's cannot reach what lies at a path, by its mode."""
+    """Return True if other users cannot read a path, by its mode and those of the folders above."""
     path = path.resolve()
     if any(not mode_of(folder) & stat.S_IXOTH for folder in path.parents):
         return True
@@ -84,20 +85,20 @@ def is_closed(path: Path) -> bool:
 
 
 def mode_of(folder: Path) -> int:
-    """Who may do what with a folder."""
+    """Return a folder's mode."""
     return os.stat(folder).st_mode
 
 
 def explain_closed(path: str, folder: str) -> str:
-    """What a closed home folder means for root."""
+    """Return what a closed home folder means for root."""
     return (
         f"Python needs {path}, and user {UNPRIVILEGED}, as whom root runs learner code, cannot "
-        f"enter {folder}: install Python under /usr or /opt, or say chmod o+x {folder}"
+        f"enter {folder}: install Python under /usr or /opt, or run chmod o+x {folder}"
     )
 
 
 def read(path: str) -> str:
-    """A system setting; empty where there is none."""
+    """Return a system setting, empty if there is none."""
     try:
         return Path(path).read_text().strip()
     except OSError:

@@ -137,13 +137,29 @@ def test_doctor_reports_and_mends(machine):
     machine(NO_BWRAP)
     report = doctor.examine("namespaces")
     assert report["rung"] == "landlock" and report["enough"] is False
-    assert report["layers"]["pid"] == {"works": False, "trouble": "bwrap is not installed"}
+    missing = {"works": False, "trouble": "bwrap is not installed", "gives_more": True}
+    assert report["layers"]["pid"] == missing
     assert len(report["mend"]) == 1 and "apt install bubblewrap" in report["mend"][0]
     assert json.loads(json.dumps(report)) == report
     text = doctor.as_text(report)
-    assert "✗ bubblewrap" in text and "✓ seccomp" in text and "grading refuses" in text
+    assert "✗ bubblewrap" in text and "✓ seccomp" in text and "--isolation landlock`" in text
     machine({})
     assert doctor.examine("full")["enough"] and doctor.examine(None)["mend"] == []
+
+
+@pytest.mark.parametrize("missing, mark", [({}, "–"), (NO_BWRAP, "–"), (NO_LANDLOCK, "✗")])
+def test_doctor_shows_a_layer_as_missing_only_if_it_gives_more(machine, missing, mark):
+    """A user of its own gives the level uid, so it helps below that level alone."""
+    machine(missing | {"uid": "OSError: only root"})
+    text = doctor.as_text(doctor.examine())
+    assert f"{mark} uid" in text and "OSError" not in text
+
+
+@pytest.mark.parametrize("user, noted", [(0, True), (1000, False)])
+def test_doctor_notes_a_closed_home_only_if_root_grades(monkeypatch, user, noted):
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(doctor, "closed_to_others", lambda: ("/root/python", "/root"))
+    assert any("Python is in /root" in note for note in doctor.notes()) is noted
 
 
 @pytest.mark.parametrize(
