@@ -8,6 +8,7 @@ import hashlib
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
+FINGERPRINTS = ".fingerprints.json.gz"  # how the name of a chapter's file of them ends
 # Runs the cases, keeps what came back, boils it down: references and fingerprints change with it.
 RECORDED_WITH = ("runner", "exchange", "recognition")
 # Decides points, statuses and sentences: a change here, and everything is graded again.

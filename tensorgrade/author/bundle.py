@@ -5,7 +5,6 @@ holds the same engine as an instructor's machine.
 """
 
 import io
-import re
 import zipfile
 from base64 import urlsafe_b64encode
 from hashlib import sha256
@@ -18,7 +17,6 @@ from ..folders import ENGINE, engine_files
 from ..project import Project
 from ..views.lessons import lessons_page
 
-BUILD = re.compile(r"\+cpu$", re.MULTILINE)  # learners may have torch for a graphics card
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
 # What `pip install -r` installs: the engine, with what one kind of learner needs.
@@ -41,7 +39,7 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()
     lock = project.root / "requirements.lock"
     pinned = lock.read_text(encoding="utf-8") if lock.exists() else NOTHING_PINNED
-    files["constraints.txt"] = BUILD.sub("", pinned).encode()
+    files["constraints.txt"] = pinned.encode()
     for path in sorted((project.root / "kit").rglob("*")):
         if path.is_file():
             files[path.relative_to(project.root / "kit").as_posix()] = path.read_bytes()

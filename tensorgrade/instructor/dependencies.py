@@ -3,8 +3,7 @@
 import ast
 from pathlib import Path
 
-from ..folders import JUDGED_WITH, digest_of_files, engine_files
-from ..recognition.fingerprints import ENDING
+from ..folders import FINGERPRINTS, JUDGED_WITH, digest_of_files, engine_files
 
 ABOUT_EXERCISES = ("points", "off")  # settings that name exercises
 
@@ -19,7 +18,7 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
             f"{chapter}/*.py",
             "*.py",
             f"references/{chapter}.safetensors",
-            f"references/{chapter}.fingerprints{ENDING}",
+            f"references/{chapter}{FINGERPRINTS}",
         ),
         # On public cases pairs of mistakes are looked up; an error's own text is told if these end
         # in the same one.

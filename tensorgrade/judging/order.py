@@ -206,10 +206,10 @@ def other_orders(
     others stand in their order; then, by shapes, in any other order.
 
     >>> import inspect
-    >>> own = inspect.signature(lambda n_embd, block_size, n_head: 0).parameters
-    >>> kinds = dict.fromkeys(["length", "d", "heads"], "number")
-    >>> [order.assigned for order in other_orders(["length", "d", "heads"], own, kinds)]
-    [{'heads': 'n_head', 'length': 'block_size', 'd': 'n_embd'}]
+    >>> own = inspect.signature(lambda n_cols, page_size, n_row: 0).parameters
+    >>> kinds = dict.fromkeys(["length", "d", "rows"], "number")
+    >>> [order.assigned for order in other_orders(["length", "d", "rows"], own, kinds)]
+    [{'rows': 'n_row', 'length': 'page_size', 'd': 'n_cols'}]
     """
     names = tuple(name for name, one in own.items() if one.kind in (*POSITIONAL, BY_NAME))
     told = {name: name for name in asked if name in names}
@@ -272,7 +272,7 @@ def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
 def alike(asked: str, own: str) -> float:
     """Return how much two names look like one another, generic words left out.
 
-    >>> alike("num_heads", "n_head"), alike("num_layers", "num_tokens"), alike("length", "len")
+    >>> alike("num_rows", "n_row"), alike("num_rows", "num_pages"), alike("length", "len")
     (0.8, 0.0, 0.8)
     """
     telling, there = GENERIC.sub("", asked).strip("_"), GENERIC.sub("", own).strip("_")

@@ -16,10 +16,9 @@ from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
+from ..folders import FINGERPRINTS
 from .imprints import Imprint, echoed
 from .signatures import Signature, imprint
-
-ENDING = ".json.gz"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
 
 def fingerprints_path(references: Path, chapter: str) -> Path:
     """Return the path of a chapter's fingerprints in a folder of references."""
-    return references / f"{chapter}.fingerprints{ENDING}"
+    return references / f"{chapter}{FINGERPRINTS}"
 
 
 def write_text(path: Path, text: str) -> None:

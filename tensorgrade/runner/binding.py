@@ -26,14 +26,14 @@ def called_code(function: Callable) -> Callable:
 
 
 def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
-    """Return the learner's parameter at the place of each of the stub's, by the stub's name.
+    """Match the stub's parameters to the learner's by position.
 
-    What is left over then goes to parameters of the same name that have no place.
+    Match the remaining ones to keyword-only parameters of the same name.
 
-    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis=0: 0))
+    >>> in_order(["x", "dim", "least"], parameters_of(lambda rows, axis=0: 0))
     {'x': 'rows', 'dim': 'axis'}
-    >>> in_order(["x", "dim", "eps"], parameters_of(lambda rows, axis, *, x=0, eps=0: 0))
-    {'x': 'rows', 'dim': 'axis', 'eps': 'eps'}
+    >>> in_order(["x", "dim", "least"], parameters_of(lambda rows, axis, *, x=0, least=0: 0))
+    {'x': 'rows', 'dim': 'axis', 'least': 'least'}
     """
     places = [name for name, one in parameters.items() if one.kind in POSITIONAL]
     alone = [name for name, one in parameters.items() if one.kind == BY_NAME]
@@ -42,7 +42,7 @@ def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
 
 
 def by_name(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
-    """Return the parameters of the very names that are asked for; all others by their order."""
+    """Match equal names first, then the others by position."""
     same = {name: name for name in asked if name in parameters}
     left = {name: one for name, one in parameters.items() if name not in same}
     return same | in_order([name for name in asked if name not in same], left)

@@ -347,7 +347,7 @@ def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
     [
         (GRADER, "x + factor", "x +* factor", "scaled: scaled_factor_added is no Python"),
         (GRADER, '"x + factor"', '"[1 for x in iter(int, 1)]"', "is still at work on values/"),
-        (GRADER, "factor=3.0)", "factr=3.0)", "there is no parameter `factr` in the solution"),
+        (GRADER, "factor=3.0)", "factr=3.0)", "TypeError: scaled() has no parameter 'factr'"),
         (GRADER, '"x + factor"', '"factor * x"', "scaled: scaled_factor_added looks like a right"),
         (GRADER, "factor=3.0)", ")", "scaled: the solution fails on values/(5,): TypeError"),
         (LESSON, "import torch\n", "import torch, nowhere\n", ":14: ModuleNotFoundError: No mod"),

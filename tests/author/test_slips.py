@@ -162,7 +162,7 @@ SLIPS = [
         "course_config.py",
         "seed=",
         "sead=",
-        "*:19: TypeError: Settings.__init__() got an unexpected",
+        "*:18: TypeError: Settings.__init__() got an unexpected",
     ),
     (
         "course_config.py",

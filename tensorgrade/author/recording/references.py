@@ -209,8 +209,6 @@ def unfit(case: Case, seen: Observation) -> str:
         return ""
     if case.signature == "error":
         return "the solution should refuse it, and does not"
-    for name, own in seen.facts.get("names", {}).get("arguments", {}).items():
-        return f"there is no parameter `{name}` in the solution; is it {own}?"
     for name, value in seen.values.items():
         if value["json"] is None and value["type"] != "NoneType":
             return f"`{name}` is a {value['type']}, which cannot be judged"

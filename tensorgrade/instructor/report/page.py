@@ -14,7 +14,8 @@ from markupsafe import Markup, escape
 
 from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
-from ...recognition.fingerprints import ENDING, load_fingerprints
+from ...folders import FINGERPRINTS
+from ...recognition.fingerprints import load_fingerprints
 from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
 from ..alike import Alike
@@ -83,7 +84,7 @@ NOTHING: Mapping[str, str] = {}
 def messages_in(references: Path) -> dict[str, str]:
     """What the course says of its known mistakes, by their names. Raises CourseError."""
     found: dict[str, str] = {}
-    for path in sorted(references.glob(f"*.fingerprints{ENDING}")):
+    for path in sorted(references.glob(f"*{FINGERPRINTS}")):
         found |= load_fingerprints(path).messages
     return found
 
