@@ -34,7 +34,7 @@ def grade(
     isolation: Annotated[
         str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     gradebook: Annotated[
         str,
         typer.Option(
@@ -53,7 +53,7 @@ def grade(
 ) -> None:
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
     from ..attempts.setup import Setup
-    from ..instructor.class_terminal import ClassProgress, print_class
+    from ..instructor.class_terminal import ClassProgress, graders_failed, print_class
     from ..instructor.report.page import messages_in, write_report
     from ..instructor.roster import read_roster
     from ..instructor.run import Run, grade_class
@@ -70,13 +70,15 @@ def grade(
     print_class(progress.console, project.course, rows)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages=messages)
-    progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
+    progress.say(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
         from ..instructor.gradebook import course_id_in, write_gradebook
 
         course_id = course_id_in(project.root)
         written = write_gradebook(gradebook, rows, project.course, course_id)
-        progress.console.print(f"{written} submissions in the gradebook")
+        progress.say(f"{written} submissions in the gradebook")
+    if any(map(graders_failed, rows)):
+        raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
