@@ -362,18 +362,24 @@ def login_row(login: str, roster: Roster) -> int | None:
 
 
 def assignment_prefix(folders: list[str], roster: Roster) -> str:
-    """Return what all folder names begin with before the logins.
+    """Return the assignment's part of the folder names, which all of them begin with.
 
-    Of the possible prefixes, the one that leaves the most logins of the roster; of equal ones the
-    shortest, so that a login with a dash stays whole. Without a roster the longest.
+    With a roster, take the prefix after which most folder names are logins; if several are equal,
+    take the shortest, so that a login may contain a dash. A single folder has to be a login after
+    exactly one prefix. If no folder is a login after any prefix, or without a roster, take the
+    longest prefix that the names share.
     """
     longest = common_prefix(folders)
-    cuts = ["", *(longest[: at + 1] for at, letter in enumerate(longest) if letter == "-")]
+    possible = folders[0] if len(folders) == 1 else longest
+    cuts = ["", *(possible[: at + 1] for at, letter in enumerate(possible) if letter == "-")]
     known = {
         cut: sum(login_row(f.removeprefix(cut), roster) is not None for f in folders)
         for cut in cuts
     }
-    return max(cuts, key=lambda cut: known[cut]) if any(known.values()) else longest
+    is_unclear = len(folders) == 1 and sum(known.values()) > 1
+    if is_unclear or not any(known.values()):
+        return longest
+    return max(cuts, key=lambda cut: known[cut])
 
 
 def common_prefix(names: list[str]) -> str:

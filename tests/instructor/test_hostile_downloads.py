@@ -215,6 +215,9 @@ def test_canvas_files_are_only_at_the_top(tmp_path):
         ({"ada-x": "1", "ada-y": "2"}, ["x", "y", "ada-x", "ada-y"], {"ada-x": "1", "ada-y": "2"}),
         ({"hw-ada": "1", "hw-hw-ada": "2"}, ["ada", "hw-ada"], {"ada": "1", "hw-ada": "2"}),
         ({"hw-x-ada": "1", "hw-bo": "2"}, ["ada", "bo"], {"x-ada": "1", "bo": "2"}),
+        ({"hw-1-ada": "1"}, ["ada", "bo"], {"ada": "1"}),
+        ({"hw-1-x-ada": "1"}, ["ada", "x-ada"], {"hw-1-x-ada": "1"}),
+        ({"hw-1-cleo": "1"}, ["ada", "bo"], {"hw-1-cleo": "1"}),
     ],
 )
 def test_a_login_counts_whole(tmp_path, folders, logins, expected):
