@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from ..course import Course, CourseError
 from ..lateness import read_time, zone_named
@@ -384,7 +385,7 @@ def table(found: Plan) -> Table:
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
         shorter = [*(brief(cell, 100) for cell in cells), "; ".join(filter(None, remarks))]
-        shown_as.add_row(*(shown(cell).replace("[", "\\[") for cell in shorter))
+        shown_as.add_row(*(Text(shown(cell)) for cell in shorter))  # no markup of a learner's
     return shown_as
 
 
