@@ -133,7 +133,7 @@ def collect(
     submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
     layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
     chapter: Annotated[
-        str, typer.Option(help="The chapter that a file means whose name does not say.")
+        str, typer.Option(help="The chapter to assume for files whose name does not show it.")
     ] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
     zone: Annotated[str, typer.Option(help="Time zone of Moodle's worksheet.")] = "UTC",
@@ -146,12 +146,13 @@ def collect(
 
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
-    from ..instructor.submissions import write
+    from ..instructor.submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
     course = find_project().course
-    found = plan(layout, source, course, read_roster(roster), chapter, zone)
+    found = plan(layout, source, course, read_roster(roster, layout), chapter, zone)
+    found.notes += notes_on_second_folders(found, submitted)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found))
     stayed = [] if preview else write(found, submitted)
@@ -159,7 +160,7 @@ def collect(
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
     files = plural(len(found.places) + len(found.aside) - found.failed, "file")
-    console.print(f"{files} {done} to {submitted}", soft_wrap=True)
+    console.print(f"{files} {done} to {submitted}", markup=False, soft_wrap=True)
     if found.lost:
         console.print(f"{plural(len(found.lost), 'problem')} cost submissions: see the notes above")
         raise typer.Exit(1)
