@@ -112,7 +112,7 @@ class Ledger:
         return {a for a in those if not self.stamps[a].endswith(f"-{self.digests.get(a[1])}")}
 
     def without_isolation(self, todo: Collection[Handin]) -> set[tuple]:
-        """Return the (student, chapter) of rows without isolation that this run does not replace."""
+        """Return the (student, chapter) of rows without isolation that this run leaves."""
         replaced = {about(handin) for handin in todo}
         loose = {key(row)[:2] for row in self.rows() if row.get("isolation") == "none"}
         return loose - replaced

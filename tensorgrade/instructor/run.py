@@ -122,7 +122,8 @@ def graded_without_isolation(those: set[tuple]) -> list[str]:
     """Return a note on (student, chapter) whose rows stay although nothing isolated their code."""
     if not those:
         return []
-    rows = f"rows of {plural(len(those), 'submission')} were graded with `--isolation none` and stay"
+    count = plural(len(those), "submission")
+    rows = f"rows of {count} were graded with `--isolation none` and stay"
     again = "`--forget NAME` grades a learner's again, another --out grades all of them"
     return [f"{rows}, of {named(sorted({student for student, _ in those}))}; {again}"]
 
