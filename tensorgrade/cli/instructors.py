@@ -42,7 +42,7 @@ def grade(
         ),
     ] = "",
     forget: Annotated[
-        list[str] | None, typer.Option(help="Drop the rows that OUT holds of this learner.")
+        list[str] | None, typer.Option(help="Drop this learner's rows in OUT and grade again.")
     ] = None,
     roster: Annotated[
         Path | None, typer.Option(help="The class as CSV: everybody in it has rows.")
