@@ -25,6 +25,12 @@ JUDGED_WITH = (
     "testing",
 )
 
+# What Python, editors, tools and operating systems leave in a folder.
+LEFT_BEHIND = {
+    *("__pycache__", "__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"),
+    *(".git", ".ipynb_checkpoints", ".pytest_cache", ".mypy_cache", ".ruff_cache"),
+}
+
 
 def engine_files(*places: str) -> dict[str, Path]:
     """The files of these folders (or single files) of the engine, by their path in it, in order."""
@@ -32,15 +38,24 @@ def engine_files(*places: str) -> dict[str, Path]:
     return {str(path.relative_to(ENGINE).as_posix()): path for path in sorted(paths)}
 
 
-def files_below(path: Path) -> list[Path]:
-    """All files of a folder, or the one file; nothing that Python or an editor left there."""
-    paths = path.rglob("*") if path.is_dir() else [path]
-    return [file for file in paths if file.is_file() and is_ours(file)]
+def files_below(folder: Path, hidden: bool = False) -> list[Path]:
+    """Return all files of a folder, or the one file, that `is_ours` accepts."""
+    paths = folder.rglob("*") if folder.is_dir() else [folder]
+    return [path for path in paths if path.is_file() and is_ours(path.relative_to(folder), hidden)]
 
 
-def is_ours(path: Path) -> bool:
-    """Whether a file was written by people."""
-    return "__pycache__" not in path.parts and not path.name.startswith(".")
+def is_ours(path: Path, hidden: bool = False) -> bool:
+    """Return True unless a part of a relative path is hidden or was left behind by a program.
+
+    hidden: accept hidden files and folders that no program leaves behind.
+
+    >>> is_ours(Path(".ipynb_checkpoints/ch1.ipynb"), hidden=True), is_ours(Path("kit/.DS_Store"))
+    (False, False)
+    >>> is_ours(Path(".devcontainer/a.json"), hidden=True), is_ours(Path(".devcontainer/a.json"))
+    (True, False)
+    """
+    is_visible = hidden or not any(part.startswith(".") for part in path.parts)
+    return is_visible and LEFT_BEHIND.isdisjoint(path.parts)
 
 
 def digest_of_files(files: dict[str, Path], *more: str) -> str:

@@ -6,11 +6,13 @@ It must stay cheap: it imports neither torch nor the rest of the engine.
 """
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 PLUGIN = "tensorgrade.testing.plugin"
+WITH_VALUES = ("--attempt", "--device", "--isolation", "--hint")  # its options
 # A file that every course has, and words that tell it from another project's file of that name.
 SIGNS = {
     "course_config.py": b"tensorgrade",
@@ -32,13 +34,18 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def paths_of_run(config: pytest.Config) -> list[Path]:
-    """Return the files and folders that pytest may be asked to run; by default where it starts.
+    """Return the files and folders that pytest runs: its arguments, else `testpaths`, else `.`.
 
-    Values of options that are not registered yet are among them: pytest takes them for files.
+    pytest takes values of options that are not registered yet for files. So a value of the
+    course's own options does not count, and one that does not exist only if nothing else does.
     """
-    named = [*config.known_args_namespace.file_or_dir, *config.getini("testpaths")]
     start = config.invocation_params.dir.absolute()
-    return [start / argument.split("::")[0] for argument in dict.fromkeys(named or ["."])]
+    raw = list(map(str, config.invocation_params.args))
+    values = [value for option, value in pairwise(raw) if option in WITH_VALUES]
+    named = [path for path in config.known_args_namespace.file_or_dir if path not in values]
+    given = [path for path in named if os.path.exists(start / path.split("::")[0])]
+    paths = given or [*named, *config.getini("testpaths")] or ["."]
+    return [start / path.split("::")[0] for path in paths]
 
 
 def is_in_course(path: Path, ini: Path | None) -> bool:

@@ -1,17 +1,20 @@
 """Finds the files of a course that hold an answer, wherever they are.
 
-A list of folders forgets one: another course in the same repository, tests full of right answers,
-an archive. So every file is looked at.
+A list of folders forgets one: another course in the same repository, or tests full of right
+answers. So every regular file is searched if its name ends like code or text, and so are such
+files in a zip. Not opened: other archives, such as a tar, a zip in a zip, and broken zips.
 """
 
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
 from ..isolation.mending import is_closed
+from ..sources.near_misses import NO_ARCHIVE
 
 PRIVATE = ("solutions", "source", "course_config.py", "gradebook.db", "submitted", "autograded")
 ENGINE = Path(__file__).resolve().parents[1]  # it has templates of solutions, and no course's own
@@ -54,7 +57,7 @@ def answer_paths(root: Path) -> list[Path]:
 
 
 def files_below(root: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield the files below a folder, and whether other users can reach them."""
+    """Yield the regular files below a folder, and whether other users can reach them."""
     for place, folders, names in os.walk(root):
         here = Path(place)
         folders[:] = (
@@ -62,7 +65,7 @@ def files_below(root: Path) -> Iterator[tuple[Path, bool]]:
         )
         closed = is_closed(here)
         for path in (here / name for name in names):
-            if not path.is_symlink():
+            if stat.S_ISREG(path.lstat().st_mode):  # opening a pipe would wait forever
                 yield path, not closed and not is_closed(path)
 
 
@@ -78,14 +81,28 @@ def solution_lines(files: Iterable[Path]) -> set[bytes]:
 def contents(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield what can hold an answer in a file: its text, its header, or its members', by name."""
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                if Path(member.filename).suffix in CODE | TEXTS:
-                    with archive.open(member) as file:
-                        yield member.filename, start_of(member.filename, file)
+        yield from contents_of_zip(path)
     elif path.suffix in CODE | TEXTS:
         with path.open("rb") as file:
             yield path.name, start_of(path.name, file)
+
+
+def contents_of_zip(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the beginning of each code or text file in a zip that can be read."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except NO_ARCHIVE:
+        return
+    with archive:
+        for member in archive.infolist():
+            if Path(member.filename).suffix not in CODE | TEXTS:
+                continue
+            try:
+                with archive.open(member) as file:
+                    content = start_of(member.filename, file)
+            except NO_ARCHIVE:
+                continue
+            yield member.filename, content
 
 
 def start_of(name: str, file: IO[bytes]) -> bytes:

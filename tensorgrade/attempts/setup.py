@@ -3,15 +3,23 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..course import CourseError
+
+DEVICES = ("cpu", "cuda", "auto")
+
 
 @dataclass(frozen=True)
 class Setup:
-    """Which tests, and where learner code runs for them.
+    """Which tests, and where learner code runs for them. Raises CourseError for another device.
 
     tests: `exercises/` or `graders/`, whose references say whether they are hidden. isolation:
-    `auto` or `none`. device: `cpu`, `cuda` or `auto`.
+    `auto` or `none`. device: one of DEVICES.
     """
 
     tests: Path
     isolation: str = "auto"
     device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.device not in DEVICES:
+            raise CourseError(f"--device is one of {', '.join(DEVICES)}, not {self.device}")

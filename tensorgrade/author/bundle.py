@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..exchange.references import refuse_missing
-from ..folders import ENGINE, engine_files
+from ..folders import ENGINE, engine_files, files_below
 from ..project import Project
 from ..views.lessons import lessons_page
 
@@ -25,11 +25,10 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: tensorgrade\nRoot-Is-Purelib: true\nTag:
 
 
 def files_of_kit(project: Project) -> dict[str, bytes]:
-    """The kit's files by their path in the zip."""
+    """Return the kit's files by their path in the zip."""
     files = {}
-    for path in sorted(project.exercises.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
-            files[str(path.relative_to(project.root))] = path.read_bytes()
+    for path in sorted(files_below(project.exercises)):
+        files[path.relative_to(project.root).as_posix()] = path.read_bytes()
     wheel, files_of_engine = engine_wheel()
     files[wheel] = zipped(files_of_engine)
     for name, extra in REQUIREMENTS.items():
@@ -40,9 +39,9 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     lock = project.root / "requirements.lock"
     pinned = lock.read_text(encoding="utf-8") if lock.exists() else NOTHING_PINNED
     files["constraints.txt"] = pinned.encode()
-    for path in sorted((project.root / "kit").rglob("*")):
-        if path.is_file():
-            files[path.relative_to(project.root / "kit").as_posix()] = path.read_bytes()
+    kit = project.root / "kit"
+    for path in sorted(files_below(kit, hidden=True)):  # such as .devcontainer
+        files[path.relative_to(kit).as_posix()] = path.read_bytes()
     return files
 
 
@@ -77,17 +76,21 @@ def digest(content: bytes) -> str:
 
 
 def zipped(files: dict[str, bytes], folder: str = "") -> bytes:
-    """Return a zip with these files, below a folder; the same bytes each time."""
+    """Pack files into a zip and return its bytes, which depend only on names and contents.
+
+    files: contents by path. folder: put before each path, such as `kit/`.
+    """
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, data in files.items():
             place = zipfile.ZipInfo(f"{folder}{name}", STAMP)
-            archive.writestr(place, data, zipfile.ZIP_DEFLATED)  # which a ZipInfo forgets
+            # The compression has to be said again: a ZipInfo has its own, which is none.
+            archive.writestr(place, data, zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 
 def public_course(project: Project) -> Course:
-    """The course as learners know it."""
+    """Return the course as learners know it."""
     return Course.from_json((project.exercises / "course.json").read_text(encoding="utf-8"))
 
 

@@ -34,7 +34,7 @@ def grade(
     isolation: Annotated[
         str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     gradebook: Annotated[
         str,
         typer.Option(
@@ -42,7 +42,7 @@ def grade(
         ),
     ] = "",
     forget: Annotated[
-        list[str] | None, typer.Option(help="Drop the rows that OUT holds of this learner.")
+        list[str] | None, typer.Option(help="Drop this learner's rows in OUT and grade again.")
     ] = None,
     roster: Annotated[
         Path | None, typer.Option(help="The class as CSV: everybody in it has rows.")
@@ -53,7 +53,7 @@ def grade(
 ) -> None:
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
     from ..attempts.setup import Setup
-    from ..instructor.class_terminal import ClassProgress, print_class
+    from ..instructor.class_terminal import ClassProgress, graders_failed, print_class
     from ..instructor.report.page import messages_in, write_report
     from ..instructor.roster import read_roster
     from ..instructor.run import Run, grade_class
@@ -70,13 +70,15 @@ def grade(
     print_class(progress.console, project.course, rows)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages=messages)
-    progress.console.print(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
+    progress.say(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
         from ..instructor.gradebook import course_id_in, write_gradebook
 
         course_id = course_id_in(project.root)
         written = write_gradebook(gradebook, rows, project.course, course_id)
-        progress.console.print(f"{written} submissions in the gradebook")
+        progress.say(f"{written} submissions in the gradebook")
+    if any(map(graders_failed, rows)):
+        raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -131,7 +133,7 @@ def collect(
     submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
     layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
     chapter: Annotated[
-        str, typer.Option(help="The chapter that a file means whose name does not say.")
+        str, typer.Option(help="The chapter to assume for files whose name does not show it.")
     ] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
     zone: Annotated[str, typer.Option(help="Time zone of Moodle's worksheet.")] = "UTC",
@@ -144,12 +146,13 @@ def collect(
 
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
-    from ..instructor.submissions import write
+    from ..instructor.submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
     course = find_project().course
-    found = plan(layout, source, course, read_roster(roster), chapter, zone)
+    found = plan(layout, source, course, read_roster(roster, layout), chapter, zone)
+    found.notes += notes_on_second_folders(found, submitted)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found))
     stayed = [] if preview else write(found, submitted)
@@ -157,7 +160,7 @@ def collect(
         console.print(f"note: {note}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
     files = plural(len(found.places) + len(found.aside) - found.failed, "file")
-    console.print(f"{files} {done} to {submitted}", soft_wrap=True)
+    console.print(f"{files} {done} to {submitted}", markup=False, soft_wrap=True)
     if found.lost:
         console.print(f"{plural(len(found.lost), 'problem')} cost submissions: see the notes above")
         raise typer.Exit(1)

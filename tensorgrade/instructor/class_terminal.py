@@ -5,20 +5,25 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..sources.handins import Handin
 from ..views.words import plural
-from .grader import ENDED_ITS_WORKER, NOT_JUDGED
-from .history import BY_HAND, OTHER_DATES, OTHER_GRADERS
+from .grader import GRADERS_FAILED
+from .history import BY_HAND, GRADED_AGAIN, OTHER_DATES, OTHER_GRADERS
 
 SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
-CHANGED = {OTHER_GRADERS: "The graders", OTHER_DATES: "Dates", BY_HAND: "Overrides"}
+CHANGED = {
+    OTHER_GRADERS: "The graders changed",
+    OTHER_DATES: "Dates changed",
+    BY_HAND: "Overrides changed",
+    GRADED_AGAIN: "Files were graded again",
+}
 
 
 class ClassProgress:
@@ -83,7 +88,7 @@ class ClassProgress:
         for why, what in CHANGED.items():
             own = [one for one in moves if one["why"] == why]
             if own:
-                self.say(f"{what} changed; points moved in {plural(len(own), 'row')}:")
+                self.say(f"{what}; points moved in {plural(len(own), 'row')}:")
             for one in own[:MOST_LISTED]:
                 before, now = one["points"]
                 self.say(f"  {one['student']}/{one['exercise']}: {before:g} → {now:g}")
@@ -91,7 +96,7 @@ class ClassProgress:
                 self.say(f"  … and {len(own) - MOST_LISTED} more")
 
     def say(self, line: str) -> None:
-        self.console.print(line, markup=False, soft_wrap=True)
+        self.console.print(Text(line), soft_wrap=True)
 
 
 def in_trouble(status: str, mistakes: list[str]) -> bool:
@@ -104,11 +109,11 @@ STATUSES = ("passed", "partial", "failed", "not_attempted", "error", "timeout", 
 
 
 def print_class(console: Console, course: Course, rows: list[dict]) -> None:
-    """The table of a class, from the rows of `results.jsonl`."""
+    """Print the table of a class, from the rows of `results.jsonl`."""
     console.print(exercise_table(course, rows))
-    console.print(mistakes_line(rows))
-    for line in troubles(rows):
-        console.print(line, soft_wrap=True)
+    console.print(Text(mistakes_line(rows)))
+    for line in troubles(rows):  # as Text, since learners' names and messages are no markup
+        console.print(Text(line), soft_wrap=True)
 
 
 def exercise_table(course: Course, rows: list[dict]) -> Table:
@@ -162,20 +167,25 @@ def troubles(rows: list[dict]) -> list[str]:
     return [header, *lines, *([f"  … and {more} more"] if more > 0 else []), *to_look_at(rows)]
 
 
+def graders_failed(row: dict) -> bool:
+    """Return True if the graders themselves failed on a row's file."""
+    return row["message"] in GRADERS_FAILED
+
+
 def to_look_at(rows: list[dict]) -> list[str]:
-    """What to do about files on which the graders themselves failed; nothing where they did not."""
-    own = [row for row in rows if row["message"] in (NOT_JUDGED, ENDED_ITS_WORKER)]
-    whose = {f"{escape(row['student'])}/{row['chapter']}": row["exercise"] for row in own}
+    """Return what to do about files on which the graders themselves failed."""
+    own = [row for row in rows if graders_failed(row)]
+    whose = {f"{row['student']}/{row['chapter']}": row["exercise"] for row in own}
     if not whose:
         return []
     again = f"`tensorgrade explain STUDENT {next(iter(whose.values()))} --submitted …`"
     return [
         f"\nThe graders themselves failed on {', '.join(list(whose)[:MOST_LISTED])}.",
-        f"The traceback stands above; {again} brings it again.",
+        f"The traceback is above; {again} shows it again. The next run grades them again.",
     ]
 
 
 def trouble_line(row: dict) -> str:
-    """Whose file, and what became of it."""
-    file = f"{escape(row['student'])}/{row['chapter']}"
-    return f"  {file} {row['exercise']}: {row['status']}. {escape(cut(row['message']))}"
+    """Return whose file had trouble, and what became of it."""
+    file = f"{row['student']}/{row['chapter']}"
+    return f"  {file} {row['exercise']}: {row['status']}. {cut(row['message'])}"

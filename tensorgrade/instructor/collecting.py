@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from ..course import Course, CourseError
 from ..lateness import read_time, zone_named
 from ..sources.handins import shown
-from ..sources.near_misses import Files, chapter_of, is_given
+from ..sources.near_misses import Files, chapter_of, is_given, opens
 from ..views.words import plural
-from .downloads import Unreadable, read_download
+from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders
 from .layouts import LAYOUTS, Learner, Reading, Submitted
 from .roster import Roster
@@ -25,6 +26,7 @@ from .roster import Roster
 Meaning = tuple[str, str]  # a chapter and a kind
 Meant = tuple[Submitted, Meaning | None]
 ZIP = "zip"
+DAMAGED_ZIP = "is a damaged zip"
 SCRIPTS = ("py", "ipynb")
 LARGEST = 16 << 20  # bytes of a file of which nobody knows what it is
 MOST_KEPT = 20  # older versions of a file, zips of a learner, and files that mean no chapter
@@ -34,12 +36,12 @@ LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
 @dataclass(frozen=True)
 class Place:
-    """A file that is to be written: where, for which chapter, and of which kind it is.
+    """A file to write, and what it counts as.
 
-    folder: the learner's. chapter: empty for a zip, which grading looks into. kind: of weights
-    the name that they should have; empty for what counts as nothing, and is kept under its own
-    name. instead_of: other versions that do not count, from the oldest on. too_large: its name
-    means a chapter, and no answer has so many bytes.
+    folder: the learner's folder name. chapter: empty for a zip; grading opens it. kind: `py`,
+    `ipynb`, ZIP, or the required name of a weight file; empty if the file does not count, so that
+    it keeps its own name. instead_of: other versions, oldest first, that do not count. fault: why
+    a file with a clear name does not count.
     """
 
     submitted: Submitted
@@ -47,7 +49,7 @@ class Place:
     chapter: str
     kind: str
     instead_of: tuple[Submitted, ...] = ()
-    too_large: bool = False
+    fault: str = ""
 
     def path(self, submitted: Path) -> Path:
         """Return where it is written."""
@@ -59,13 +61,15 @@ class Place:
 
 @dataclass
 class Plan:
-    """What is to be written, and what is to be said.
+    """The files to write and the sentences to print.
 
-    aside: files of learners of whom nothing counts. left_out: sentences on files that are no
-    submissions. lost: sentences on submissions that cannot be read, assigned or written. failed:
-    how many could not be written.
+    layout: the course system. places: files that count. aside: files to keep of learners without
+    any file that counts. notes, left_out, lost: sentences about learners, about files that are no
+    submissions, and about submissions that cannot be read, assigned or written. failed: the number
+    of files that could not be written.
     """
 
+    layout: str = ""
     places: list[Place] = field(default_factory=list)
     aside: list[Place] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -87,7 +91,7 @@ def plan(
 ) -> Plan:
     """Return who submitted what, from a download; nothing is written.
 
-    chapter: what a file means if its name does not say. Raises CourseError.
+    chapter: assumed for files whose name does not show it. Raises CourseError.
     """
     if layout not in LAYOUTS:
         raise CourseError(f"--from is one of {', '.join(LAYOUTS)}, not {layout}")
@@ -99,13 +103,14 @@ def plan(
     everything = list(LAYOUTS[layout](reading))
     if not everything and not reading.lost:
         raise CourseError(f"{source} holds nothing in the form in which {layout} gives it out")
-    folders, notes = folders_of([one.learner for one in everything], roster)
+    learners = [*(one.learner for one in everything), *sorted(reading.texts, key=by_id)]
+    folders, notes = folders_of(learners, roster)
     files = [one for one in everything if not one.entry.is_folder]
-    found = Plan(lost=reading.lost + lost_links(reading, course))
-    submitted = add_places(found, layout, files, folders, course, chapter)
+    found = Plan(layout, lost=reading.lost + lost_links(reading, course))
+    submitted = add_places(found, files, folders, course, chapter)
     empty = {one.learner for one in everything} - {one.learner for one in files}
     on_class = [*notes, *notes_on_times(files)]
-    on_class += notes_on_learners(submitted, empty, folders, roster)
+    on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders)
     # First what is said once: of the rest only so many are shown.
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
     found.left_out += reading.left_out + reading.download.notes
@@ -159,13 +164,12 @@ def folders_of(learners: Iterable[Learner], roster: Roster) -> tuple[dict[Learne
 
 def add_places(
     found: Plan,
-    layout: str,
     files: list[Submitted],
     folders: dict[Learner, str],
     course: Course,
     chapter: str,
 ) -> set[Learner]:
-    """Add to a plan what each file means, and what is to be said of it.
+    """Add the files to a plan, with sentences on those that do not count.
 
     Returns the learners who submitted something.
     """
@@ -175,46 +179,60 @@ def add_places(
         meant = with_chapter(meant, course.chapter(chapter).name)
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
     most |= {name: size for name, (_, size) in course.beside.items()}
-    kept: list[Meant] = []
-    rest: list[Meant] = []
-    for one, m in meant:
-        fits = m is not None and one.entry.size <= most.get(m[1], LARGEST)
-        (kept if fits else rest).append((one, m))
+    faults = [fault_of(one, m, most) for one, m in meant]
+    kept = [pair for pair, fault in zip(meant, faults, strict=True) if pair[1] and not fault]
+    rest = [(*pair, f) for pair, f in zip(meant, faults, strict=True) if f or not pair[1]]
     found.places = list(newest_of(kept, folders, found))
     counted = {place.submitted.learner for place in found.places}
     submitted = {one.learner for one, _ in kept}
     only = chapter or only_chapter([m for _, m in kept if m])
     aside: dict[Learner, list[Place]] = defaultdict(list)
-    for one, m in rest:
+    for one, m, fault in rest:
         # A repository holds files that nobody submitted.
-        is_own = layout != "git" or m is not None or kind_of(one) in SCRIPTS
-        why = why_not(one, m is not None)
+        is_own = found.layout != "git" or m is not None or kind_of(one) in SCRIPTS
+        why = f"{brief(one.entry.path, 120)} {fault or 'does not name a chapter'}"
         submitted |= {one.learner} if is_own else set()
-        if m is not None and one.entry.size > LARGEST:
-            found.lost.append(f"{why}; it is left out")
-        elif not is_own or one.learner in counted or one.entry.size > LARGEST:
+        is_kept = is_own and one.learner not in counted and one.entry.size <= LARGEST
+        if fault == DAMAGED_ZIP or (fault and one.entry.size > LARGEST):
+            found.lost.append(f"{why}; {'nothing in it counts' if is_kept else 'it is left out'}")
+        elif not is_kept:
             found.left_out.append(f"{why}; it is left out")
-        else:
-            place = Place(
-                one, folders[one.learner], m[0] if m else only, "", too_large=m is not None
-            )
+        if is_kept:
+            place = Place(one, folders[one.learner], m[0] if m else only, "", fault=fault)
             aside[one.learner].append(place)
     for places in aside.values():
         add_aside(found, places, chapter)
     return submitted
 
 
+def fault_of(one: Submitted, m: Meaning | None, most: dict[str, int]) -> str:
+    """Return why a file with a clear name does not count; empty if it does. most: bytes by kind."""
+    if m is None:
+        return ""
+    if one.entry.size > most.get(m[1], LARGEST):
+        return "is larger than any answer"
+    return DAMAGED_ZIP if m[1] == ZIP and is_damaged_zip(one.entry) else ""
+
+
+def is_damaged_zip(entry: Entry) -> bool:
+    """Return True if the content can be read and is no zip."""
+    try:
+        return not opens(entry.read())
+    except Unreadable:
+        return False  # is_readable says why
+
+
 def add_aside(found: Plan, places: list[Place], chapter: str) -> None:
-    """Add the files of a learner of whom nothing counts to a plan: a bounded number of them."""
+    """Add the files of one learner that are kept although they do not count; at most MOST_KEPT."""
     kept = [place for place in places[:MOST_KEPT] if is_readable(place.submitted, found)]
     found.aside += kept
-    found.notes += [kept_aside(place, chapter) for place in kept[:3]]
+    found.notes += [no_points(p, chapter) for p in kept[:3] if p.fault != DAMAGED_ZIP]
     of_whom = brief(places[0].folder)
     if len(kept) > 3:
-        found.notes.append(f"{len(kept) - 3} more files of {of_whom} are kept like these")
+        found.notes.append(f"{len(kept) - 3} more files of {of_whom} will get 0 points as well")
     if len(places) > MOST_KEPT:
         more = len(places) - MOST_KEPT
-        found.left_out.append(f"{more} more files of {of_whom} mean no chapter, and are left out")
+        found.left_out.append(f"{more} more files of {of_whom} do not count, and are left out")
 
 
 def is_readable(one: Submitted, found: Plan) -> bool:
@@ -228,7 +246,10 @@ def is_readable(one: Submitted, found: Plan) -> bool:
 
 
 def newest_of(kept: list[Meant], folders: dict[Learner, str], found: Plan) -> Iterator[Place]:
-    """Yield of all versions of a file the newest that can be read, by time and by number."""
+    """Yield each learner's files, of each one the newest version that can be read.
+
+    Versions are sorted by time, then by the number that a browser adds to a name.
+    """
     versions: dict[tuple, list[Submitted]] = defaultdict(list)
     for one, m in kept:
         chapter, kind = m or ("", "")
@@ -249,6 +270,11 @@ def newest_of(kept: list[Meant], folders: dict[Learner, str], found: Plan) -> It
         if readable:
             *older, last = readable
             yield Place(last, folder, chapter, kind, tuple(older))
+
+
+def by_id(learner: Learner) -> str:
+    """Return what learners are sorted by."""
+    return learner.id
 
 
 def age(one: Submitted) -> tuple[float, int, int, str]:
@@ -276,9 +302,10 @@ def meaning(one: Submitted, chapters: set[str], beside: Files) -> Meaning | None
 
 
 def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
-    """Return the same, with the chapter for a learner's only script or notebook of another name.
+    """Assign the chapter to files whose name shows none, and return all files.
 
-    Not if another file's name does mean the chapter: that one was meant then.
+    Only a learner's single script, and single notebook, is assigned. Nothing is assigned if the
+    learner has another file whose name shows this chapter.
     """
     known = {one.learner for one, m in meant if m and m[0] == chapter and m[1] in SCRIPTS}
     unnamed = Counter(
@@ -304,21 +331,17 @@ def only_chapter(meanings: list[Meaning]) -> str:
     return chapters.pop() if len(chapters) == 1 else ""
 
 
-def why_not(one: Submitted, too_large: bool) -> str:
-    """Return why a file counts as nothing."""
-    why = "is larger than any answer" if too_large else "means no chapter"
-    return f"{brief(one.entry.path, 120)} {why}"
-
-
-def kept_aside(place: Place, chapter: str) -> str:
-    """Return where a file is kept of a learner of whom nothing counts, and what to do about it."""
-    why = why_not(place.submitted, place.too_large)
-    where = f"{why}; it is kept as {brief(str(place.path(Path())), 120)} and earns nothing"
-    if place.too_large:
-        return where
+def no_points(place: Place, chapter: str) -> str:
+    """Return why a file that is kept will get no points, and what to do about it."""
+    file = brief(place.submitted.entry.path, 120)
+    if place.fault:
+        return f"{file} {place.fault}; it will get 0 points"
+    why = f"cannot tell which chapter {file} belongs to; it will get 0 points"
     if chapter:
-        return f"{where}: `--chapter` takes a learner's only script or notebook; rename it"
-    return f"{where}: `--chapter {place.chapter or 'CHAPTER'}` says what it means"
+        return f"{why}. `--chapter` takes a learner's only script or notebook: rename the file"
+    if place.chapter:
+        return f"{why}. If it is {place.chapter}, run again with `--chapter {place.chapter}`"
+    return f"{why}. Run again with `--chapter CHAPTER`, with the name of its chapter"
 
 
 def notes_on_times(files: list[Submitted]) -> list[str]:
@@ -331,16 +354,25 @@ def notes_on_times(files: list[Submitted]) -> list[str]:
 
 
 def notes_on_learners(
-    submitted: set[Learner], empty: set[Learner], folders: dict[Learner, str], roster: Roster
+    submitted: set[Learner],
+    texts: set[Learner],
+    empty: set[Learner],
+    roster: Roster,
+    folders: dict[Learner, str],
 ) -> list[str]:
-    """Return notes on empty folders, on who is not on the roster, and on who submitted nothing."""
-    rostered = {learner.row for learner in submitted}
-    absent = [folder for n, folder in enumerate(roster.folders) if n not in rostered]
+    """Return notes on learners without a file, and on learners who are not on the roster.
+
+    texts, empty: learners with an online text, and with a folder that holds no file to collect.
+    """
+    known = {learner.row for learner in submitted | texts | empty}
+    absent = [folder for n, folder in enumerate(roster.folders) if n not in known]
     strange = [folders[learner] for learner in submitted if learner.row is None and roster.rows]
+    only_text = texts - submitted
     told = {
         "not on the roster": strange,
         "submitted nothing": absent,
-        "submitted an empty folder": [folders[learner] for learner in empty],
+        "submitted only an online text, which is not collected": [folders[x] for x in only_text],
+        "submitted no file that is collected": [folders[x] for x in empty - submitted - only_text],
     }
     return [f"{words}: {briefly(sorted(names))}" for words, names in told.items() if names]
 
@@ -384,7 +416,7 @@ def table(found: Plan) -> Table:
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
         shorter = [*(brief(cell, 100) for cell in cells), "; ".join(filter(None, remarks))]
-        shown_as.add_row(*(shown(cell).replace("[", "\\[") for cell in shorter))
+        shown_as.add_row(*(Text(shown(cell)) for cell in shorter))  # no markup of a learner's
     return shown_as
 
 
@@ -395,6 +427,8 @@ def version_name(counted: Submitted) -> Callable[[Submitted], str]:
 
 def counts_as(place: Place) -> str:
     """Return what grading takes a file for."""
+    if place.fault == DAMAGED_ZIP:
+        return "a damaged zip"
     if place.kind in ("", ZIP):
         return "a zip" if place.kind else "nothing"
     return f"{place.chapter}.{place.kind}" if place.kind in SCRIPTS else place.kind

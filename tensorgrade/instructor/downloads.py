@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import IO
 
 from ..course import CourseError
+from ..folders import LEFT_BEHIND
 
 # Folders of installed packages, by name or by a file in them. They hold thousands of files.
 ENVIRONMENTS = {"venv", "env", "virtualenv", "site-packages", "node_modules", "conda-meta"}
 MARKS_AN_ENVIRONMENT = {"pyvenv.cfg", "conda-meta"}
-# What programs leave behind, of which nothing has to be said.
-JUNK = {"__MACOSX", "__pycache__", ".git", ".DS_Store", ".ipynb_checkpoints"}
 DEEPEST, LONGEST_PATH = 60, 4000  # folders, characters
 PIECE = 1 << 20
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without a bound
@@ -104,13 +103,13 @@ class Entry:
 
 @dataclass
 class Skipped:
-    """What was not looked at. counts: by kind. paths: of what can be somebody's submission."""
+    """What is not collected. counts: by kind. paths: of files that may be a submission."""
 
     counts: Counter[str] = field(default_factory=Counter)
     paths: list[str] = field(default_factory=list)
 
     def add(self, kind: str, path: str = "") -> None:
-        """Count one more; keep the path of what nobody put aside on purpose."""
+        """Count one more of a kind. path: given if the file may be a submission."""
         self.counts[kind] += 1
         self.paths += [path] if path else []
 
@@ -122,12 +121,13 @@ class Download:
     entries: list[Entry] = field(default_factory=list)
     skipped: Skipped = field(default_factory=Skipped)
 
-    def below(self, entry: Entry, depth: int) -> bool:
-        """Return True if a learner's entry is to be looked at; count it otherwise.
+    def visible(self, entry: Entry, own: list[str]) -> Entry:
+        """Return a learner's entry, or an empty folder instead of a skipped one, which is counted.
 
-        depth: how many parts of its path come from the course system.
+        So a learner of whom everything is skipped is still known. own: the parts of the path that
+        the learner chose.
         """
-        return is_looked_at(entry.parts[depth:], self.skipped)
+        return entry if is_looked_at(own, self.skipped) else Entry(entry.path)
 
     @property
     def notes(self) -> list[str]:
@@ -137,7 +137,10 @@ class Download:
 
 
 def is_looked_at(parts: list[str], skipped: Skipped) -> bool:
-    """Return True if a path below a learner's folder is of interest; count it otherwise."""
+    """Return False for hidden files and virtual environments, and count them.
+
+    parts: of a path below a learner's folder.
+    """
     if not ENVIRONMENTS.isdisjoint(parts):
         skipped.add(ENVIRONMENT)
         return False
@@ -152,8 +155,7 @@ def read_download(source: Path) -> Download:
     download = Download()
     try:
         found = (in_folder if source.is_dir() else in_zip)(source, download.skipped)
-        there = (entry for entry in found if JUNK.isdisjoint(entry.parts))
-        download.entries = sorted(there, key=by_path)
+        download.entries = sorted(found, key=by_path)
     except (OSError, *DAMAGED) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise CourseError(f"{source} is neither a folder nor a zip: {why}") from None
@@ -166,7 +168,7 @@ def by_path(entry: Entry) -> str:
 
 
 def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
-    """Yield the files and the empty folders below a folder. Raises OSError."""
+    """Yield the files below a folder, and the folders without any to collect. Raises OSError."""
     os.scandir(source).close()  # os.walk would take an unreadable folder for an empty one
 
     def count(error: OSError) -> None:
@@ -178,20 +180,22 @@ def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
         if above.count("/") > 1 and MARKS_AN_ENVIRONMENT.intersection(files + folders):
             skipped.add(ENVIRONMENT)
             folders.clear()
+            yield Entry(above.rstrip("/"))
             continue
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
         for name in links:
             skipped.add(LINKS, above + name)
-        if above and not files and not folders:
-            yield Entry(above.rstrip("/"))
         folders[:] = [name for name in folders if enters(name, above, skipped, links)]
-        for name in files:
-            yield from file_in(Path(where, name), above + name, skipped)
+        names = [name for name in files if name not in LEFT_BEHIND]
+        found = [e for name in names for e in file_in(Path(where, name), above + name, skipped)]
+        yield from found
+        if above and not found and not folders:
+            yield Entry(above.rstrip("/"))
 
 
 def enters(name: str, above: str, skipped: Skipped, links: list[str]) -> bool:
     """Return True if a folder is walked into. At the top, a leading dot may be a learner's."""
-    if name in links or name in JUNK:
+    if name in links or name in LEFT_BEHIND:
         return False
     return is_looked_at([name], skipped) if above else True
 
@@ -215,19 +219,30 @@ def open_file(path: Path) -> IO[bytes]:
 
 
 def in_zip(source: Path, skipped: Skipped) -> Iterator[Entry]:
-    """Yield the files and the empty folders of a zip. Raises OSError or one of DAMAGED."""
+    """Yield the files of a zip, and the folders without any to collect.
+
+    Raises OSError or one of DAMAGED.
+    """
     archive = open_zip(source)
-    infos = [info for info in archive.infolist() if has_a_path(info, skipped)]
-    filled = {folder for info in infos for folder in folders_above(info.filename)}
-    environments = {folder_of(info.filename) for info in infos if is_mark(info.filename)}
-    for info in infos:
-        path = info.filename.strip("/")
+    infos = [(i.filename.strip("/"), i) for i in archive.infolist() if has_a_path(i, skipped)]
+    environments = {root for path, _ in infos for root in environments_above(path)}
+    folders: set[str] = set()
+    files = []
+    for path, info in infos:
+        above = [path, *folders_above(path)] if info.is_dir() else folders_above(path)
+        folders |= {one for one in above if is_collected(one, environments)}
         if not environments.isdisjoint(folders_above(path)):
             skipped.add(ENVIRONMENT)
-        elif not info.is_dir():
-            yield Entry(path, info.file_size, partial(open_entry, archive, info))
-        elif path not in filled:
-            yield Entry(path)
+        elif not info.is_dir() and is_collected(path, environments):
+            files.append(Entry(path, info.file_size, partial(open_entry, archive, info)))
+    yield from files
+    filled = {one for path in [*folders, *(f.path for f in files)] for one in folders_above(path)}
+    yield from map(Entry, folders - filled)
+
+
+def is_collected(path: str, environments: set[str]) -> bool:
+    """Return True unless a path is inside of an environment or was left behind by a program."""
+    return environments.isdisjoint(folders_above(path)) and LEFT_BEHIND.isdisjoint(path.split("/"))
 
 
 def open_zip(source: Path) -> zipfile.ZipFile:
@@ -239,7 +254,7 @@ def open_zip(source: Path) -> zipfile.ZipFile:
 
 
 def with_honest_names(content: bytes) -> bytearray:
-    """Return a zip without the claim that a name is UTF-8, for each entry of which it is false."""
+    """Return a zip with the UTF-8 flag removed from every entry whose name is not UTF-8."""
     zipped = bytearray(content)
     (at,) = struct.unpack_from("<I", zipped, zipped.rfind(END_OF_ZIP) + 16)
     while zipped[at : at + 4] == MEMBER:
@@ -281,14 +296,15 @@ def folders_above(name: str) -> list[str]:
     return [name[:at] for at, character in enumerate(name) if character == "/"]
 
 
-def folder_of(name: str) -> str:
-    """Return the path of the folder that an entry of a zip is in."""
-    return name.rpartition("/")[0]
+def environments_above(path: str) -> list[str]:
+    """Return the folders of a path that are virtual environments, below a learner's folder.
 
-
-def is_mark(name: str) -> bool:
-    """Return True for a file that only virtual environments have, below a learner's folder."""
-    return name.count("/") > 1 and name.rpartition("/")[2] in MARKS_AN_ENVIRONMENT
+    >>> environments_above("r/ada/env/conda-meta/history"), environments_above("r/pyvenv.cfg")
+    (['r/ada/env'], [])
+    """
+    parts = path.split("/")
+    marks = [n for n, part in enumerate(parts) if n > 1 and part in MARKS_AN_ENVIRONMENT]
+    return ["/".join(parts[:n]) for n in marks]
 
 
 def open_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:

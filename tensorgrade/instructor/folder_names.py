@@ -1,4 +1,4 @@
-"""Folder names for learners: safe on any file system, and different for different learners."""
+"""Folder names that Linux, macOS and Windows allow, different for each learner."""
 
 import hashlib
 import re
@@ -9,12 +9,16 @@ from dataclasses import dataclass
 
 LONGEST_NAME = 180  # bytes; file systems allow 255, and ids and numbers are added to names
 RESERVED = {"timestamp.txt"}  # the name of the file with the submission's time
-UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f\ud800-\udfff]")
+UNSAFE = re.compile(r'[/\\<>:"|?*\x00-\x1f\x7f\ud800-\udfff]')
+# Windows takes these for devices, with any ending.
+DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\.|$)", re.IGNORECASE)
 
 
 def safe(name: str) -> str:
-    """Return a short name for one file or folder, without separators or control characters.
+    """Return a short name for one file or folder that Linux, macOS and Windows allow.
 
+    >>> safe("CON"), safe("nul.txt"), safe("a:b"), safe("ada. ")
+    ('_CON', '_nul.txt', 'a_b', 'ada')
     >>> safe("../ada"), safe(".hidden"), safe("Ada Lovelace_1"), safe("timestamp.txt")
     ('_._ada', '_hidden', 'Ada Lovelace_1', '_timestamp.txt')
     >>> len(safe("a" * 300 + ".py"))
@@ -23,7 +27,8 @@ def safe(name: str) -> str:
     plain = UNSAFE.sub("_", name).strip()
     if plain.startswith("."):
         plain = f"_{plain[1:]}"
-    if plain.casefold() in RESERVED:
+    plain = plain.rstrip(". ")  # which Windows drops
+    if plain.casefold() in RESERVED or DEVICE.match(plain):
         plain = f"_{plain}"
     return shortened(plain) if plain else "_"
 

@@ -153,6 +153,8 @@ ENDED_ITS_WORKER = (
     "Grading this file ended the grading process itself; your instructor has to look at it."
 )
 NOT_JUDGED = "Grading this file failed, and not by your fault; your instructor has to look at it."
+# Messages of rows that the graders could not judge. They are graded again on the next run.
+GRADERS_FAILED = (ENDED_ITS_WORKER, NOT_JUDGED)
 
 
 def set_aside(

@@ -16,6 +16,7 @@ HISTORY = "history.jsonl"
 Key = tuple[str, str]  # student, chapter
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other dates"
 BY_HAND = "an instructor"
+GRADED_AGAIN = "graded again"  # the same file by the same graders: they had failed, or --forget
 
 
 def record(
@@ -77,6 +78,8 @@ def why(old: dict, row: dict, stamps: tuple[str, str]) -> str:
     """
     if old.get("override") != row.get("override"):
         return BY_HAND
+    if judged(old) != judged(row) and stamps[0] == stamps[1]:
+        return GRADED_AGAIN
     other_file = len({stamp.rpartition("-")[0] for stamp in stamps}) > 1
     if judged(old) != judged(row):
         return OTHER_FILE if other_file else OTHER_GRADERS

@@ -1,7 +1,8 @@
 """One reader for each course system: whose file is this, and when was it submitted?
 
 Moodle, Canvas and Gradescope give a zip (or the folder that it was unpacked to), git hosts a
-folder for each learner. A reader yields a `Submitted` for each file and each empty folder.
+folder for each learner. A reader yields a `Submitted` for each file, and for each folder without
+any file to collect.
 
 Learners choose their display names and file names, and anything inside their files. So a reader
 takes the identity only from what the course system itself wrote, and from the roster.
@@ -41,11 +42,11 @@ class Learner:
 
 @dataclass(frozen=True)
 class Submitted:
-    """A file, or an empty folder, and its learner.
+    """A file of a learner, or a folder without any file to collect.
 
-    name: the file's, as it was submitted. time: as lateness.py writes it; empty if the system does
-    not say. time_note: why this is not the time that the system says. turn: grows with each
-    version of a file. remark: what else the system says.
+    name: the file name that the learner gave. time: when it was submitted, as lateness.py writes
+    it; empty if unknown. time_note: why `time` replaces the system's own time. turn: a number that
+    is larger for later versions. remark: for the table, such as "late, says Canvas".
     """
 
     learner: Learner
@@ -63,6 +64,7 @@ class Reading:
 
     zone: the time zone of the system. lost: on submissions that could not be assigned to a
     learner. left_out: on files that are no submissions. notes: on names that imitate the system's.
+    texts: learners who submitted an online text, which is not collected.
     """
 
     download: Download
@@ -71,6 +73,7 @@ class Reading:
     lost: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    texts: set[Learner] = field(default_factory=set)
 
 
 def counted(count: int, what: str) -> list[str]:
@@ -108,12 +111,15 @@ def moodle(reading: Reading) -> Iterator[Submitted]:
             others += 1
         elif found["kind"] != "file":
             texts += 1
+            if found["kind"] == "onlinetext":
+                reading.texts.add(moodle_learner(reading, found["name"], found["id"]))
         elif "file" in found.groupdict() and entry.path.count(MOODLE_MARK) > 1:
             ambiguous += 1
-        elif reading.download.below(entry, depth):
+        else:
             name = found["file"] if "file" in found.groupdict() else entry.parts[-1]
             imitating |= {found["id"]} if MOODLE_MARK in found["name"] else set()
-            yield moodle_file(reading, entry, found["name"], found["id"], name)
+            kept = reading.download.visible(entry, entry.parts[depth:])
+            yield moodle_file(reading, kept, found["name"], found["id"], name)
     reading.left_out.extend(counted(texts, "online texts"))
     reading.left_out.extend(counted(others, "in no learner's folder"))
     if imitating:
@@ -127,7 +133,7 @@ def moodle(reading: Reading) -> Iterator[Submitted]:
 
 
 def moodle_owner(entry: Entry) -> tuple[re.Match[str] | None, int]:
-    """Return what the outermost folder of a learner says (or the file), and its depth."""
+    """Return the match of the first part of a path that names a participant, and its depth."""
     for depth, part in enumerate(entry.parts, 1):
         is_file = depth == len(entry.parts) and not entry.is_folder
         if found := (MOODLE_FILE if is_file else MOODLE).fullmatch(part):
@@ -135,15 +141,20 @@ def moodle_owner(entry: Entry) -> tuple[re.Match[str] | None, int]:
     return None, 0
 
 
-def moodle_file(reading: Reading, entry: Entry, known_as: str, number: str, name: str) -> Submitted:
-    """Return one file of the participant with this number."""
+def moodle_learner(reading: Reading, known_as: str, number: str) -> Learner:
+    """Return the participant with this number, with the row of the worksheet if there is one."""
     at = reading.roster.find("identifier", f"Participant {number}")
-    cells = {} if at is None else reading.roster.rows[at]
-    learner = Learner(number, known_as, f"{known_as}_{number}", at, number)
+    return Learner(number, known_as, f"{known_as}_{number}", at, number)
+
+
+def moodle_file(reading: Reading, entry: Entry, known_as: str, number: str, name: str) -> Submitted:
+    """Return one file of the participant with this number, with the worksheet's time."""
+    learner = moodle_learner(reading, known_as, number)
+    cells = {} if learner.row is None else reading.roster.rows[learner.row]
     said = cells.get("last modified (submission)", "-")
     moment = moodle_time(said, reading.zone)
     if moment is None:
-        remark = "" if said in ("", "-") else "its worksheet says no time in English"
+        remark = "" if said in ("", "-") else "the worksheet's date is not in English"
         return Submitted(learner, name, entry, remark=remark)
     return Submitted(learner, name, entry, *checked(moment, said))
 
@@ -181,8 +192,8 @@ def canvas(reading: Reading) -> Iterator[Submitted]:
             found["user"], found["name"], f"{found['name']}_{found['user']}", at, found["user"]
         )
         remark = "late, says Canvas" if found["late"] else ""
-        if reading.download.below(Entry(found["file"]), 0):
-            yield Submitted(learner, found["file"], entry, turn=int(found["id"]), remark=remark)
+        kept = reading.download.visible(entry, [found["file"]])
+        yield Submitted(learner, found["file"], kept, turn=int(found["id"]), remark=remark)
     reading.left_out.extend(counted(others, "not at the top, or without Canvas' numbers"))
 
 
@@ -217,9 +228,10 @@ def gradescope(reading: Reading) -> Iterator[Submitted]:
         forged += entry.parts[-1] == METADATA
         if not people:
             unknown.add((root, key))
-        elif reading.download.below(entry, at + 1):
+        else:
+            kept = reading.download.visible(entry, entry.parts[at + 1 :])
             for learner, time, why in people:
-                yield Submitted(learner, entry.parts[-1], entry, time, why)
+                yield Submitted(learner, entry.parts[-1], kept, time, why)
     reading.left_out.extend(counted(others, "in no submission's folder"))
     if forged:
         why = "only the file beside the submissions counts as Gradescope's"
@@ -340,8 +352,10 @@ def git(reading: Reading) -> Iterator[Submitted]:
     for entry in reading.download.entries:
         if not is_in_clone(entry):
             others += 1
-        elif reading.download.below(entry, 1):
-            yield Submitted(learners[entry.parts[0]], entry.parts[-1], entry)
+        else:
+            learner = learners[entry.parts[0]]
+            kept = reading.download.visible(entry, entry.parts[1:])
+            yield Submitted(learner, entry.parts[-1], kept)
     reading.left_out.extend(counted(others, "in no clone"))
 
 
@@ -362,18 +376,24 @@ def login_row(login: str, roster: Roster) -> int | None:
 
 
 def assignment_prefix(folders: list[str], roster: Roster) -> str:
-    """Return what all folder names begin with before the logins.
+    """Return the assignment's part of the folder names, which all of them begin with.
 
-    Of the possible prefixes, the one that leaves the most logins of the roster; of equal ones the
-    shortest, so that a login with a dash stays whole. Without a roster the longest.
+    With a roster, take the prefix after which most folder names are logins; if several are equal,
+    take the shortest, so that a login may contain a dash. A single folder has to be a login after
+    exactly one prefix. If no folder is a login after any prefix, or without a roster, take the
+    longest prefix that the names share.
     """
     longest = common_prefix(folders)
-    cuts = ["", *(longest[: at + 1] for at, letter in enumerate(longest) if letter == "-")]
+    possible = folders[0] if len(folders) == 1 else longest
+    cuts = ["", *(possible[: at + 1] for at, letter in enumerate(possible) if letter == "-")]
     known = {
         cut: sum(login_row(f.removeprefix(cut), roster) is not None for f in folders)
         for cut in cuts
     }
-    return max(cuts, key=lambda cut: known[cut]) if any(known.values()) else longest
+    is_unclear = len(folders) == 1 and sum(known.values()) > 1
+    if is_unclear or not any(known.values()):
+        return longest
+    return max(cuts, key=lambda cut: known[cut])
 
 
 def common_prefix(names: list[str]) -> str:

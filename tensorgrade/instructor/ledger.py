@@ -27,7 +27,8 @@ class Ledger:
     """The results of one run in its folder, kept over any number of starts.
 
     digests: what each chapter's graders are, by the chapter's name. lateness: what late work loses.
-    overrides: what an instructor decided against the graders.
+    overrides: what an instructor decided against the graders. regraded: messages of rows that do
+    not count as graded.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Ledger:
         digests: dict[str, str],
         lateness: Lateness | None = None,
         overrides: dict[Key, Override] | None = None,
+        regraded: Collection[str] = (),
     ):
         make_folder(out)
         self.results, self.graded = out / "results.jsonl", out / "graded.jsonl"
@@ -47,6 +49,8 @@ class Ledger:
         self.overrides = overrides or {}
         notes = {about_note(entry): entry for entry in read_lines(self.graded)}
         self.stamps = {a: note["stamp"] for a, note in notes.items()}
+        # The (student, chapter) of rows that the graders could not judge.
+        self.failed = {key(row)[:2] for row in self.rows() if row.get("message") in regraded}
         # Whose rows are those of an attempt before the last one, which had more points.
         self.of_earlier = {a for a, note in notes.items() if note.get("earlier")}
         self.stale: set[tuple] = set()
@@ -57,7 +61,9 @@ class Ledger:
         return f"{handin.digest}-{self.digests[handin.chapter]}"
 
     def is_done(self, handin: Handin) -> bool:
-        """Whether this very content was graded with these very graders, and counts."""
+        """Return True if this very content was judged by these very graders, and counts."""
+        if about(handin) in self.failed:
+            return False
         counts = self.lateness.attempts == BEST or about(handin) not in self.of_earlier
         return counts and self.stamps.get(about(handin)) == self.stamp(handin)
 
@@ -69,12 +75,12 @@ class Ledger:
     def prepare(self, handins: list[Handin], forget: Collection[str] = ()) -> list[Handin]:
         """Drop rows that are half written; returns what is still to grade.
 
-        What was graded before stays: for good where it is not among these hand-ins, but for
-        learners to forget; else until it is graded again.
+        Earlier rows of other submissions stay, except those of learners to forget. Earlier rows
+        of these submissions stay until they are graded again.
         """
         if not self.earlier.exists():
             write_lines(self.earlier, self.snapshot())
-        todo = [handin for handin in handins if not self.is_done(handin)]
+        todo = [h for h in handins if not self.is_done(h) or h.student in forget]
         asked, others = {about(handin) for handin in handins}, self.others(handins, forget)
         self.stale = {about(handin) for handin in todo} & set(self.stamps)
         kept = {a for a in self.stamps if a in asked or a in others}
@@ -104,6 +110,12 @@ class Ledger:
     def by_other_graders(self, those: Collection[tuple]) -> set[tuple]:
         """Those of them whose rows were made with other graders than today's."""
         return {a for a in those if not self.stamps[a].endswith(f"-{self.digests.get(a[1])}")}
+
+    def without_isolation(self, todo: Collection[Handin]) -> set[tuple]:
+        """Return the (student, chapter) of rows without isolation that this run leaves."""
+        replaced = {about(handin) for handin in todo}
+        loose = {key(row)[:2] for row in self.rows() if row.get("isolation") == "none"}
+        return loose - replaced
 
     def must_know(self, students: Collection[str]) -> None:
         """Raises CourseError for a learner of whom nothing was graded before."""

@@ -26,6 +26,12 @@ NAMED_BY = (
     "identifier",
     "student",
 )
+# Those of each course system's own list.
+COLUMNS = {
+    "moodle": ("username", "id number", "email address", "identifier"),
+    "canvas": ("sis login id", "sis user id", "id"),
+    "gradescope": ("sid", "email", "email address"),
+}
 POSSIBLE = "points possible"
 NOT_A_LEARNER = (POSSIBLE, "student, test")
 LONGEST_CELL = 100_000  # characters; a longer cell was made to do harm
@@ -85,8 +91,11 @@ class Roster:
 LONGEST_NAMING = 1000  # characters of a cell that is searched for
 
 
-def read_roster(path: Path | None) -> Roster:
-    """Return the roster in a CSV file; an empty one without a file. Raises CourseError."""
+def read_roster(path: Path | None, layout: str = "") -> Roster:
+    """Return the roster in a CSV file; an empty one without a file. Raises CourseError.
+
+    layout: the course system that gave it out, if that is known.
+    """
     if path is None:
         return Roster()
     lines, header, notes = read_people(path)
@@ -94,7 +103,8 @@ def read_roster(path: Path | None) -> Roster:
     possible = next((row for row in lines if POSSIBLE in map(str.casefold, row.values())), {})
     columns = [name for name in NAMED_BY if people and name in people[0]]
     if not columns:
-        raise CourseError(f"the roster {path} has none of the columns {', '.join(NAMED_BY)}")
+        wanted = ", ".join(COLUMNS.get(layout, NAMED_BY))
+        raise CourseError(f"the roster {path} has none of the columns {wanted}")
     # The first that most have: lists often have columns that nobody filled in.
     column = max(columns, key=lambda name: sum(bool(row[name]) for row in people))
     learners = tuple(row for row in people if row[column])

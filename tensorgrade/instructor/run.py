@@ -18,6 +18,7 @@ from ..sources.finding import find_handins, named
 from ..sources.handins import Handin
 from ..views.words import plural
 from .dependencies import digest_of
+from .grader import GRADERS_FAILED
 from .ledger import Ledger, write_lines
 from .overrides import read_overrides, unknown
 from .workers import LocalWorkers, Workers, default_count, graded
@@ -63,14 +64,18 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
 
     What is missing today and was graded before keeps its rows.
 
-    Raises CourseError if there is nothing to grade, or nobody to grade it.
+    Raises CourseError for impossible options, and if nothing can be graded.
     """
+    if run.jobs < 0:
+        raise CourseError(f"--jobs is a number of processes or 0, not {run.jobs}")
     if not submitted.is_dir():
         raise CourseError(f"there is no folder {submitted}")
     course = load_course(run.setup.tests)
+    isolated = run.setup.isolation != "none"
     if not run.scheduler:  # refuses here, before any work is done
         rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
         must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
+        isolated = rung.name != "none"
         if "uid" in rung.layers:
             os.umask(0o077)  # what is written on such a rung is closed, too
     handins, notes = find_handins(submitted, course, run.rescue, run.roster)
@@ -78,13 +83,15 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     overrides = read_overrides(out, course)
-    ledger = Ledger(out, digests, course.lateness, overrides)
+    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED)
     ledger.must_know(run.forget)
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     others = ledger.others(handins, run.forget)
     notes += kept(others, ledger.by_other_graders(others))
     notes += unknown(overrides, {handin.student for handin in handins} | {s for s, _ in others})
     todo = ledger.prepare(handins, run.forget)
+    if isolated:
+        notes += graded_without_isolation(ledger.without_isolation(todo))
     progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
     if todo:
         work_off(todo, course, run, ledger, progress)
@@ -109,6 +116,16 @@ def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
         of_them = f"{len(outdated)} of these {plural(len(others), 'hand-in')}"
         notes.append(f"{of_them} were graded by other graders than today's: {students}")
     return notes
+
+
+def graded_without_isolation(those: set[tuple]) -> list[str]:
+    """Return a note on (student, chapter) whose rows stay although nothing isolated their code."""
+    if not those:
+        return []
+    count = plural(len(those), "submission")
+    rows = f"rows of {count} were graded with `--isolation none` and stay"
+    again = "`--forget NAME` grades a learner's again, another --out grades all of them"
+    return [f"{rows}, of {named(sorted({student for student, _ in those}))}; {again}"]
 
 
 def work_off(

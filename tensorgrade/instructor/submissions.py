@@ -8,12 +8,16 @@ import tempfile
 from pathlib import Path
 
 from ..course import CourseError
-from ..sources.handins import NO_STAMP, REPLACED, STAMP
-from .collecting import MOST_KEPT, Place, Plan, brief, moment
+from ..sources.handins import NO_STAMP, REPLACED, STAMP, shown, stamped
+from ..views.words import plural
+from .collecting import MOST_KEPT, Place, Plan, brief, briefly, moment
 from .downloads import Unreadable
 from .folder_names import safe
 
-OLDER = ".older"  # holds versions that count no more; grading looks into nothing hidden
+# In a learner's folders. Grading looks into nothing hidden.
+OLDER = ".older"  # holds versions that do not count any more
+IDENTITY = ".collected_as"  # the course system and its id of the learner
+LONGEST_IDENTITY = 200  # characters
 
 
 class NotWritten(Exception):
@@ -34,6 +38,7 @@ def write(found: Plan, submitted: Path) -> list[str]:
     for place in found.places + found.aside:
         path = place.path(submitted)
         try:
+            write_identity(submitted, place, identity(found, place))
             notes += write_one(place, path, submitted)
         except OSError as error:
             found.failed += 1
@@ -44,6 +49,38 @@ def write(found: Plan, submitted: Path) -> list[str]:
     return notes
 
 
+def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
+    """Return a note on learners who have a folder of another name already, with the same id.
+
+    That happens if a class is collected with its roster and then without it.
+    """
+    names = {identity(found, place): place.folder for place in found.places + found.aside}
+    folders = sorted(submitted.iterdir()) if submitted.is_dir() else []
+    twice = [
+        f"{folder.name} is {names[said]}"
+        for folder in folders
+        if (said := read_start(folder / IDENTITY)) in names and folder.name != names[said]
+    ]
+    if not twice:
+        return []
+    why = "are in SUBMITTED under another name already, and would be graded twice"
+    return [f"{plural(len(twice), 'learner')} {why}: {briefly(twice, 90)}; delete one of the two"]
+
+
+def identity(found: Plan, place: Place) -> str:
+    """Return the course system and its id of a learner, on one line."""
+    return shown(f"{found.layout} {place.submitted.learner.id}")[:LONGEST_IDENTITY]
+
+
+def write_identity(submitted: Path, place: Place, said: str) -> None:
+    """Write the id of a learner into the learner's folder. Raises OSError or NotWritten."""
+    path = submitted / place.folder / IDENTITY
+    check_no_links(submitted, path)
+    if read_start(path) != said:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, said.encode(errors="replace"))
+
+
 def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
     """Write one file and its time. Raises OSError, NotWritten or Unreadable."""
     one, folder = place.submitted, path.parent
@@ -52,7 +89,7 @@ def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
     stamp = read_stamp(folder)
     is_same = path.exists() and path.read_bytes() == content
     if path.exists() and not is_same:
-        if stamp and one.time and moment(stamp) > moment(one.time):
+        if one.time and submitted_at(path, stamp) > moment(one.time):
             return [f"{brief(str(path), 150)} is newer than what is collected now, and stays"]
         keep_older(folder, path.name, path.read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
@@ -60,13 +97,24 @@ def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
         keep_older(folder, safe(older.name), older.entry.read())
     if not is_same:
         write_file(path, content)
-    if is_same and one.time_note and stamp:
-        return []  # the time of collecting is that of the first time
-    if place.chapter:
+    if stamp and is_same and (one.time_note or not one.time):
+        return []  # a replaced time is that of the first time it was collected
+    # Other files in the folder may be newer. A replaced time gives way to a real one.
+    is_replaced = (folder / REPLACED).exists() and not one.time_note
+    if place.chapter and (is_replaced or not stamp or not moment(stamp) > moment(one.time) > 0):
         write_stamp(folder, one.time, one.time_note)
     if one.time:
         os.utime(path, (moment(one.time),) * 2)
     return []
+
+
+def submitted_at(path: Path, stamp: str) -> float:
+    """Return when the file that is there was submitted, as a number; 0 if it is not known.
+
+    The stamp is that of the newest file in the folder. A file has its own time as well, unless
+    it was copied since.
+    """
+    return min(moment(stamp), path.stat().st_mtime) if stamp else 0.0
 
 
 def check_no_links(submitted: Path, *paths: Path) -> None:
@@ -79,12 +127,17 @@ def check_no_links(submitted: Path, *paths: Path) -> None:
 
 
 def read_stamp(folder: Path) -> str:
-    """Return when the files in a folder were submitted; empty if it does not say."""
-    stamp = folder / STAMP
-    if stamp.is_symlink() or not stamp.is_file():
+    """Return when the newest file in a folder was submitted; empty if it is not known."""
+    said = read_start(folder / STAMP)
+    return said if stamped(said) else ""
+
+
+def read_start(path: Path) -> str:
+    """Return the beginning of a small text file; empty if it is a link or no file."""
+    if path.is_symlink() or not path.is_file():
         return ""
-    with stamp.open("rb") as file:
-        return file.read(100).decode("ascii", "replace").strip()
+    with path.open("rb") as file:
+        return file.read(4 * LONGEST_IDENTITY).decode(errors="replace").strip()
 
 
 def write_file(path: Path, content: bytes) -> None:
@@ -108,7 +161,7 @@ def current_umask() -> int:
 
 
 def write_stamp(folder: Path, submitted: str, replaced: str) -> None:
-    """Say when a chapter was submitted, or that nobody knows; what was said before goes."""
+    """Write when a chapter was submitted, or that it is not known, instead of an earlier stamp."""
     content = {
         STAMP: f"{submitted}\n" if submitted else "",
         NO_STAMP: "" if not submitted else None,

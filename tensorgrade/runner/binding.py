@@ -42,8 +42,15 @@ def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
 
 
 def by_name(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
-    """Match equal names first, then the others by position."""
-    same = {name: name for name in asked if name in parameters}
+    """Match equal names first, then the others by position.
+
+    >>> by_name(["x", "dim"], parameters_of(lambda dim, x: 0))
+    {'x': 'x', 'dim': 'dim'}
+    >>> by_name(["x"], parameters_of(lambda *x: 0)), by_name(["x"], parameters_of(lambda **x: 0))
+    ({}, {})
+    """
+    single = [n for n, one in parameters.items() if one.kind in (*POSITIONAL, BY_NAME)]
+    same = {name: name for name in asked if name in single}
     left = {name: one for name, one in parameters.items() if name not in same}
     return same | in_order([name for name in asked if name not in same], left)
 

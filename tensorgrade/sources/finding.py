@@ -19,10 +19,11 @@ from .handins import (
     escaped,
     handed_in_at,
     is_seen,
+    no_file,
     read_handin,
     shown,
 )
-from .near_misses import CODE, Version, rescued, versions_in
+from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
 
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
@@ -34,7 +35,8 @@ class Learner:
     """One learner's folder, by its name. trouble: why nobody can look into it, as a sentence.
 
     handins: by chapter. stray: files and folders that belong to no chapter. told: sentences on
-    what counts although it is misnamed, misplaced or written in another way.
+    what counts although it is misnamed, misplaced or written in another way. damaged: paths of
+    zips that cannot be opened.
     """
 
     folder: str
@@ -42,6 +44,7 @@ class Learner:
     handins: dict[str, Handin] = field(default_factory=dict)
     stray: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -58,10 +61,10 @@ class Learner:
 
     @property
     def instead(self) -> str:
-        """What lies in the folder beside the chapters, where it may explain something."""
-        return (
-            f" In the learner's folder there is {', '.join(self.stray[:5])}." if self.stray else ""
-        )
+        """Return sentences on other files in the folder, which may explain a missing chapter."""
+        stray = f" In the learner's folder there is {', '.join(self.stray[:5])}."
+        damaged = f" Damaged, so that nothing in it counts: {', '.join(self.damaged[:5])}."
+        return (stray if self.stray else "") + (damaged if self.damaged else "")
 
 
 def find_handins(
@@ -84,7 +87,9 @@ def find_handins(
     graded = sorted({chapter for chapter, handin in found if not handin.missing})
     handins = [learner.handin(chapter) for learner in learners for chapter in graded]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
-    notes = notes_on_missing(handins) + notes_on_stray(stray) + notes_on_alike(learners)
+    unknown = {learner.name for learner in learners if learner.damaged}
+    notes = notes_on_missing([h for h in handins if h.student not in unknown])
+    notes += notes_on_damaged(learners) + notes_on_stray(stray) + notes_on_alike(learners)
     notes = notes_on_level(here & chapters) + notes_on_times(handins) + notes
     return handins, notes_on_rescued(learners) + notes_on_roster(here, roster) + notes
 
@@ -94,6 +99,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
     if learner.trouble:
         return
     try:
+        add_damaged(learner, damaged_zips(folder, course.limits))
         found = versions_in(folder, chapters, course.limits, course.beside)
         for chapter in sorted({version.chapter for version in found}):
             own = [version for version in found if version.chapter == chapter]
@@ -105,6 +111,17 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
     for chapter, handin in learner.handins.items():
         learner.handins[chapter], sentence = as_meant(handin)
         learner.told += [f"{learner.name}: {sentence}"] if sentence else []
+
+
+def add_damaged(learner: Learner, zips: list[str]) -> None:
+    """Note zips that cannot be opened, and say so instead of what is in a chapter's folder."""
+    learner.damaged += zips
+    learner.stray = [name for name in learner.stray if name not in zips]
+    for chapter, handin in learner.handins.items():
+        own = [where for where in zips if where.startswith(f"{chapter}/")]
+        if own and handin.reason.startswith(no_file(chapter)):
+            reason = f"{handin.reason} Damaged, so that nothing in it counts: {', '.join(own[:5])}."
+            learner.handins[chapter] = replace(handin, reason=reason)
 
 
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
@@ -227,6 +244,12 @@ def notes_on_missing(handins: list[Handin]) -> list[str]:
         for chapter, students in missing.items()
         if students
     ]
+
+
+def notes_on_damaged(learners: list[Learner]) -> list[str]:
+    """Return a note on zips that cannot be opened."""
+    zips = [f"{one.name}/{where}" for one in learners for where in one.damaged]
+    return [f"damaged zips, in which nothing counts: {named(zips)}"] if zips else []
 
 
 def notes_on_times(handins: list[Handin]) -> list[str]:

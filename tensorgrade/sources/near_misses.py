@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 
 from ..course import Limits
@@ -184,6 +185,28 @@ def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
             return archive.infolist()
     except NO_ARCHIVE:
         return []
+
+
+def opens(content: bytes) -> bool:
+    """Return True if this is a zip that can be opened, or has more members than are looked at."""
+    if content.count(MEMBER) > MOST_MEMBERS:
+        return True
+    try:
+        zipfile.ZipFile(BytesIO(content)).close()
+    except NO_ARCHIVE:
+        return False
+    return True
+
+
+def damaged_zips(folder: Path, limits: Limits) -> list[str]:
+    """Return the paths of zips in a learner's folder that cannot be opened."""
+    files = islice(files_below(folder), MOST_FILES)
+    zips = [(entry, where) for entry, where in files if entry.name.lower().endswith(".zip")]
+    return [
+        shown(where)
+        for entry, where in zips[:MOST_ARCHIVES]
+        if entry.stat().st_size <= limits.folder_bytes and not opens(Path(entry.path).read_bytes())
+    ]
 
 
 def rescued(

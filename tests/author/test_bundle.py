@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -89,6 +91,25 @@ def test_no_line_of_a_hidden_test_or_a_mistake(project, kit):
     for name, content in kit.items():
         text = content.decode("utf-8", "ignore")
         assert not {line for line in code if line in text}, name
+
+
+def test_what_programs_leave_behind_is_not_in_it(project, tmp_path):
+    for folder in ("exercises", "kit"):
+        copytree(project.root / folder, tmp_path / folder)
+    (tmp_path / "release").symlink_to(project.root / "release")
+    project = replace(project, root=tmp_path)
+    before = set(files_of_kit(project))
+    for name in (
+        "exercises/.ipynb_checkpoints/ch1-checkpoint.ipynb",
+        "exercises/.DS_Store",
+        "kit/.DS_Store",
+        "kit/__pycache__/setup.pyc",
+        "kit/.devcontainer/.ipynb_checkpoints/x.ipynb",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert set(files_of_kit(project)) == before
+    assert ".devcontainer/devcontainer.json" in before
 
 
 def is_code(text: str) -> bool:

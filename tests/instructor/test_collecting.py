@@ -10,9 +10,10 @@ from rich.console import Console
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import layouts
-from tensorgrade.instructor.collecting import plan, some_of, table
+from tensorgrade.instructor.collecting import Place, plan, some_of, table
+from tensorgrade.instructor.downloads import Entry
 from tensorgrade.instructor.roster import Roster, read_roster
-from tensorgrade.instructor.submissions import keep_older, write
+from tensorgrade.instructor.submissions import keep_older, notes_on_second_folders, write
 from tensorgrade.sources.finding import find_handins
 from tensorgrade.sources.handins import handed_in_at
 
@@ -86,10 +87,11 @@ def test_who_handed_in_a_file_that_says_no_chapter_has_not_handed_in_nothing(mon
     source, roster = moodle_with_bob(tmp_path, {"solution.py": b"1.0"})
     found = plan("moodle", source, COURSE, roster)
     (note,) = found.notes
-    assert "solution.py means no chapter; it is kept as bob@uni.edu" in note
-    assert f"`--chapter {CH1}` says what it means" in note
+    assert note.startswith("cannot tell which chapter Bob O'Neil_12347_assignsubmission_file_")
+    assert "/solution.py belongs to; it will get 0 points." in note
+    assert note.endswith(f"If it is {CH1}, run again with `--chapter {CH1}`")
     assert len(found.places) == 2 and found.left_out == [
-        "Bao O'Neil_12346_assignsubmission_file_/notes.txt means no chapter; it is left out",
+        "Bao O'Neil_12346_assignsubmission_file_/notes.txt does not name a chapter; it is left out",
         "left out, since they are online texts: 3",
     ]
     write(found, tmp_path / "in")
@@ -109,7 +111,7 @@ def test_where_nobody_knows_which_chapter_is_meant_it_lies_beside_them(tmp_path)
     roster = read_roster(downloads.moodle(source, {"ada": both, "bob": {"a.py": b"1"}}, {}))
     found = plan("moodle", source, COURSE, roster)
     assert [place.path(Path("in")) for place in found.aside] == [Path("in/bob@uni.edu/a.py")]
-    assert "`--chapter CHAPTER` says what it means" in found.notes[-1]
+    assert "Run again with `--chapter CHAPTER`" in found.notes[-1]
 
 
 def test_of_two_scripts_none_is_guessed_and_both_are_kept(tmp_path):
@@ -117,14 +119,14 @@ def test_of_two_scripts_none_is_guessed_and_both_are_kept(tmp_path):
     found = plan("moodle", source, COURSE, roster, chapter=CH1)
     kept = [place.path(Path("in")) for place in found.aside]
     assert kept == [Path(f"in/bob@uni.edu/{CH1}/{name}") for name in ("a.py", "b.py", "text.pdf")]
-    assert all("only script or notebook; rename it" in note for note in found.notes)
+    assert all("only script or notebook: rename the file" in note for note in found.notes)
 
 
 def test_beside_a_file_that_says_its_chapter_nothing_else_means_it(tmp_path):
     source, roster = moodle_with_bob(tmp_path, {f"{CH1}.py": b"1", "plots.ipynb": b"{}"})
     found = plan("moodle", source, COURSE, roster, chapter=CH1)
     assert {place.kind for place in found.places} == {"py"} and not found.aside
-    assert any("plots.ipynb means no chapter" in sentence for sentence in found.left_out)
+    assert any("plots.ipynb does not name a chapter" in sentence for sentence in found.left_out)
 
 
 def test_a_file_that_is_too_large_is_called_so_and_grading_says_it_too(tmp_path):
@@ -132,7 +134,7 @@ def test_a_file_that_is_too_large_is_called_so_and_grading_says_it_too(tmp_path)
     source, roster = moodle_with_bob(tmp_path, {f"{CH1}.py": b"#" * (most + 1)})
     found = plan("moodle", source, COURSE, roster)
     (note,) = found.notes
-    assert "is larger than any answer; it is kept as bob@uni.edu" in note and "--ch" not in note
+    assert "is larger than any answer; it will get 0 points" in note and "--ch" not in note
     write(found, tmp_path / "in")
     handins, _ = find_handins(tmp_path / "in", COURSE)
     assert any(f"has more than {most} bytes" in handin.reason for handin in handins)
@@ -190,7 +192,7 @@ def test_times_are_the_systems_own_and_lateness_follows_them(monkeypatch, tmp_pa
     roster = read_roster(worksheet)
     found = plan("moodle", tmp_path / "m.zip", COURSE, roster, zone="Europe/Berlin")
     remarks = {p.folder: p.submitted.remark for p in found.places}
-    assert remarks.pop("ada@uni.edu") == "its worksheet says no time in English"
+    assert remarks.pop("ada@uni.edu") == "the worksheet's date is not in English"
     assert set(remarks.values()) == {""}
     write(found, tmp_path / "in")
     source = downloads.gradescope(
@@ -264,6 +266,67 @@ def test_collected_again_older_versions_are_kept_and_nothing_newer_is_lost(tmp_p
     assert file.read_bytes() == b"2" and "is newer than what is collected now" in note
 
 
+def test_the_stamp_is_the_latest_time_of_all_files_that_count(tmp_path):
+    def collect(day: int, **files: bytes) -> str:
+        at = f"2027-01-{day:02} 12:00:00 +00:00"
+        own = {f"{CH1}.{kind}": content for kind, content in files.items()}
+        source = downloads.gradescope(tmp_path / f"{day} {len(own)}", {"ada": own}, {"ada": at})
+        write(plan("gradescope", source, COURSE, Roster()), tmp_path / "in")
+        return (folder / "timestamp.txt").read_text()[:10]
+
+    folder = tmp_path / "in" / "77" / CH1
+    assert collect(10, ipynb=b"{}") == "2027-01-10"
+    assert collect(5, py=b"1") == "2027-01-10", "the notebook is still there"
+    assert collect(4, py=b"0") == "2027-01-10" and (folder / f"{CH1}.py").read_bytes() == b"1"
+    assert collect(7, py=b"2") == "2027-01-10" and (folder / f"{CH1}.py").read_bytes() == b"2"
+    assert collect(12, py=b"2", ipynb=b"{}") == "2027-01-12"
+    assert collect(11, py=b"2") == "2027-01-12"
+
+
+def test_who_has_a_folder_under_another_name_already_is_told(tmp_path):
+    source, roster = collected("moodle", tmp_path)
+    found = plan("moodle", source, COURSE, roster)
+    assert notes_on_second_folders(found, tmp_path / "in") == []
+    write(found, tmp_path / "in")
+    assert notes_on_second_folders(found, tmp_path / "in") == []
+    (note,) = notes_on_second_folders(plan("moodle", source, COURSE, Roster()), tmp_path / "in")
+    assert note.startswith("5 learners are in SUBMITTED under another name already")
+    assert "ada@uni.edu is Ada O'Neil_12345" in note
+
+
+def test_a_damaged_zip_is_reported_by_collecting_and_by_grading(monkeypatch, tmp_path):
+    source, roster = moodle_with_bob(tmp_path, {"work.zip": b"PK\x03\x04 no zip at all"})
+    found = plan("moodle", source, COURSE, roster)
+    (sentence,) = found.lost
+    assert sentence.endswith("/work.zip is a damaged zip; nothing in it counts")
+    told = Console(width=300, record=True, file=io.StringIO())
+    told.print(table(found))
+    assert "a damaged zip" in told.export_text()
+    write(found, tmp_path / "in")
+    _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    assert "damaged zips, in which nothing counts: bob@uni.edu/work.zip" in notes
+    assert not any("nothing was handed in" in n or "no learner's file" in n for n in notes)
+    (bob,) = [h for h in find_handins(tmp_path / "in", COURSE)[0] if h.student == "bob@uni.edu"]
+    assert bob.missing and bob.reason.endswith("nothing in it counts: work.zip.")
+    path = tmp_path / "in" / "ada@uni.edu" / CH2 / "work.zip"
+    path.parent.mkdir()
+    path.write_bytes(b"no zip")
+    (ada,) = [h for h in find_handins(tmp_path / "in", COURSE)[0] if h.chapter == CH2][:1]
+    assert ada.reason.endswith(f"nothing in it counts: {CH2}/work.zip.")
+
+
+def test_an_online_text_alone_is_told_as_such(tmp_path):
+    source, roster = moodle_with_bob(tmp_path, {})
+    found = plan("moodle", source, COURSE, roster)
+    assert found.notes == ["submitted only an online text, which is not collected: bob@uni.edu"]
+
+
+def test_a_list_without_moodles_columns_names_only_these(tmp_path):
+    (tmp_path / "r.csv").write_text("name,points\nada,1\n")
+    with pytest.raises(CourseError, match="columns username, id number, email address, identif"):
+        read_roster(tmp_path / "r.csv", "moodle")
+
+
 def test_the_formgrader_reads_a_time_that_nobody_knows(tmp_path):
     """An empty `timestamp.txt` would keep its page of the whole class from loading."""
     from nbgrader.apps.api import NbGraderAPI
@@ -272,8 +335,10 @@ def test_the_formgrader_reads_a_time_that_nobody_knows(tmp_path):
     folder = tmp_path / "submitted" / "bao@uni.edu" / CH1
     grader = NbGraderAPI(config=Config({"CourseDirectory": {"root": str(tmp_path)}}))
     at = "Saturday, 16 January 2027, 12:30 AM"
-    for when, known in (({}, False), ({"bao": at}, True), ({}, False)):
-        roster = read_roster(downloads.moodle(tmp_path / "m.zip", FILES, when))
+    other = FILES | {"bao": {f"{CH1}.py": b"0.25 "}}
+    steps = ((FILES, {}, False), (FILES, {"bao": at}, True), (FILES, {}, True), (other, {}, False))
+    for files, when, known in steps:
+        roster = read_roster(downloads.moodle(tmp_path / "m.zip", files, when))
         write(plan("moodle", tmp_path / "m.zip", COURSE, roster), folder.parents[1])
         told = grader.get_submitted_timestamp(CH1, "bao@uni.edu")
         assert (told is not None) is known is bool(handed_in_at(folder, [folder / f"{CH1}.py"])[0])
@@ -365,7 +430,7 @@ def test_the_command_shows_who_is_who_first_and_a_preview_writes_nothing(tmp_pat
     done = run(*command, "--preview")
     assert done.returncode == 0 and not (tmp_path / "in").exists()
     assert "ada@uni.edu" in done.stdout and "late, says Canvas" in done.stdout
-    assert "notes.txt means no chapter; it is left out" in done.stdout
+    assert "notes.txt does not name a chapter; it is left out" in done.stdout
     done = run(*command)
     assert "5 files written to" in done.stdout, done.stderr
     assert (tmp_path / "in" / "ada@uni.edu" / CH1 / f"{CH1}.py").exists()
@@ -382,9 +447,11 @@ def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):
     found = plan("canvas", tmp_path / "c.zip", COURSE, Roster())
     assert len(found.notes) == 2 and len(found.left_out) == 1
     assert "\x1b" not in "".join(found.notes + found.left_out)
+    odd = layouts.Submitted(layouts.Learner("9", "\\[/]:smile:"), f"{CH1}.py", Entry("a.py"))
+    found.places.append(Place(odd, "chi", CH1, "py"))
     console.print(table(found))
     text = console.export_text()
-    assert "[red]" in text and "\x1b" not in text
+    assert "[red]" in text and "\x1b" not in text and "\\[/]:smile:" in text
 
 
 @pytest.mark.parametrize("layout", layouts.LAYOUTS)

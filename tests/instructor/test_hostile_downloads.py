@@ -215,6 +215,9 @@ def test_canvas_files_are_only_at_the_top(tmp_path):
         ({"ada-x": "1", "ada-y": "2"}, ["x", "y", "ada-x", "ada-y"], {"ada-x": "1", "ada-y": "2"}),
         ({"hw-ada": "1", "hw-hw-ada": "2"}, ["ada", "hw-ada"], {"ada": "1", "hw-ada": "2"}),
         ({"hw-x-ada": "1", "hw-bo": "2"}, ["ada", "bo"], {"x-ada": "1", "bo": "2"}),
+        ({"hw-1-ada": "1"}, ["ada", "bo"], {"ada": "1"}),
+        ({"hw-1-x-ada": "1"}, ["ada", "x-ada"], {"hw-1-x-ada": "1"}),
+        ({"hw-1-cleo": "1"}, ["ada", "bo"], {"hw-1-cleo": "1"}),
     ],
 )
 def test_a_login_counts_whole(tmp_path, folders, logins, expected):
@@ -350,7 +353,7 @@ def test_nothing_vanishes_without_a_note(tmp_path):
         "left out, since they are in no learner's folder: 1",
         "skipped: hidden files (1), links (1), paths that leave the download (2)",
     ]
-    assert "submitted an empty folder: Dee_4" in found.notes
+    assert "submitted no file that is collected: Dee_4" in found.notes
     assert any("4 names cannot name a folder" in note for note in found.notes)
     names = [path.name for path in (tmp_path / "in").iterdir()]
     assert all(name.isprintable() and not name.startswith(".") for name in names)
@@ -369,7 +372,8 @@ def test_links_and_special_files_in_a_folder_are_counted_and_not_followed(tmp_pa
     (tmp_path / "r" / "hw-cleo").symlink_to(tmp_path / "secret")
     os.mkfifo(ben / "pipe.py")
     found = collect("git", tmp_path / "r", tmp_path / "in")
-    assert written(tmp_path / "in") == {"hw-ada": "ada"}
+    assert written(tmp_path / "in") == {"ada": "ada"}
+    assert "submitted no file that is collected: ben" in found.notes
     assert "skipped: links (3), special files (1)" in found.left_out
     assert len(found.lost) == 1 and f"hw-ben/{FILE}" in found.lost[0], "no status 0 for a loss"
 
@@ -397,9 +401,42 @@ def test_environments_and_caches_are_skipped_and_what_is_kept_is_bounded(tmp_pat
     assert any(note.startswith("81 more files of hw-ben") for note in found.left_out)
 
 
+@pytest.mark.parametrize("form", ["zip", "folder"])
+def test_conda_is_skipped_and_nobody_vanishes_with_what_is_skipped(tmp_path, form):
+    names = {
+        moodle("Ada", 1): "ada",
+        moodle("Ada", 1, "env/conda-meta/history"): "",
+        moodle("Ada", 1, f"env/lib/{FILE}"): "library",
+        moodle("Ben", 2, ".DS_Store"): "",
+        moodle("Cleo", 3, ".hidden.py"): "",
+        moodle("Dee", 4, "venv/pyvenv.cfg"): "",
+        moodle("Eve", 5, ".git/config"): "",
+        moodle("Fay", 6, "work/__pycache__/a.pyc"): "",
+        moodle("Gil", 7, "my-env/conda-meta/history"): "",
+    }
+    source = write_zip(tmp_path / "m.zip", names)
+    if form == "folder":
+        with zipfile.ZipFile(source) as archive:
+            archive.extractall(tmp_path / "unpacked")
+        source = tmp_path / "unpacked"
+    roster = tmp_path / "roster.csv"
+    people = ["ada", "ben", "cleo", "dee", "eve", "fay", "gil", "hal"]
+    rows = [f"Participant {number},{name}" for number, name in enumerate(people, 1)]
+    roster.write_text("\n".join(["Identifier,Username", *rows]))
+    found = collect("moodle", source, tmp_path / "in", read_roster(roster))
+    assert written(tmp_path / "in") == {"ada": "ada"} and len(found.places) == 1
+    assert found.notes == [
+        "submitted nothing: hal",
+        "submitted no file that is collected: ben, cleo, dee, eve, fay and 1 more",
+    ]
+    (skipped,) = found.left_out
+    assert "virtual environments" in skipped and "hidden files (1)" in skipped
+
+
 def test_many_versions_and_many_zips_are_bounded(tmp_path):
     entries = {moodle("Ben", 2, f"{CHAPTER} ({n}).py"): f"{n}" for n in range(300)}
-    entries |= {moodle("Eve", 3, f"w{n}.zip"): b"PK" for n in range(50)}
+    empty = b"PK\x05\x06" + bytes(18)
+    entries |= {moodle("Eve", 3, f"w{n}.zip"): empty for n in range(50)}
     found = collect("moodle", write_zip(tmp_path / "m.zip", entries), tmp_path / "in")
     assert written(tmp_path / "in") == {"Ben_2": "299"}
     assert len(list((tmp_path / "in" / "Ben_2" / CHAPTER / ".older").iterdir())) == MOST_KEPT - 1

@@ -12,7 +12,7 @@ from rich.console import Console
 from tensorgrade.attempts.verdict import TROUBLE
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
-from tensorgrade.instructor.class_terminal import exercise_table, troubles
+from tensorgrade.instructor.class_terminal import exercise_table, print_class, troubles
 from tensorgrade.instructor.groups import Group
 from tensorgrade.instructor.ledger import write_lines
 from tensorgrade.instructor.report.page import (
@@ -217,6 +217,14 @@ def test_a_known_mistake_that_raises_is_no_trouble_on_the_page_and_on_the_termin
     assert "1 file had trouble" in said and "bao/" in said and "ada/" not in said
     whys = {entry["person"].name: entry["why"] for entry in view["helped"]["listed"]}
     assert whys == {"ada": "1 wrong", "bao": "1 could not be graded"}
+
+
+def test_no_name_is_taken_for_markup_on_the_terminal():
+    console = Console(record=True, width=200)
+    named = {"message": "It raises [/red] \\[/] :smile:"}
+    print_class(console, COURSE, [row("[red]ada\\[/]", 0, "error", 0.0, **named)])
+    said = console.export_text()
+    assert "[red]ada\\[/]/" in said and "raises [/red] \\[/] :smile:" in said
 
 
 def test_a_mistake_is_described_by_the_courses_own_words(tmp_path):

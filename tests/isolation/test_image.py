@@ -1,8 +1,10 @@
 """The container image: whatever holds an answer is closed in it, or is not copied."""
 
 import fnmatch
+import os
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,22 @@ def test_an_answer_is_found_whatever_its_folder(tmp_path, reachable, what):
     (root / "solutions").chmod(0o700)
     with pytest.raises(NotIsolated, match=re.escape(f"chmod -R go= {root / 'somewhere'}")):
         must_be_closed(UID, answers.private_paths(root / "graders"))
+
+
+def test_what_cannot_be_opened_ends_no_search(tmp_path, reachable):
+    root = tmp_path / "course"
+    (root / "papers").mkdir(parents=True)
+    (root / "papers" / "broken.zip").write_bytes(b"PK\x03\x04 broken")
+    os.mkfifo(root / "papers" / "pipe")
+    os.mkfifo(root / "papers" / "pipe.py")
+    with zipfile.ZipFile(root / "papers" / "half.zip", "w") as archive:
+        archive.writestr("a.py", "### BEGIN SOLUTION\n")
+        archive.writestr("b.py", "x = 1\n### BEGIN SOLUTION\nx = 2\n### END SOLUTION\n")
+    half = (root / "papers" / "half.zip").read_bytes()
+    reachable(root)
+    assert answers.answer_paths(root) == [root / "papers"]
+    (root / "papers" / "half.zip").write_bytes(half.replace(b"x = 2", b"x = 3"))
+    assert answers.answer_paths(root) == []
 
 
 def test_what_learners_have_holds_no_answer(reachable):

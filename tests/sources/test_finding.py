@@ -59,6 +59,7 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path
     (tmp_path / "beside" / f"{CH1}.py").write_text("x = 1")
     (tmp_path / "homework").mkdir()
     (tmp_path / "homework" / "homework.zip").write_text("")
+    (tmp_path / "homework" / "homework.pdf").write_text("")
     hand_in(tmp_path, "other").rename(tmp_path / "other" / CH1 / "other.py")
     (tmp_path / "list.csv").write_text("")
     handins, notes = found()
@@ -67,7 +68,8 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path
     assert f"beside/{CH1}.py is no learner's file of a chapter; it was left out" not in notes
     assert handins["homework", CH1].missing and "homework.zip" in handins["homework", CH1].reason
     assert "there is other.py" in handins["other", CH1].reason
-    for name in ("homework/homework.zip", "list.csv"):
+    assert "damaged zips, in which nothing counts: homework/homework.zip" in notes
+    for name in ("homework/homework.pdf", "list.csv"):
         assert f"{name} is no learner's file of a chapter; it was left out" in notes
     handins, _ = found(rescue=False)
     assert "its place is" in handins["beside", CH1].reason

@@ -145,6 +145,16 @@ def test_a_course_may_be_in_testpaths(kit, tmp_path):
     assert done.returncode == 0 and "test_count_pairs" in done.stdout, done.stdout + done.stderr
 
 
+def test_with_arguments_testpaths_do_not_count(kit, tmp_path):
+    (tmp_path / "kit").symlink_to(kit)
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = kit/exercises\n")
+    (tmp_path / "test_theirs.py").write_text("def test_theirs(): pass\n")
+    done = run_pytest("test_theirs.py", "--isolation", "none", cwd=tmp_path)
+    assert done.returncode == 4 and "unrecognized arguments: --isolation" in done.stderr
+    done = run_pytest("--attempt", tmp_path, "--collect-only", "-q", cwd=tmp_path)
+    assert done.returncode == 0 and "test_count_pairs" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.slow
 def test_a_dot_is_the_folder_in_a_course_too(kit):
     done = run_pytest(".", "-k", "count_pairs", cwd=kit)

@@ -1,0 +1,63 @@
+"""What counts as graded before, and what a run says of the rows that stay."""
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import pytest
+
+from tensorgrade.attempts.verdict import Status
+from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor import run as running
+from tensorgrade.instructor.class_terminal import graders_failed
+from tensorgrade.instructor.grader import NOT_JUDGED, set_aside
+from tensorgrade.instructor.history import read_history
+
+from ..commands import ROOT, run
+from .runs import ByContent, grade_by_content, put
+
+CH1 = load_course(ROOT / "graders").chapters[0].name
+
+
+def test_a_file_on_which_the_graders_failed_is_graded_again(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0)
+    submit = ByContent.submit
+
+    def fail(self, handin):
+        done: Future = Future()
+        done.set_result(set_aside(handin, self.course, Status.ERROR, NOT_JUDGED))
+        return done
+
+    monkeypatch.setattr(ByContent, "submit", fail)
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    assert all(map(graders_failed, rows)) and {row["status"] for row in rows} == {"error"}
+    monkeypatch.setattr(ByContent, "submit", submit)
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    assert not any(map(graders_failed, rows)) and {row["status"] for row in rows} == {"passed"}
+    (*_, last) = read_history(tmp_path / "out")
+    assert {move["why"] for move in last["moved"]} == {"graded again"}
+
+
+def test_rows_without_isolation_stay_with_a_note_in_a_run_with_more(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0)
+    out = tmp_path / "out"
+    _, notes = grade_by_content(monkeypatch, tmp_path / "in", out)
+    assert not any("--isolation none" in note for note in notes)
+    level = SimpleNamespace(name="landlock", layers=())
+    monkeypatch.setattr(running, "choose_rung", lambda *_: level)
+    monkeypatch.setattr(running, "must_be_closed", lambda *_: None)
+    rows, notes = grade_by_content(monkeypatch, tmp_path / "in", out)
+    (note,) = [note for note in notes if "--isolation none" in note]
+    assert note.startswith("rows of 1 submission were graded") and "of ada; `--forget NAME`" in note
+    _, notes = grade_by_content(monkeypatch, tmp_path / "in", out, forget=("ada",))
+    assert rows and not any("--isolation none" in note for note in notes)
+
+
+def test_options_that_cannot_be_are_one_sentence(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0)
+    with pytest.raises(CourseError, match="--jobs is a number of processes or 0, not -1"):
+        grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", jobs=-1)
+    options = ("--out", tmp_path / "out", "--device", "gpu")
+    done = run("tensorgrade.cli", "grade", tmp_path / "in", *options)
+    assert done.returncode == 2 and not (tmp_path / "out").exists()
+    assert done.stderr == "tensorgrade: --device is one of cpu, cuda, auto, not gpu\n"
