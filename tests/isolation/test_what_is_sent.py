@@ -119,10 +119,14 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
     references = grader.maker.references(chapter)
     cases = [case for case, _ in references.entries]
     load = ["sent", "got", "got"]  # the file; its text, before it runs; what came of that
-    (asked, _), *sent = [unpack(message) for way, message in wire if way == "sent"]
+    messages = [unpack(message) for way, message in wire if way == "sent"]
+    (asked, _), *alone = [message for message in messages if message[0]["do"] == "load"]
+    sent = [message for message in messages if message[0]["do"] != "load"]
+    # A find-the-bug exercise has a child of its own, which loads that definition alone.
+    assert [header["alone"][0] for header, _ in alone] == list(references.bugs)
     # How far the code is from what was given is counted with that, before the file runs.
     assert {n: given for n, given in asked["exercises"].items() if given} == references.bugs
-    assert [way for way, _ in wire] == load + ["sent", "got"] * len(cases)
+    assert [way for way, _ in wire] == load + ["sent", "got"] * (len(cases) + len(alone))
     for case, (header, tensors) in zip(cases, sent, strict=True):
         assert set(header) == {"do", "id", "steps"} and set(tensors) == set(case.tensors)
         said = json.dumps(header) + " ".join(tensors)
