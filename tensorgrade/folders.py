@@ -34,8 +34,9 @@ LEFT_BEHIND = {
 
 def engine_files(*places: str) -> dict[str, Path]:
     """The files of these folders (or single files) of the engine, by their path in it, in order."""
-    paths = [path for place in places for path in files_below(ENGINE / place)]
-    return {str(path.relative_to(ENGINE).as_posix()): path for path in sorted(paths)}
+    paths = sorted(path for place in places for path in files_below(ENGINE / place))
+    named = {path.relative_to(ENGINE): path for path in paths}
+    return {name.as_posix(): path for name, path in named.items() if is_ours(name)}
 
 
 def files_below(folder: Path, hidden: bool = False) -> list[Path]:

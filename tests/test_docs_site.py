@@ -137,7 +137,7 @@ def test_in_a_browser_without_a_server_pages_fit_and_can_be_searched(site, schem
         tab.set_viewport_size({"width": 1280, "height": 900})
         tab.goto((site / "index.html").as_uri())
         tab.fill("input[name=query]", "fingerprint")
-        tab.wait_for_selector(".md-search-result__link", timeout=20_000)
+        tab.wait_for_selector(".md-search-result__link", timeout=60_000)
         assert any(url.startswith("file:") for url in requested)
         assert [url for url in requested if not url.startswith(("file:", "data:", "blob:"))] == []
         browser.close()
