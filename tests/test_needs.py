@@ -55,7 +55,7 @@ def test_what_is_missing_is_skipped_and_listed(outcome, processes):
     status, lines = outcome(*processes, REQUIRE_TOOLS="0")
     assert status == 0 and "1 passed, 3 skipped" in lines[-1]
     assert [line.split() for line in lines[-3:-1]] == [
-        "needs tests install it with".split(),
+        "needs tests what to do".split(),
         "Chromium 3 install a browser".split(),
     ]
 
