@@ -1,4 +1,4 @@
-"""What every worker is told: which tests, and how learner code runs for them."""
+"""The settings of a worker: which tests to run, and where learner code runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ DEVICES = ("cpu", "cuda", "auto")
 
 @dataclass(frozen=True)
 class Setup:
-    """Which tests, and where learner code runs for them. Raises CourseError for another device.
+    """Settings of a worker. Raises CourseError for an unknown device.
 
     tests: `exercises/` or `graders/`, whose references say whether they are hidden. isolation:
     `auto` or `none`. device: one of DEVICES.

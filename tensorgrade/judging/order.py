@@ -99,11 +99,11 @@ class OrderedAttempt(Protocol):
     def backend(self) -> OrderedBackend: ...
 
     def claimed_on(self, name: str) -> list[Seen]:
-        """What it gives on every case of an exercise."""
+        """Return the results of every case of an exercise."""
 
 
 def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -> list[Seen]:
-    """Return what the cases give in the most plausible order; `attempt.orders` notes that.
+    """Return the results of the cases in the most plausible order; record it in `attempt.orders`.
 
     claimed: what they give by position.
     """
@@ -151,7 +151,7 @@ def may_be_out_of_order(claimed: list[Seen]) -> bool:
 def orders_to_try(
     attempt: OrderedAttempt, parts: list[str], claimed: list[Seen]
 ) -> Iterator[tuple[str, Order]]:
-    """Return what may be called in another order, and that order."""
+    """Yield callables, each with an order to try."""
     own = attempt.backend.own_parameters()
     kinds = kinds_of(one.case for one in claimed)
     for called in parts:
@@ -169,14 +169,14 @@ def is_known_mistake(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]
 
 
 def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
-    """Return True if an order is more plausible; one that no name speaks for has to fit all."""
+    """Return True if an order is more plausible. One that no name supports must fit all cases."""
     if order.by_shape:
         return all_fit(seen)
     return fitness(seen) > fitness(best) or (order.needed and fitness(seen) == fitness(best))
 
 
 def seen_with(attempt: OrderedAttempt, exercise: str, orders: dict[str, Order]) -> list[Seen]:
-    """Return what an exercise's cases give with arguments passed in these orders."""
+    """Return the results of an exercise's cases with arguments in these orders."""
     assign(attempt, orders)
     return attempt.claimed_on(exercise)
 
@@ -247,7 +247,7 @@ def fillings(
 def keeps_in_order(
     filled: Mapping[str, str], asked: Sequence[str], names: Sequence[str], kinds: Mapping[str, str]
 ) -> bool:
-    """Return True if of each kind that is no number the parameters stand in the stub's order."""
+    """Return True if parameters of one kind keep the stub's order; numbers may swap."""
     places: dict[str, list[int]] = {}
     for name in asked:
         if name in filled and (kind := kinds.get(name, "number")) != "number":
@@ -256,7 +256,7 @@ def keeps_in_order(
 
 
 def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return the pairs of names that are alike, the likest first, each name once."""
+    """Return the pairs of similar names, the most similar first, each name once."""
     scores = sorted(
         (-alike(name, there), abs(at - place), name, there)
         for at, name in enumerate(asked)
@@ -270,7 +270,7 @@ def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
 
 
 def alike(asked: str, own: str) -> float:
-    """Return how much two names look like one another, generic words left out.
+    """Return how similar two names are without generic words, from 0 to 1.
 
     >>> alike("num_rows", "n_row"), alike("num_rows", "num_pages"), alike("length", "len")
     (0.8, 0.0, 0.8)
