@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import CaughtError, Outcome
-from ..exchange.text import LONGEST_MESSAGE, short
+from ..exchange.text import LONGEST_MESSAGE, printable, short
 from ..judging.diagnosis import LEAST_TELLING, Finding, sentence, telling
 from ..judging.names import ASKS
 from ..judging.unanswered import UNWRITTEN, ended
@@ -155,7 +155,8 @@ class Verdict:
     code: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        self.message = short(self.message)
+        self.message = short(printable(self.message, 2 * LONGEST_MESSAGE))
+        self.code = printable(self.code, len(self.code))
         self.mistakes = self.mistakes[:MOST_MISTAKES]
 
     def row(self) -> dict:
