@@ -29,6 +29,7 @@ from ..judging.order import Order, assign, in_best_order
 from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
 from ..judging.unanswered import UNWRITTEN
 from ..judging.where_right import only_where_passed, right_and_wrong
+from ..messages.message import render
 from ..recognition.fingerprints import (
     Fingerprints,
     digest_of,
@@ -322,11 +323,11 @@ class ExerciseAttempt(Checks):
         if diagnosis.error and is_for_want_of_a_copy(diagnosis.error) and self.lines_in_place:
             first, *others = self.lines_in_place
             said = listed([place(first), *map(place, others)])
-            told = f"{diagnosis.problem}; {said} {'work' if others else 'works'} in place"
+            told = f"{render(diagnosis.problem)}; {said} {'work' if others else 'works'} in place"
             return replace(diagnosis, problem=told, line=first)
         lines = self.changing_lines(diagnosis.case) if diagnosis.changes else {}
         if line := lines.get(diagnosis.changes):
-            told = diagnosis.problem.replace("it changes", f"{place(line)} changes", 1)
+            told = render(diagnosis.problem).replace("it changes", f"{place(line)} changes", 1)
             return replace(diagnosis, problem=told, line=line)
         return diagnosis
 
@@ -360,7 +361,7 @@ class ExerciseAttempt(Checks):
     def with_what_is_never_reached(self, diagnosis: Diagnosis) -> Diagnosis:
         """The same, with the line that still says "to do" beside code that is there."""
         line, text = diagnosis.error and diagnosis.error.line, self.attempt.handed_in
-        if diagnosis.problem != UNWRITTEN or not line:
+        if render(diagnosis.problem) != UNWRITTEN or not line:
             return diagnosis
         said = f"{self.attempt.place(line)} still raises NotImplementedError"
         if text.goes_on_below(line):
@@ -373,14 +374,14 @@ class ExerciseAttempt(Checks):
 
     def with_line_that_cuts(self, diagnosis: Diagnosis) -> Diagnosis:
         """The same with the line that no gradient goes back through, where there is just one."""
-        if not diagnosis.problem.endswith(NO_WAY_BACK):
+        if not render(diagnosis.problem).endswith(NO_WAY_BACK):
             return diagnosis
         lines = chain(*(range(first, last + 1) for first, last in self.own_lines))
         cuts = self.attempt.handed_in.cuts(lines)
         if len(cuts) != 1:
             return diagnosis
         ((line, word),) = cuts
-        told = f"{diagnosis.problem}; none goes back through `{word}` on {self.attempt.place(line)}"
+        told = f"{render(diagnosis.problem)}; none goes back through `{word}` on {self.attempt.place(line)}"
         return replace(diagnosis, problem=told, line=line)
 
     def with_what_is_kept(self, diagnosis: Diagnosis) -> Diagnosis:
@@ -390,7 +391,7 @@ class ExerciseAttempt(Checks):
             return diagnosis
         if not self.keeps_something:
             return diagnosis
-        return replace(diagnosis, problem=f"{diagnosis.problem}; {KEPT}")
+        return replace(diagnosis, problem=f"{render(diagnosis.problem)}; {KEPT}")
 
     @cached_property
     def keeps_something(self) -> bool:

@@ -25,7 +25,8 @@ from ..exchange.cases import Case, Recorder, record
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.agreement import disagreement
-from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
+from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..messages.message import sentence
 from ..recognition.signatures import imprint
 from ..runner.source import Source
 from ..sources.submission import Submission

@@ -18,12 +18,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..exchange.observation import CaughtError
-from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
+from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.handed_in import HandedIn
 from ..judging.names import POINTS, SHARE
 from ..judging.stages import Parting
 from ..judging.unanswered import at_line
 from ..judging.where_right import traits
+from ..messages.message import sentence
 from .attempt import ExerciseAttempt
 
 BITS = 12

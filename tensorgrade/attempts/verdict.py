@@ -9,9 +9,10 @@ from enum import StrEnum
 from ..course import CourseError, Exercise
 from ..exchange.observation import CaughtError, Outcome
 from ..exchange.text import LONGEST_MESSAGE, printable, short
-from ..judging.diagnosis import LEAST_TELLING, Finding, sentence, telling
+from ..judging.diagnosis import LEAST_TELLING, Finding, telling
 from ..judging.names import ASKS
 from ..judging.unanswered import UNWRITTEN, ended
+from ..messages.message import render, sentence
 from ..runner.edits import Edit
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
@@ -261,7 +262,7 @@ def is_missing_file(check: CheckResult) -> bool:
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
     """Return True if an exercise is unwritten and no code is around the line that says so."""
     diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.handed_in
-    if not diagnosis or diagnosis.problem != UNWRITTEN:
+    if not diagnosis or render(diagnosis.problem) != UNWRITTEN:
         return False
     line = diagnosis.error.line if diagnosis.error else None
     return not line or not (text.goes_on_below(line) or text.comes_behind_code(line))

@@ -20,11 +20,12 @@ from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..exchange.text import printable
 from ..judging.agreement import disagreement
-from ..judging.diagnosis import Kind, PublicDiagnosis, sentence
+from ..judging.diagnosis import Kind, PublicDiagnosis
 from ..judging.remarks import remarks
 from ..judging.unanswered import close_name, raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..judging.where_right import right_and_wrong, where_right
+from ..messages.message import Clauses, render, sentence
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
@@ -156,7 +157,7 @@ def says_no_more(explanation: Explanation) -> bool:
     if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
         return False
     findings = [check.finding for check in explanation.checks]
-    problems = {found.diagnosis.problem if found else "" for found in findings}
+    problems = {render(found.diagnosis.problem) if found else "" for found in findings}
     said = sentence(problems.pop()) if len(problems) == 1 else ""
     return bool(said) and said.rstrip(".") in explanation.verdict.message
 
@@ -218,7 +219,7 @@ def print_checks(console: Console, explanation: Explanation) -> None:
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
         if check.finding is not None and not said_above:
             diagnosis = check.finding.diagnosis
-            why = "; ".join(filter(None, (diagnosis.problem, diagnosis.where)))
+            why = render(Clauses((diagnosis.problem, diagnosis.where)))
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
 
 
@@ -349,14 +350,14 @@ def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosi
     if seen.observed.error and not is_compared(seen):
         return raised(seen.observed.error, explanation.part.attempt.place)
     if wrong:
-        return "differs in " + ", ".join(diagnosis.problem for diagnosis in wrong)
+        return "differs in " + ", ".join(render(diagnosis.problem) for diagnosis in wrong)
     signature = seen.case.signature
     return AS_EXPECTED if signature in COMPARED else f"{JUDGED_OTHERWISE}{signature}"
 
 
 def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
     """What was called, and both sides."""
-    remarks = [Text(f"- {remark}") for remark in wrong.remarks]
+    remarks = [Text(f"- {render(remark)}") for remark in wrong.remarks]
     blocks = comparison(wrong, console.width - 8, console.color_system is not None)
     for line in [Text(f"called  {wrong.called}", "dim"), *remarks, *blocks]:
         console.print(Padding(line, (0, 2, 0, 6)))

@@ -13,6 +13,7 @@ import torch
 
 from ..exchange.observation import CaughtError
 from ..exchange.text import short
+from ..messages.message import Clauses, Message, Plain, render, sentence
 from .agreement import tells_little
 from .stages import Parting
 
@@ -49,20 +50,26 @@ class Diagnosis:
     """
 
     kind: Kind
-    problem: str
+    problem: Message
     called: str = ""
-    where: str = ""
+    where: Message | None = None
     case: str = ""
     actual: torch.Tensor | None = None
     error: CaughtError | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Message, ...] = ()
     changes: str = ""
     line: int | None = None
     share: float = 0.0
 
     def __post_init__(self) -> None:
-        """What a learner's process claims may quote itself without end."""
-        object.__setattr__(self, "problem", short(self.problem))
+        """Wrap sentences of modules whose wording is not in the catalogue yet."""
+        object.__setattr__(self, "problem", as_message(self.problem))
+        object.__setattr__(self, "where", as_message(self.where) if self.where else None)
+        object.__setattr__(self, "remarks", tuple(map(as_message, self.remarks)))
+
+
+def as_message(said: Message | str) -> Message:
+    return said if isinstance(said, Message) else Plain(short(said))
 
 
 # What is said of a result of which nothing else is known.
@@ -84,9 +91,10 @@ def telling(diagnosis: Diagnosis) -> int:
     """
     if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
-    if diagnosis.kind != Kind.VALUES or not diagnosis.problem.endswith(NOT_THE_VALUES):
+    problem = render(diagnosis.problem)
+    if diagnosis.kind != Kind.VALUES or not problem.endswith(NOT_THE_VALUES):
         return 0
-    return int(not diagnosis.remarks or diagnosis.problem.startswith(OF_A_GRADIENT))
+    return int(not diagnosis.remarks or problem.startswith(OF_A_GRADIENT))
 
 
 # In front of what is wrong with code that is still as it was given.
@@ -109,7 +117,7 @@ class Wrong(AssertionError):
     """Raised by a check that fails; carries its diagnosis."""
 
     def __init__(self, diagnosis: Diagnosis):
-        super().__init__(diagnosis.problem)
+        super().__init__(render(diagnosis.problem))
         self.diagnosis = diagnosis
 
 
@@ -140,8 +148,9 @@ class Finding:
         if self.mistakes:
             return short(" ".join(self.mistakes.values()))
         diagnosis = self.diagnosis
-        where = () if tells_little(diagnosis.where) else (diagnosis.where,)
-        return sentence(": ".join([diagnosis.problem, *(diagnosis.remarks + where)[:1]]))
+        little = diagnosis.where is None or tells_little(render(diagnosis.where))
+        where = () if little else (diagnosis.where,)
+        return sentence(Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": "))
 
     @property
     def is_to_do(self) -> bool:
@@ -151,20 +160,10 @@ class Finding:
     @property
     def is_to_mend(self) -> bool:
         """Whether it tells what is wrong with code that is still as it was given."""
-        return self.is_to_do and self.diagnosis.problem.startswith(AS_GIVEN)
+        return self.is_to_do and render(self.diagnosis.problem).startswith(AS_GIVEN)
 
 
 def as_given(diagnosis: Diagnosis) -> Diagnosis:
     """The same of code that learners are to mend and have not changed: it is still to do."""
-    return replace(diagnosis, kind=Kind.TO_DO, problem=f"{AS_GIVEN}: {diagnosis.problem}")
-
-
-def sentence(text: str) -> str:
-    """A capital letter in front and a full stop behind; never longer than a message may be.
-
-    >>> sentence("it loops")
-    'It loops.'
-    """
-    text = " ".join(text.split())
-    text = text[:1].upper() + text[1:]
-    return short(text if text.endswith((".", "?", "!", "…")) else text + ".")
+    problem = Clauses((Plain(AS_GIVEN), diagnosis.problem), ": ")
+    return replace(diagnosis, kind=Kind.TO_DO, problem=problem)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from ..exchange.observation import Observation
+from ..messages.message import sentence
 from ..runner.names import as_asked, meant_parts
-from .diagnosis import Diagnosis, Finding, Kind, sentence
+from .diagnosis import Diagnosis, Finding, Kind
 from .order import Order
 
 ASKS = "Names and order are those of the stub."

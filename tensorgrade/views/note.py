@@ -7,7 +7,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
-from ..judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Step, sentence
+from ..judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Step
+from ..messages.message import Clauses, render, sentence
 from .comparison import comparison
 
 WIDTH, INDENT = 80, 2
@@ -81,7 +82,7 @@ def evidence(diagnosis: Diagnosis, named: bool) -> list[Text]:
     """What was called; and what was seen, where an idea stands above in its place."""
     lines = field("called", diagnosis.called)
     if named:
-        lines += field("problem", "; ".join(filter(None, (diagnosis.problem, diagnosis.where))))
+        lines += field("problem", render(Clauses((diagnosis.problem, diagnosis.where))))
     return lines
 
 

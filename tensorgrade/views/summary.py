@@ -16,8 +16,9 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.points import settled
 from ..attempts.verdict import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
-from ..judging.diagnosis import Diagnosis, Finding, Kind, sentence
+from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.unanswered import UNWRITTEN, raised
+from ..messages.message import render, sentence
 from .hints import print_hints
 from .note import Note
 from .words import in_tenths, place_in_file
@@ -195,7 +196,7 @@ def in_short(diagnosis: Diagnosis) -> str:
     """What is wrong, with an error's own words in front: the rest of a line may be cut off."""
     error = diagnosis.error
     if error is None or not error.text or diagnosis.kind != Kind.ERROR:
-        return diagnosis.problem
+        return render(diagnosis.problem)
     # A KeyError's own words are the key alone, those of `sys.exit(1)` a number.
     typed = not error.line or error.type in ("KeyError", "SystemExit")
     said = f"{error.type}: {error.text}" if typed else error.text
@@ -258,7 +259,7 @@ def print_start(
 
     first: what the first of its checks said. again: how to check it afterwards.
     """
-    told = first.finding.diagnosis.problem if first and first.finding else UNWRITTEN
+    told = render(first.finding.diagnosis.problem) if first and first.finding else UNWRITTEN
     to_mend = bool(first and first.finding and first.finding.is_to_mend)
     begun = told != UNWRITTEN and not to_mend
     title = f"{name} is written" if begun else f"Start here: {name}"

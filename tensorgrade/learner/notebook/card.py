@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from ...attempts.verdict import State
 from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
+from ...messages.message import render
 from ...views.comparison import shape_of
 from ...views.note import Note, shortly
 from ...views.words import in_tenths, with_code
@@ -61,8 +62,8 @@ def facts_of(first: Finding) -> list[tuple[str, str]]:
     facts = [
         ("asked for", first.asks),
         ("called", diagnosis.called),
-        ("problem", diagnosis.problem),
-        ("where", diagnosis.where),
+        ("problem", render(diagnosis.problem)),
+        ("where", render(diagnosis.where)),
         *shapes_of(diagnosis),
         ("your code prints", shortly(first.said())),
     ]

@@ -1,0 +1,1 @@
+"""Everything that a learner reads about an answer, as data: one class for each message."""

@@ -1,0 +1,178 @@
+"""What a message is: parameters, a wording, and an id.
+
+    @dataclass(frozen=True)
+    class WrongShape(Message):
+        id = "wrong_shape"
+        template = "{what} has shape {shape:shape}; {asked:shape} is asked for"
+        what: Message
+        shape: Annotated[Shape, FromLearner]
+        asked: Annotated[Shape, Secret]
+
+Program logic looks at the class and at the fields. Only views turn a message into words, with
+`render` or `sentence`, and nothing ever searches or edits the words.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from string import Formatter
+from typing import Any, ClassVar, get_type_hints
+
+from ..exchange.text import short
+
+Shape = tuple[int, ...]
+
+
+class Secret:
+    """Mark a field that gives away a part of the right answer."""
+
+
+class FromLearner:
+    """Mark a field that learner code controls, so it could carry hidden inputs to the learner."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """Base class. `template` is the wording; a class whose wording varies overrides `wording`."""
+
+    id: ClassVar[str]
+    template: ClassVar[str] = ""
+
+    def wording(self) -> str:
+        """Return the template for these parameters."""
+        return self.template
+
+    def params(self) -> dict[str, Any]:
+        """Return the parameters by name, as `results.jsonl` holds them."""
+        return {name: stored(value) for name, value in values_of(self).items()}
+
+
+@dataclass(frozen=True)
+class Plain(Message):
+    """Wording that is no part of the catalogue: a course's own, or a sentence already rendered."""
+
+    id = "plain"
+    template = "{text}"
+    text: str
+
+
+@dataclass(frozen=True)
+class Clauses(Message):
+    """Several messages in one sentence, one after another. None stands for no message."""
+
+    id = "clauses"
+    parts: tuple[Message | None, ...]
+    between: str = "; "
+
+    def wording(self) -> str:
+        words = (render(part) for part in self.parts if part is not None)
+        return self.between.join(filter(None, words)).replace("{", "{{").replace("}", "}}")
+
+
+@dataclass(frozen=True)
+class Sentences(Message):
+    """Several messages, each in a sentence of its own. None stands for no message."""
+
+    id = "sentences"
+    parts: tuple[Message | None, ...]
+
+    def wording(self) -> str:
+        words = (sentence(part) for part in self.parts if part is not None)
+        return " ".join(filter(None, words)).replace("{", "{{").replace("}", "}}")
+
+
+def render(message: Message | None) -> str:
+    """Return the words of a message; none for no message."""
+    if message is None:
+        return ""
+    if isinstance(message, str):  # until every module's wording is in the catalogue
+        return message
+    return WORDS.vformat(message.wording(), (), values_of(message))
+
+
+def sentence(message: Message | None) -> str:
+    """Return a message as a sentence, with a capital letter and a full stop, cut if too long."""
+    text = " ".join(render(message).split())
+    text = text[:1].upper() + text[1:]
+    return short(text if not text or text.endswith((".", "?", "!", "…")) else text + ".")
+
+
+def parts_of(message: Message | None) -> Iterator[Message]:
+    """Yield the messages that a message joins, in their order; one that joins none, itself."""
+    if isinstance(message, Clauses | Sentences):
+        for part in message.parts:
+            yield from parts_of(part)
+    elif message is not None:
+        yield message
+
+
+def marked_fields(message: type[Message]) -> dict[str, type]:
+    """Return the fields of a class that are marked, each with `Secret` or `FromLearner`."""
+    hints = get_type_hints(message, include_extras=True)
+    marks = {f.name: getattr(hints[f.name], "__metadata__", ()) for f in fields(message)}
+    return {
+        name: mark
+        for name, there in marks.items()
+        for mark in (Secret, FromLearner)
+        if mark in there
+    }
+
+
+def values_of(message: Message) -> dict[str, Any]:
+    """Return the parameters of a message, by name."""
+    return {field.name: getattr(message, field.name) for field in fields(message)}
+
+
+def stored(value: object) -> object:
+    """Return a parameter as JSON holds it: nested messages with their id and parameters."""
+    match value:
+        case Message():
+            return {"message_id": value.id, "params": value.params()}
+        case tuple() | list():
+            return [stored(part) for part in value]
+        case str() | int() | float() | None:
+            return value
+        case _:
+            return str(value)
+
+
+class Words(Formatter):
+    """Writes parameters into a wording.
+
+    `{x:shape}` writes a shape as Python does, `{x:code}` a name (or several) in quotes of code,
+    `{x:list}` several words with commas and a last `and`. A message as a parameter is rendered.
+    """
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, Message):
+            return render(value)
+        if format_spec == "shape":
+            return shape(value)
+        if format_spec == "code":
+            return listed([f"`{one}`" for one in ([value] if isinstance(value, str) else value)])
+        if format_spec == "list":
+            return listed([render(one) if isinstance(one, Message) else one for one in value])
+        return format(value, format_spec)
+
+
+WORDS = Words()
+
+
+def listed(parts: Sequence[object]) -> str:
+    """Return words with commas, and `and` before the last.
+
+    >>> listed([0]), listed([0, 2]), listed([0, 1, 2])
+    ('0', '0 and 2', '0, 1 and 2')
+    """
+    words = [str(part) for part in parts]
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def shape(sizes: Sequence[int]) -> str:
+    """Return a shape as Python writes it.
+
+    >>> shape([2]), shape((2, 3)), shape(())
+    ('(2,)', '(2, 3)', '()')
+    """
+    return str(tuple(sizes))
