@@ -13,7 +13,9 @@ import torch
 
 from ..exchange.observation import CaughtError
 from ..exchange.text import short
+from ..messages.checks import NotFixedYet, NotTheValues
 from ..messages.message import Clauses, Message, Plain, render, sentence
+from ..messages.results import GradientOf
 from .agreement import tells_little
 from .stages import Parting
 
@@ -44,9 +46,9 @@ class Diagnosis:
 
     problem: one plain sentence. called: what was called, with shapes. where: at which places.
     case: the name of the case. actual: the learner's own result. error: what the learner's code
-    raised. remarks: what else can be said where no known mistake matches. changes: what a call
-    changed that was to stay as it was, and line: where it did, if that is known. share: of its
-    exercise's points, what is lost at least; 0 if only the check's own points are.
+    raised. remarks: what else can be said where no known mistake matches. line: where it goes
+    wrong, if that is known. share: of its exercise's points, what is lost at least; 0 if only the
+    check's own points are.
     """
 
     kind: Kind
@@ -57,7 +59,6 @@ class Diagnosis:
     actual: torch.Tensor | None = None
     error: CaughtError | None = None
     remarks: tuple[Message, ...] = ()
-    changes: str = ""
     line: int | None = None
     share: float = 0.0
 
@@ -72,13 +73,6 @@ def as_message(said: Message | str) -> Message:
     return said if isinstance(said, Message) else Plain(short(said))
 
 
-# What is said of a result of which nothing else is known.
-NOT_THE_VALUES = "has the right shape but not the right values"
-OF_A_GRADIENT = "the gradient for"
-# What is said of one that never came.
-NO_WAY_BACK = "missing: nothing that is differentiable leads from there to the result"
-
-
 LEAST_TELLING = 2
 
 
@@ -91,14 +85,10 @@ def telling(diagnosis: Diagnosis) -> int:
     """
     if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
-    problem = render(diagnosis.problem)
-    if diagnosis.kind != Kind.VALUES or not problem.endswith(NOT_THE_VALUES):
+    problem = diagnosis.problem
+    if diagnosis.kind != Kind.VALUES or not isinstance(problem, NotTheValues):
         return 0
-    return int(not diagnosis.remarks or problem.startswith(OF_A_GRADIENT))
-
-
-# In front of what is wrong with code that is still as it was given.
-AS_GIVEN = "not mended yet"
+    return int(not diagnosis.remarks or isinstance(problem.what, GradientOf))
 
 
 @dataclass(frozen=True)
@@ -160,10 +150,9 @@ class Finding:
     @property
     def is_to_mend(self) -> bool:
         """Whether it tells what is wrong with code that is still as it was given."""
-        return self.is_to_do and render(self.diagnosis.problem).startswith(AS_GIVEN)
+        return self.is_to_do and isinstance(self.diagnosis.problem, NotFixedYet)
 
 
 def as_given(diagnosis: Diagnosis) -> Diagnosis:
-    """The same of code that learners are to mend and have not changed: it is still to do."""
-    problem = Clauses((Plain(AS_GIVEN), diagnosis.problem), ": ")
-    return replace(diagnosis, kind=Kind.TO_DO, problem=problem)
+    """Return a diagnosis of given code that its learner has not changed: it is still to do."""
+    return replace(diagnosis, kind=Kind.TO_DO, problem=NotFixedYet(diagnosis.problem))
