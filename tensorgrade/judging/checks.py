@@ -17,7 +17,7 @@ from ..exchange.observation import REFUSALS, Observation, Outcome, strings
 from ..exchange.references import Seen
 from ..exchange.values import kind, plain
 from ..exchange.values import shown as value_shown
-from ..messages import checks as messages
+from ..messages import checks as say
 from ..messages import results as naming
 from ..messages.message import Message, Plain
 from ..recognition import dropout
@@ -97,7 +97,7 @@ class Checks:
                 for seen in (expected, observed)
             )
             if got > most:
-                self.wrong("values", messages.TooManyResults(got, most), case=case)
+                self.wrong("values", say.TooManyResults(got, most), case=case)
 
     def compare_value(
         self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
@@ -107,7 +107,7 @@ class Checks:
         if gap is None:
             return
         if not gap.steps and observed.value(name) is None:
-            problem = messages.CameInstead(self.result_name(name, case), shown(observed, name))
+            problem = say.CameInstead(self.result_name(name, case), shown(observed, name))
             self.wrong("values", problem, case=case, texts=side_by_side(gap))
         if gap.tensors:
             self.compare(
@@ -125,9 +125,7 @@ class Checks:
             got = observed.facts.get(name, {}).get("type")
             if f"{name}.0" in expected.tensors and got != facts.get("type"):
                 what = self.result_name(name, case)
-                self.wrong(
-                    "values", messages.WrongContainer(what, str(got), facts["type"]), case=case
-                )
+                self.wrong("values", say.WrongContainer(what, str(got), facts["type"]), case=case)
 
     def compare(self, case: Case, name: str, expected: torch.Tensor, observed: Observation) -> None:
         """One result against the reference. Raises Wrong where they disagree."""
@@ -139,7 +137,7 @@ class Checks:
             self.wrong("fact", lost, case=case)
         whole, _, weight = name.partition(".")
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
-            problem = messages.PlainTensor(self.weight_name(weight))
+            problem = say.PlainTensor(self.weight_name(weight))
             self.wrong("absent", problem, case=case, expected=expected)
         self.wrong(
             gap.kind,
@@ -164,7 +162,7 @@ class Checks:
             for other in sorted(right, key=lambda other: other.partition(".")[0] != whole)
             if other != name and not disagreement(actual, right[other], self.attempt.tolerances)
         )
-        return tuple(messages.IsAnotherResult(self.result_name(other, case)) for other in meant)[:1]
+        return tuple(say.IsAnotherResult(self.result_name(other, case)) for other in meant)[:1]
 
     @property
     def _insides(self) -> set[str]:
@@ -201,10 +199,10 @@ class Checks:
             self.something_came_back(case, expected, observed)
             for name in observed.facts:
                 if changed := strings(observed.fact(name, "changed", default=[])):
-                    self.wrong("fact", messages.ChangesInput(changed[0]), case=case)
+                    self.wrong("fact", say.ChangesInput(changed[0]), case=case)
                 altered = strings(observed.fact(name, "altered", default=[]))
                 if objects and altered:
-                    self.wrong("fact", messages.ChangesInput(altered[0], itself=True), case=case)
+                    self.wrong("fact", say.ChangesInput(altered[0], itself=True), case=case)
 
     def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Doing nothing changes no input either, and earns nothing. Raises Wrong."""
@@ -213,7 +211,7 @@ class Checks:
                 continue
             result = self.result(case, name, expected, observed)
             if echoed(case, result) and not echoed(case, expected.tensors[name]):
-                said = messages.HandedBack(self.result_name(name, case))
+                said = say.HandedBack(self.result_name(name, case))
                 self.wrong("values", said, case=case, actual=result)
         judge = ValueJudge(expected, observed, self.attempt.tolerances)
         for name in expected.values:
@@ -221,7 +219,7 @@ class Checks:
             if not judge.same_type(want, got):
                 self.compare_value(case, name, expected, observed, strict=False)
             if hands_back(case, got) and not hands_back(case, want):
-                self.wrong("values", messages.HandedBack(self.result_name(name, case)), case=case)
+                self.wrong("values", say.HandedBack(self.result_name(name, case)), case=case)
 
     def gives_the_same(self, group: str) -> None:
         """In every case of the group the results that have names of their own equal `result`.
@@ -256,10 +254,10 @@ class Checks:
                     continue
                 weight = self.weight_name(name.removeprefix(module + "."))
                 if not start.isfinite().all() or is_one_number(start):
-                    self.wrong("values", messages.StartsWithOneNumber(weight), case=case)
+                    self.wrong("values", say.StartsWithOneNumber(weight), case=case)
                 other, before = starts.setdefault(name, (reference, start))
                 if torch.equal(before, start) and not torch.equal(other, reference):
-                    self.wrong("values", messages.SetsASeed(weight), case=case)
+                    self.wrong("values", say.SetsASeed(weight), case=case)
 
     def keeps_dtype(self, group: str) -> None:
         """Results, and all parts of them, have the dtype of the reference."""
@@ -269,7 +267,7 @@ class Checks:
                 got = self.result(case, name, expected, observed).dtype
                 if got != want:
                     what = self.result_name(name, case)
-                    self.wrong("fact", messages.WrongDtype(what, str(got), str(want)), case=case)
+                    self.wrong("fact", say.WrongDtype(what, str(got), str(want)), case=case)
 
     def avoids(self, group: str, calls: set[str], problem: str) -> None:
         """None of these calls was made in a watched call."""
@@ -295,10 +293,10 @@ class Checks:
                 name: self.result(case, name, expected, observed) for name in expected.tensors
             }
             if nan := [name for name, result in results.items() if result.isnan().any()]:
-                self.wrong("nan", messages.ContainsNaN(self.result_name(nan[0], case)), case=case)
+                self.wrong("nan", say.ContainsNaN(self.result_name(nan[0], case)), case=case)
             few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
             if grows(few, many) or not arithmetic(few):
-                said = messages.GrowingOperations(Plain(problem), arithmetic(few), arithmetic(many))
+                said = say.GrowingOperations(Plain(problem), arithmetic(few), arithmetic(many))
                 self.wrong("fact", said, case=case)
 
     def has_parameters(self, group: str, module: str = "module") -> None:
@@ -314,13 +312,13 @@ class Checks:
         for case, expected, observed in self.answered(group):
             place = observed.home("module", name)
             if place != "buffers":
-                self.wrong("fact", messages.NoBuffer(name, place), case=case)
+                self.wrong("fact", say.NoBuffer(name, place), case=case)
             want = expected.facts["module"]["buffers"][name][0]
             got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
             # (1, n, n) serves as well as (n, n).
             if not isinstance(got, list) or got[-len(want) :] != want:
                 self.wrong(
-                    "fact", messages.BufferShape(name, claimed_shape(got), tuple(want)), case=case
+                    "fact", say.BufferShape(name, claimed_shape(got), tuple(want)), case=case
                 )
 
     def moves_as_a_whole(self, group: str) -> None:
@@ -338,7 +336,7 @@ class Checks:
             if error and error.type == TwoDevices.__name__:
                 left = observed.facts.get("moved", {}).get("left")
                 place = self.attempt.place(error.line) if error.line else ""
-                self.wrong("fact", messages.StaysOnCPU(dotted_name(left), place), case=case)
+                self.wrong("fact", say.StaysOnCPU(dotted_name(left), place), case=case)
 
     def refuses(self, group: str, problem: str, errors: Collection[str] = REFUSALS) -> None:
         """What the solution refuses is refused there: an object not made, a call not answered.
@@ -352,16 +350,16 @@ class Checks:
                 raise Wrong(why_it_raised(self.attempt, self.name, case, error))
             if error and error.verb == verb and not error.is_refusal(verb, errors):
                 asked = () if set(errors) == REFUSALS else tuple(errors)
-                self.wrong("fact", messages.RefusedOtherwise(error.type, asked), case=case)
+                self.wrong("fact", say.RefusedOtherwise(error.type, asked), case=case)
             if error is None or error.verb != verb:
                 self.wrong("fact", problem, case=case)
         others = [
             seen for seen in self.seen if not (seen.case.group == group or seen.expected.error)
         ]
         if others and all(is_refused(seen.observed) for seen in others):
-            self.wrong("fact", messages.CannotBeMade(), case=others[0].case)
+            self.wrong("fact", say.CannotBeMade(), case=others[0].case)
         if others and all(seen.observed.error for seen in others):
-            self.wrong("fact", messages.RefusesEverything(), case=others[0].case)
+            self.wrong("fact", say.RefusesEverything(), case=others[0].case)
 
     def drops_entries(self, group: str, twice: bool = False) -> None:
         """The runs `dropped` and `again` came out of `plain` by inverted dropout of single entries.
@@ -379,7 +377,7 @@ class Checks:
             filled = (expected.tensors["plain"].abs() > 1e-12) & (plain.abs() > 1e-12)
             if 2 * filled.sum() < (expected.tensors["plain"].abs() > 1e-12).sum():
                 lost = lost_in(plain, expected)
-                said = messages.AlreadyZero() if lost else messages.NotEnoughToDrop()
+                said = say.AlreadyZero() if lost else say.NotEnoughToDrop()
                 self.wrong("values", said, case=case, actual=plain)
             behaviours = [(run, dropout.behaviour(plain, run)) for run in runs]
             problem = REPEATED.get(dropout.repeats(case, plain, *runs))
@@ -388,19 +386,17 @@ class Checks:
             for run, behaviour in behaviours:
                 if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
                     lost = lost_in(plain, expected)
-                    problem = messages.AlreadyZero() if lost else dropout.sentence(behaviour, p)
+                    problem = say.AlreadyZero() if lost else dropout.sentence(behaviour, p)
                     self.wrong("fact", problem, case=case, actual=run)
             entries = dropout.once(case, filled, halves)
             drawn = dropout.chances(
                 torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
             )
             if (dim := dropout.dependence(drawn, entries, p)) is not None:
-                self.wrong(
-                    "fact", messages.DroppedTogether(calls=dim == 0), case=case, actual=runs[0]
-                )
+                self.wrong("fact", say.DroppedTogether(calls=dim == 0), case=case, actual=runs[0])
             totals += dropout.deviations(drawn, entries, p)
         if not dropout.counts_by_chance(totals):
-            self.wrong("fact", messages.AlwaysAsMany(), case=case)
+            self.wrong("fact", say.AlwaysAsMany(), case=case)
 
     def drops_something(self, group: str) -> None:
         """In training something is dropped: who does nothing earns nothing for it. Raises Wrong."""
@@ -409,7 +405,7 @@ class Checks:
                 self.result(case, r, expected, observed) for r in ("plain", "dropped")
             )
             if not ((plain != 0) & (dropped == 0)).any():
-                self.wrong("fact", messages.NothingDropped(), case=case, actual=dropped)
+                self.wrong("fact", say.NothingDropped(), case=case, actual=dropped)
 
     def drops_gradients(self, group: str, name: str) -> None:
         """Gradients of `dropped` pass where an entry was kept, scaled like it, and nowhere else.
@@ -425,15 +421,15 @@ class Checks:
             passed = gradient.double() * plain
             if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
                 if lost_in(plain, expected):
-                    self.wrong("fact", messages.AlreadyZero(), case=case, actual=plain)
-                self.wrong("values", messages.GradientOfDropped(name), case=case, actual=gradient)
+                    self.wrong("fact", say.AlreadyZero(), case=case, actual=plain)
+                self.wrong("values", say.GradientOfDropped(name), case=case, actual=gradient)
 
     def agrees_on_keys(self, group: str, *keys: str) -> None:
         """The dicts returned have these keys with the reference's values (tuples or lists)."""
         for case, expected, observed in self.answered(group):
             got, want = (plain(seen.value("result")) for seen in (observed, expected))
             if not isinstance(got, dict) or not isinstance(want, dict):
-                came = messages.CameInstead(naming.Result(), shown(observed, "result"), "a dict")
+                came = say.CameInstead(naming.Result(), shown(observed, "result"), "a dict")
                 self.wrong("values", came, case=case)
             if all(got.get(key) == want[key] and are_whole(got[key]) for key in keys):
                 continue
@@ -442,10 +438,10 @@ class Checks:
             for key in keys:
                 if got.get(key) != want[key]:
                     value = told.get(key, "…") if key in got else "missing"
-                    self.wrong("values", messages.KeyIs(key, said_for_sizes(value)), case=case)
+                    self.wrong("values", say.KeyIs(key, said_for_sizes(value)), case=case)
                 if not are_whole(got[key]):
                     there = str(told.get(key, "…"))
-                    self.wrong("values", messages.NotIntegers(key, there), case=case)
+                    self.wrong("values", say.NotIntegers(key, there), case=case)
 
     def keeps_order(self, group: str) -> None:
         """The dicts returned have the reference's keys in its order."""
@@ -456,7 +452,7 @@ class Checks:
                 keys, asked = tuple(names_of(told)), tuple(names_of(want))
                 # On a hidden case a right key may be a part of the answer.
                 secret = self.attempt.references.hidden and not set(asked) <= set(keys)
-                self.wrong("fact", messages.WrongKeys(keys, () if secret else asked), case=case)
+                self.wrong("fact", say.WrongKeys(keys, () if secret else asked), case=case)
 
     def result(
         self, case: Case, name: str, expected: Observation, observed: Observation
@@ -478,40 +474,36 @@ class Checks:
             return self.absent(name, case, observed)
         if kind == "shape":
             axis = axis_of_one(actual, expected)
-            return messages.WrongShape(what, tuple(actual.shape), tuple(expected.shape), axis)
-        return messages.ContainsNaN(what) if kind == "nan" else messages.NotTheValues(what)
+            return say.WrongShape(what, tuple(actual.shape), tuple(expected.shape), axis)
+        return say.ContainsNaN(what) if kind == "nan" else say.NotTheValues(what)
 
     def absent(self, name: str, case: Case, observed: Observation) -> Message:
         """Return what came in the place of a tensor."""
         whole, _, part = name.partition(".")
         parent, _, place = name.rpartition(".")
         if place.isdigit() and parent in observed.tensors:
-            return messages.CameInstead(
-                self.result_name(parent, case), messages.OneTensor(), SEVERAL
-            )
+            return say.CameInstead(self.result_name(parent, case), say.OneTensor(), SEVERAL)
         if part.isdigit() and whole in observed.values and name not in observed.values:
-            return messages.CameInstead(
-                self.result_name(whole, case), shown(observed, whole), SEVERAL
-            )
+            return say.CameInstead(self.result_name(whole, case), shown(observed, whole), SEVERAL)
         other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType"
         parts = any(result.startswith(f"{name}.") for result in observed.tensors)
         asked = "one tensor" if (other and "." not in name) or parts else ""
-        return messages.CameInstead(self.result_name(name, case), shown(observed, name), asked)
+        return say.CameInstead(self.result_name(name, case), shown(observed, name), asked)
 
     def parameters_differ(self, want: dict, got: dict) -> Message | None:
         """Return how a module's parameters differ from those asked for; None if they do not."""
         missing, extra = sorted(set(want) - set(got)), sorted(set(got) - set(want))
         if missing:
             there = tuple(map(self.weight_name, sorted(got)[:MOST_NAMES]))
-            return messages.MissingParameter(self.weight_name(missing[0]), there)
+            return say.MissingParameter(self.weight_name(missing[0]), there)
         if extra:
-            return messages.ExtraParameter(self.parameter(extra[0]))
+            return say.ExtraParameter(self.parameter(extra[0]))
         for name in (name for name in want if got[name] != want[name]):
             shape = got[name][0] if isinstance(got[name], list) and got[name] else None
             if shape == want[name][0]:
-                return messages.DoesNotLearn(self.parameter(name))
+                return say.DoesNotLearn(self.parameter(name))
             asked = tuple(want[name][0])
-            return messages.ParameterShape(self.parameter(name), claimed_shape(shape), asked)
+            return say.ParameterShape(self.parameter(name), claimed_shape(shape), asked)
         return None
 
     def not_the_same(self, name: str, case: Case) -> Message:
@@ -520,11 +512,11 @@ class Checks:
         calls = {step["as"]: step for step in case.steps if step["verb"] == "call"}
         call = calls.get(name.partition(".")[0], {})
         if call.get("on") in twins:
-            return messages.CopyDiffers()
+            return say.CopyDiffers()
         what = self.result_name(name, case)
         if call.get("no_grad"):
-            return messages.DiffersWithoutGradients(what)
-        return messages.NotTheSame(what, scattered=bool(call.get("scattered")))
+            return say.DiffersWithoutGradients(what)
+        return say.NotTheSame(what, scattered=bool(call.get("scattered")))
 
     def result_name(self, name: str, case: Case) -> Message:
         """Return what a result of a case is called: never a name that learners have not seen."""
@@ -628,7 +620,7 @@ def is_within(name: str) -> bool:
 
 SEVERAL = "a tuple of several"
 MOST_NAMES = 8  # of a module's parameters, in one sentence
-REPEATED = {"calls": messages.SameDropsInEveryCall(), "slices": messages.WholeSlicesDropped()}
+REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDropped()}
 
 
 def dotted_name(left: object) -> str:
@@ -714,22 +706,22 @@ def call_of(name: str, case: Case) -> tuple[int | None, str]:
 def shown(observed: Observation, name: str) -> Message:
     """Return what came back instead of what is asked for."""
     if name.startswith("gradient."):
-        return messages.NoGradient()
+        return say.NoGradient()
     if parts := sum(other.startswith(f"{name}.") for other in observed.tensors):
-        return messages.SeveralTensors(parts)
+        return say.SeveralTensors(parts)
     value = observed.values.get(name) or observed.values.get(name.split(".")[0])
     if value is None:
-        return messages.NothingCame()
+        return say.NothingCame()
     told, of_type = value.get("json"), str(value.get("type"))
     if of_type == "NoneType":
-        return messages.NoneReturned("changed" in observed.facts.get(name.split(".")[0], {}))
+        return say.NoneReturned("changed" in observed.facts.get(name.split(".")[0], {}))
     if kind(told) == "dict":
-        return messages.DictWithKeys(tuple(map(str, names_of(plain(told)))))
+        return say.DictWithKeys(tuple(map(str, names_of(plain(told)))))
     if of_type.endswith(" tensor"):
-        return messages.SomeTensor(of_type)
+        return say.SomeTensor(of_type)
     if kind(told) in ("none", "unjudged"):
-        return messages.SomeObject(of_type)
-    return messages.SomeValue(value_shown(told), of_type)
+        return say.SomeObject(of_type)
+    return say.SomeValue(value_shown(told), of_type)
 
 
 def said_for_sizes(value: object) -> Message:
@@ -739,10 +731,10 @@ def said_for_sizes(value: object) -> Message:
     (OtherSizes(value='(2, 6)'), NotAsItShouldBe())
     """
     if not any(map(str.isalnum, str(value))):
-        return messages.NotAsItShouldBe()
+        return say.NotAsItShouldBe()
     if isinstance(value, str) and value != "missing":
-        return messages.TextForSizes(value)
-    return messages.OtherSizes(str(tuple(value) if isinstance(value, list) else value))
+        return say.TextForSizes(value)
+    return say.OtherSizes(str(tuple(value) if isinstance(value, list) else value))
 
 
 def are_whole(sizes: Iterable[object]) -> bool:
