@@ -17,8 +17,8 @@ from pathlib import Path
 
 import torch
 
+from tensorgrade.attempts.pipeline import status_of
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.attempts.verdict import status_of
 from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.proofs.made_attempts import right_forms
 from tensorgrade.author.recording.references import build_references

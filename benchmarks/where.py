@@ -18,8 +18,9 @@ from pathlib import Path
 import torch
 from throughput import PROJECT
 
+from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.attempts.verdict import Status, verdict
+from tensorgrade.attempts.verdict import Status
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.runner.edits import edits
 from tensorgrade.sources.submission import Source

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 from .attempts.maker import AttemptMaker
+from .attempts.results import State
 from .attempts.setup import Setup
-from .attempts.verdict import State
 from .course import CourseError
 from .learner.notebook.checking import check, is_wrong_here
 from .runner.loading import load_module

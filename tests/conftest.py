@@ -9,8 +9,9 @@ import pytest
 import torch
 from hypothesis import settings
 
+from tensorgrade.attempts.pipeline import points_alone, verdict
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.attempts.verdict import Verdict, points_alone, verdict
+from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
 from tensorgrade.runner.source import Unreadable

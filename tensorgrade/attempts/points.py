@@ -12,10 +12,15 @@ from dataclasses import replace
 from ..course import CourseError
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.names import ASKS, Names
+from ..messages.details import RewrittenCode
 from ..recognition.fingerprints import hands_back
-from .attempt import MOST_CHANGED, ExerciseAttempt
-from .verdict import ASKS_LITTLE, CheckResult, State, is_explained, state_of
+from .attempt import ExerciseAttempt
+from .given_code import MOST_CHANGED, is_as_given, is_rewritten
+from .public_side import own_names
+from .recognized import is_only_squeezed, mistakes
+from .results import About, CheckResult, State, state_of
 
+ASKS_LITTLE = "Little is changed: it is mended, not written anew."
 LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
 SQUEEZED = 0.25  # of an exercise, where dimensions of size 1 are lost and all else is right
 SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
@@ -30,14 +35,14 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
     if not part.seen:
         return checks
     try:
-        if part.bug:
+        if part.given_code:
             return mended(part, checks)
-        return with_names(part.names, by_shares(at_its_price(part, checks)))
+        return with_names(own_names(part), by_shares(at_its_price(part, checks)))
     except CourseError:
         raise  # the course is at fault, for everybody
     except Exception:
         logging.exception("%s: what its checks earn could not be settled", part.name)
-        return [replace(check, kept=0.0) for check in checks] if part.bug else checks
+        return [replace(check, kept=0.0) for check in checks] if part.given_code else checks
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:
@@ -53,10 +58,10 @@ def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     """
     _, most = sums(checks)
     if all(check.passed for check in checks):
-        share = 0.0 if part.is_as_given else 1 - SMALL
+        share = 0.0 if is_as_given(part) else 1 - SMALL
         done = [replace(check, kept=share * check.points) for check in checks]
         return [*done, little(part, SMALL * most)]
-    if part.is_as_given:
+    if is_as_given(part):
         return [replace(check, kept=0.0) for check in checks]
     gains = [gain(check) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
@@ -76,17 +81,13 @@ def gain(check: CheckResult) -> float:
 
 def little(part: ExerciseAttempt, worth: float) -> CheckResult:
     """The check that a repair is small, counted on the syntax tree by a process that only reads."""
-    if not part.is_rewritten:
-        return CheckResult(part.name, 0.0, True, ASKS_LITTLE, kept=worth)
-    changed = part.attempt.changed.get(part.name)
-    counted = (
-        f"{changed} parts of the code (names, numbers, calls), where {MOST_CHANGED} are plenty"
-    )
-    if changed is None:  # it is no definition by now, or too long to be looked through
-        counted = "it could not be compared with the code that was given"
-    said = f"it is right, and more was changed than the mistake asks for: {counted}"
+    if not is_rewritten(part):
+        about = About.REPAIR_SIZE
+        return CheckResult(part.name, 0.0, True, ASKS_LITTLE, kept=worth, about=about)
+    said = RewrittenCode(part.attempt.changed.get(part.name), MOST_CHANGED)
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
-    return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0)
+    about = About.REPAIR_SIZE
+    return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0, about=about)
 
 
 def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
@@ -100,9 +101,9 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     earned, most = sums([check for check in checks if is_explained(part, check)])
     if not most:  # asked first: fingerprints take a while to be read
         return checks
-    if part.mistakes:
+    if mistakes(part):
         cost = price(part, 1 - earned / most)
-    elif part.is_only_squeezed:
+    elif is_only_squeezed(part):
         cost = min(1 - earned / most, SQUEEZED)
     else:
         return checks
@@ -112,13 +113,21 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     ]
 
 
+def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
+    """Return True if a check passed, or failed on a case by which mistakes are told apart."""
+    if check.passed or check.finding is None:
+        return check.passed
+    failed = check.finding.diagnosis.case
+    return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
+
+
 def price(part: ExerciseAttempt, cost: float) -> float:
     """The share of an exercise that its mistakes cost. cost: the share that its checks take.
 
     Two mistakes cost both prices, and never more than the checks take. What an earlier exercise
     brings in is paid for there.
     """
-    own = [name for name in part.mistakes if name not in part.inherited]
+    own = [name for name in mistakes(part) if name not in part.inherited]
     prices = [price_of(part, name, cost) for name in own]
     return prices[0] if len(prices) == 1 else min(sum(prices), max((cost, *prices)))
 
@@ -150,4 +159,5 @@ def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
         return checks
     cost = min(earned, names.cost(most))
     finding = names.finding(cost, all(check.passed for check in checks))
-    return [*checks, CheckResult(checks[0].exercise, 0.0, False, ASKS, finding, -cost)]
+    result = CheckResult(checks[0].exercise, 0.0, False, ASKS, finding, -cost, about=About.NAMES)
+    return [*checks, result]

@@ -16,6 +16,7 @@ which tell something as well.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from ..exchange.observation import CaughtError
 from ..judging.diagnosis import Diagnosis, Finding, Kind
@@ -24,8 +25,14 @@ from ..judging.names import POINTS, SHARE
 from ..judging.stages import Parting
 from ..judging.unanswered import at_line
 from ..judging.where_right import traits
-from ..messages.message import sentence
+from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
+from ..messages.message import Message
 from .attempt import ExerciseAttempt
+from .divergence import divergence
+from .public_side import noted_in_public, on_public_cases, public_checks
+from .recognized import is_only_squeezed, mistakes
+from .repair import repair
+from .results import CheckResult, first_failure
 
 BITS = 12
 # Sentences without a choice in them: killed, out of time, not written, other names, a dimension of
@@ -38,15 +45,6 @@ TYPES = (
     *("RuntimeError", "AssertionError", "ZeroDivisionError", "NotImplementedError"),
 )
 OTHER_TYPE = "an exception"
-ONLY_HIDDEN, ON_HIDDEN = "the public cases are right, but on a hidden case", "on a hidden case"
-WRONG = {
-    Kind.ABSENT: "something other than what is asked for comes back",
-    Kind.SHAPE: "the result has another shape than what is asked for",
-    Kind.NAN: "the result contains NaN",
-    Kind.VALUES: "values are wrong",
-}
-SQUEEZED = f"{WRONG[Kind.SHAPE]}; a dimension of size 1 is gone"
-FAILS = "a check fails"
 
 
 def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
@@ -81,28 +79,29 @@ def possible_points(worth: list[float]) -> set[float]:
 
 def redacted(
     part: ExerciseAttempt,
-    worth: list[float],
-    first: Finding,
-    at: int,
-    public: list[Finding | None],
-    public_first: Finding | None,
+    checks: list[CheckResult],
+    first: CheckResult,
+    public: list[CheckResult],
 ) -> Finding:
-    """Return what a learner is shown in place of the first failed check on hidden cases.
+    """Return what a learner is shown instead of the first failed check on hidden cases.
 
-    worth: the points of each check. at: which check it is. public: what each check found on the
-    public cases. public_first: which of these learners are told of first.
+    checks: the results on hidden cases; `first` is one of them. public: those on public cases.
     """
+    assert first.finding, "only a check with a finding is redacted"
+    worth = [check.points for check in checks]
     fits = max(0, sentences(part, worth) - FIXED)
-    if public_first is None:
-        diagnosis = only_hidden(part, first, len(worth), fits // 3)
-        mistakes, parting = told_mistakes(part), lambda: parting_in_public(part, diagnosis)
-        return Finding("", diagnosis, mistakes, parting=parting)
-    chosen = public_first
-    if part.mistakes:  # their sentence is their own: what is left to show is a line
-        chosen = next(filter(has_line, (public_first, *public)), None) or public_first
-    elif not part.repair and len(public) <= fits:
-        chosen = counterpart(first, at, public) or public_first
-    return replace(chosen, mistakes=told_mistakes(part))
+    public_first = first_failure(public)
+    if public_first is None or public_first.finding is None:
+        diagnosis = only_hidden(part, first.finding, len(checks), fits // 3)
+        where = partial(divergence_in_public, part, diagnosis)
+        return Finding("", diagnosis, told_mistakes(part), parting=where, earlier=earlier(part))
+    found = [check.finding for check in public]
+    chosen = public_first.finding
+    if mistakes(part):  # their sentence is their own: what is left to show is a line
+        chosen = next(filter(has_line, (chosen, *found)), None) or chosen
+    elif not repair(part) and len(public) <= fits:
+        chosen = counterpart(first.finding, checks.index(first), found) or chosen
+    return replace(chosen, mistakes=told_mistakes(part), earlier=earlier(part))
 
 
 def has_line(found: Finding | None) -> bool:
@@ -123,11 +122,13 @@ def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Findin
 
 
 def told_mistakes(part: ExerciseAttempt) -> dict[str, str]:
-    """Return the messages of the known mistakes, with a word on a wrong earlier exercise."""
-    messages = {name: part.attempt.fingerprints.messages[name] for name in part.mistakes}
-    if messages and (noted := part.noted_in_public):
-        messages[min(messages)] += f" {sentence(noted)}"
-    return messages
+    """Return the wording of the known mistakes, by name."""
+    return {name: part.attempt.fingerprints.messages[name] for name in mistakes(part)}
+
+
+def earlier(part: ExerciseAttempt) -> Message | None:
+    """Return a word on a wrong earlier exercise, beside the known mistakes of this one."""
+    return noted_in_public(part) if mistakes(part) else None
 
 
 def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -> Diagnosis:
@@ -136,36 +137,35 @@ def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -
     Errors and everything else may have so many each. checks: how many there are.
     """
     found = first.diagnosis
-    if part.mistakes:  # their sentence is their own, and nothing else may depend on hidden cases
-        return Diagnosis(Kind.FACT, f"{on_a_hidden_case(part)} {FAILS}")
+    if mistakes(part):  # their sentence is their own, and nothing else may depend on hidden cases
+        return on_hidden_case(part, Kind.FACT, HiddenFailure())
     if found.error and found.kind == Kind.ERROR:
         return only_hidden_error(part, found.error, most)
-    if part.is_only_squeezed:  # one of the fixed sentences
-        return Diagnosis(found.kind, f"{on_a_hidden_case(part)} {SQUEEZED}")
-    what, kinds = WRONG.get(found.kind, FAILS), len(WRONG) + 1
-    patterns = places(part)
-    where = f", {part.right_in}" if found.kind == Kind.VALUES and part.right_in else ""
-    asked = f" ({first.asks.rstrip('.')})" if first.asks else ""
+    if is_only_squeezed(part):  # one of the fixed sentences
+        return on_hidden_case(part, found.kind, HiddenSqueeze())
+    kinds, patterns = len(KINDS) + 1, places(part)
+    where = part.right_in if found.kind == Kind.VALUES else None
     if checks * (kinds + patterns) <= most:
-        problem = what + where + asked
+        what = HiddenFailure(found.kind, where, first.asks)
     elif kinds + patterns <= most:
-        problem = what + where
-    elif checks <= most:
-        problem = FAILS + asked
+        what = HiddenFailure(found.kind, where)
     else:
-        problem = FAILS
-    return Diagnosis(found.kind, f"{on_a_hidden_case(part)} {problem}")
+        what = HiddenFailure(asks=first.asks if checks <= most else "")
+    return on_hidden_case(part, found.kind, what)
 
 
-def parting_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | None:
-    """Return where values part on the way on public cases, whose results are right all the same."""
-    public = part.on_public_cases
-    return public.parting(raised=False) if public and not diagnosis.error else None
+def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | None:
+    """Return where values diverge on public cases, whose results are right all the same."""
+    public = on_public_cases(part)
+    return divergence(public, False) if public and not diagnosis.error else None
 
 
-def on_a_hidden_case(part: ExerciseAttempt) -> str:
-    """Return how a sentence begins, by whether the public cases could be run."""
-    return ONLY_HIDDEN if part.public_checks else ON_HIDDEN
+def on_hidden_case(
+    part: ExerciseAttempt, kind: Kind, what: Message, error: CaughtError | None = None
+) -> Diagnosis:
+    """Return a diagnosis that begins with whether the public cases could be run."""
+    problem = OnHiddenCase(bool(public_checks(part)), what)
+    return Diagnosis(kind, problem, error=error)
 
 
 def places(part: ExerciseAttempt) -> int:
@@ -177,13 +177,12 @@ def only_hidden_error(part: ExerciseAttempt, error: CaughtError, most: int) -> D
     """Return the same for an error: its type and line as far as there are few of them."""
     line = line_if_few(part, part.line_of(error), most)
     lines = len(set(code_lines(part))) + 1 if line else 1
-    kind = error.type if error.type in TYPES else OTHER_TYPE
-    kind = kind if lines * (len(TYPES) + 1) <= most else OTHER_TYPE
+    kind = error.type if error.type in TYPES else ""
+    kind = kind if lines * (len(TYPES) + 1) <= most else ""
     source = part.attempt.handed_in.lines[line - 1].strip() if line else ""
-    told = CaughtError(kind, line=line, source=source)
-    at = at_line(told, part.attempt.place)
-    problem = f"{on_a_hidden_case(part)} it raises {kind}{at}"
-    return Diagnosis(Kind.ERROR, problem, error=told)
+    told = CaughtError(kind or OTHER_TYPE, line=line, source=source)
+    what = HiddenError(kind, at_line(told, part.attempt.place))
+    return on_hidden_case(part, Kind.ERROR, what, told)
 
 
 def line_if_few(part: ExerciseAttempt, line: int | None, most: int) -> int | None:

@@ -12,8 +12,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.pipeline import verdicts_on
 from ..attempts.redaction import BITS
-from ..attempts.verdict import CheckResult, Status, Sure, Verdict, first_failure, verdicts_on
+from ..attempts.repair import repair
+from ..attempts.results import CheckResult, first_failure
+from ..attempts.verdict import Status, Sure, Verdict
 from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
@@ -258,7 +261,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
 
 def print_repair(console: Console, explanation: Explanation) -> None:
     """The edit that would make it right, as a diff. For an instructor's eyes."""
-    if explanation.verdict.sure != Sure.REPAIRED or (edit := explanation.part.repair) is None:
+    if explanation.verdict.sure != Sure.REPAIRED or (edit := repair(explanation.part)) is None:
         return
     console.print(Text("\nOne edit from right (it holds on all hidden cases)", "bold"))
     for line in changed_lines(explanation.part.attempt.handed_in.text, edit.text):

@@ -9,8 +9,9 @@ import torch
 
 from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
+from ..attempts.pipeline import verdicts_on
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Verdict, verdicts_on
+from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
 from ..sources.handins import Handin
 from ..testing.warm_session import WarmSession

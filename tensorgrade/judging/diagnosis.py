@@ -14,8 +14,9 @@ import torch
 from ..exchange.observation import CaughtError
 from ..exchange.text import short
 from ..messages.checks import NotFixedYet, NotTheValues
-from ..messages.message import Clauses, Message, Plain, render, sentence
+from ..messages.message import Clauses, Message, Plain, Sentences, render
 from ..messages.results import GradientOf
+from ..messages.verdicts import KnownMistake
 from .agreement import tells_little
 from .stages import Parting
 
@@ -123,6 +124,7 @@ class Finding:
     trace: gives the shapes on the way through the call; it runs that again, so it is asked only
     where shapes help. parting: gives where the values part from those of right answers, if that is
     known; it runs some cases again too. said: gives what the code prints in the call, run again.
+    earlier: a word about an earlier exercise that is wrong and called here, beside known mistakes.
     """
 
     asks: str
@@ -131,16 +133,18 @@ class Finding:
     trace: Callable[[], list[Step]] = list
     parting: Callable[[], Parting | None] = lambda: None
     said: Callable[[], list[str]] = list
+    earlier: Message | None = None
 
     @property
-    def message(self) -> str:
-        """One plain sentence: the ideas that are wrong, or else what was seen."""
+    def message(self) -> Message:
+        """The ideas that are wrong, or else what was seen."""
         if self.mistakes:
-            return short(" ".join(self.mistakes.values()))
+            known = (KnownMistake(name, text) for name, text in self.mistakes.items())
+            return Sentences((*known, self.earlier))
         diagnosis = self.diagnosis
         little = diagnosis.where is None or tells_little(render(diagnosis.where))
         where = () if little else (diagnosis.where,)
-        return sentence(Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": "))
+        return Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": ")
 
     @property
     def is_to_do(self) -> bool:

@@ -42,6 +42,10 @@ class Message:
         """Return the template for these parameters."""
         return self.template
 
+    def joins(self) -> tuple["Message | None", ...]:
+        """Return the messages that it joins; none if it is one message."""
+        return ()
+
     def params(self) -> dict[str, Any]:
         """Return the parameters by name, as `results.jsonl` holds them."""
         return {name: stored(value) for name, value in values_of(self).items()}
@@ -65,8 +69,11 @@ class Clauses(Message):
     between: str = "; "
 
     def wording(self) -> str:
-        words = (render(part) for part in self.parts if part is not None)
+        words = (render(part) for part in self.parts)
         return braced(self.between.join(filter(None, words)))
+
+    def joins(self) -> tuple[Message | None, ...]:
+        return self.parts
 
 
 @dataclass(frozen=True)
@@ -77,8 +84,10 @@ class Sentences(Message):
     parts: tuple[Message | None, ...]
 
     def wording(self) -> str:
-        words = (sentence(part) for part in self.parts if part is not None)
-        return braced(" ".join(filter(None, words)))
+        return braced(" ".join(filter(None, map(sentence, self.parts))))
+
+    def joins(self) -> tuple[Message | None, ...]:
+        return self.parts
 
 
 def render(message: Message | None) -> str:
@@ -98,9 +107,9 @@ def sentence(message: Message | None) -> str:
 
 
 def parts_of(message: Message | None) -> Iterator[Message]:
-    """Yield the messages that a message joins, in their order; one that joins none, itself."""
-    if isinstance(message, Clauses | Sentences):
-        for part in message.parts:
+    """Yield the messages that a message joins, in their order; if it joins none, itself."""
+    if message is not None and (joined := message.joins()):
+        for part in joined:
             yield from parts_of(part)
     elif message is not None:
         yield message

@@ -18,9 +18,12 @@ import torch
 from _pytest.runner import call_and_report
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.finding import finding_on
+from ..attempts.given_code import is_as_given, is_rewritten
 from ..attempts.maker import AttemptMaker, NoDevice
+from ..attempts.public_side import own_names
+from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
-from ..attempts.verdict import CheckResult
 from ..course import CourseError
 from ..exchange.observation import Outcome
 from ..isolation.ladder import NotIsolated
@@ -286,12 +289,12 @@ def result_of(item: pytest.Function, attempt: object, call: pytest.CallInfo[None
     question = item.stash[QUESTION]
     diagnosis = diagnosis_of(call.excinfo) if call.excinfo else None
     part = attempt.exercises[question.exercise] if isinstance(attempt, Attempt) else None
-    if diagnosis and part and part.is_as_given:
+    if diagnosis and part and is_as_given(part):
         diagnosis = as_given(diagnosis)
     finding = joined(attempt, question, diagnosis) if diagnosis else None
     passed = call.excinfo is None
     result = CheckResult(question.exercise, question.points, passed, question.asks, finding)
-    if part and part.bug:
+    if part and part.given_code:
         asked = {name: item.funcargs.get(name) for name in signature(item.obj).parameters}
         result.given = partial(passes_as_given, item, part, asked)
     return result
@@ -303,21 +306,21 @@ def passes_as_given(item: pytest.Function, part: ExerciseAttempt, asked: dict[st
     asked: what the test was called with.
     """
     known = item.stash.setdefault(GIVEN, {})
-    if part.bug not in known:
+    if part.given_code not in known:
         given = part.attempt.given
         given.run([part.name])
         try:
             item.obj(**(asked | {"attempt": given}))
-            known[part.bug] = True
+            known[part.given_code] = True
         except Wrong:
-            known[part.bug] = False
-    return known[part.bug]
+            known[part.given_code] = False
+    return known[part.given_code]
 
 
 def joined(attempt: object, question: Question, diagnosis: Diagnosis) -> Finding:
     """The finding on a failed check; of the diagnosis alone where there never was an attempt."""
     if isinstance(attempt, Attempt):
-        return attempt.exercises[question.exercise].finding(question.asks, diagnosis)
+        return finding_on(attempt.exercises[question.exercise], question.asks, diagnosis)
     return Finding(question.asks, diagnosis)
 
 
@@ -369,7 +372,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     attempts = (a for m in session.config.stash[MAKERS].values() for a in m.attempts.values())
     parts = (part for attempt in attempts for part in attempt.exercises.values())
     if exitstatus == pytest.ExitCode.OK and any(
-        part.names.differ or part.is_rewritten for part in parts
+        own_names(part).differ or is_rewritten(part) for part in parts
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -16,7 +16,7 @@ from _pytest.runner import runtestprotocol
 from ..attempts.attempt import Attempt
 from ..attempts.earlier import once
 from ..attempts.points import settled
-from ..attempts.verdict import CheckResult, State, state_of
+from ..attempts.results import CheckResult, State, state_of
 from ..course import CourseError
 from .collecting import QUESTION
 from .plugin import ALONE, CURRENT, RESULT, result_of

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from ..attempts.verdict import CheckResult, State, first_failure, state_of
+from ..attempts.results import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from .formulas import in_mathml
 from .note import Note

@@ -14,7 +14,7 @@ from ..attempts.attempt import Attempt
 from ..attempts.earlier import once
 from ..attempts.maker import AttemptMaker
 from ..attempts.points import settled
-from ..attempts.verdict import CheckResult, State, first_failure, state_of
+from ..attempts.results import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.unanswered import UNWRITTEN, raised

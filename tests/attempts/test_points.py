@@ -3,7 +3,7 @@
 import pytest
 
 from tensorgrade.attempts.points import at_its_price
-from tensorgrade.attempts.verdict import CheckResult
+from tensorgrade.attempts.results import CheckResult
 
 
 class Asked(Exception):

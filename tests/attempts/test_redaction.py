@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from tensorgrade.attempts import verdict as verdicts
+from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.redaction import BITS, FIXED, possible_points, sentences
-from tensorgrade.attempts.verdict import verdict
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome
 from tensorgrade.exchange.references import Seen

@@ -3,13 +3,8 @@
 import pytest
 
 from tensorgrade.attempts.attempt import ExerciseAttempt
-from tensorgrade.attempts.verdict import (
-    MOST_MISTAKES,
-    NOT_TOLD,
-    CheckResult,
-    Verdict,
-    first_failure,
-)
+from tensorgrade.attempts.results import CheckResult, first_failure
+from tensorgrade.attempts.verdict import MOST_MISTAKES, NOT_TOLD, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import NOT_THE_VALUES, Diagnosis, Finding, Kind
 from tensorgrade.judging.names import ASKS

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from tensorgrade.attempts.points import mended
-from tensorgrade.attempts.verdict import CheckResult
+from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.notebooks import release_text
 from tensorgrade.author.building.script import stub_text

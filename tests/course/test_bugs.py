@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from tensorgrade.attempts.verdict import State, first_failure, state_of
+from tensorgrade.attempts.results import State, first_failure, state_of
 from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.script import read_script
 from tensorgrade.author.proofs.made_attempts import MadeAttempts

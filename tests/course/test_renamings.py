@@ -14,7 +14,7 @@ import pytest
 
 from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.in_process import InProcess
-from tensorgrade.attempts.verdict import verdicts_on
+from tensorgrade.attempts.pipeline import verdicts_on
 from tensorgrade.author.proofs.sample_class import Choice, assemble
 from tensorgrade.recognition.mistakes import make, mistake
 

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tensorgrade.attempts.verdict import Sure, first_failure
+from tensorgrade.attempts.results import first_failure
+from tensorgrade.attempts.verdict import Sure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.testing.warm_session import WarmSession
 from tensorgrade.views.note import Note

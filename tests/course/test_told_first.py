@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts.verdict import first_failure
+from tensorgrade.attempts.results import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Kind

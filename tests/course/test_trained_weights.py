@@ -12,7 +12,7 @@ from safetensors import safe_open
 from safetensors.torch import load, load_file, save
 
 from exercises.commands.parts.texts import read_text
-from tensorgrade.attempts.verdict import verdict
+from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.command import Learner
 from tensorgrade.grader_files import import_from

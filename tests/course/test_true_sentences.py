@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts.verdict import first_failure
+from tensorgrade.attempts.results import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.proofs.slips import wrong_sentences
 from tensorgrade.exchange.observation import CaughtError, Outcome

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import torch
 
+from tensorgrade.attempts.pipeline import verdicts_on
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.attempts.verdict import Verdict, verdicts_on
+from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
 from tensorgrade.sources.handins import Handin

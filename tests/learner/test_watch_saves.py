@@ -9,7 +9,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from tensorgrade.attempts.verdict import CheckResult, State, state_of
+from tensorgrade.attempts.results import CheckResult, State, state_of
 from tensorgrade.judging.diagnosis import Finding, Kind, PublicDiagnosis
 from tensorgrade.learner.watch import checker, loop
 from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch, outcome

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tensorgrade.attempts.verdict import CheckResult
+from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.building.notebooks import notebook_text
 from tensorgrade.author.building.script import read_script, readable, stub_text
 from tensorgrade.course import CourseError

@@ -9,7 +9,7 @@ import torch
 from rich.console import Console
 
 from tensorgrade.attempts.attempt import read_trace
-from tensorgrade.attempts.verdict import CheckResult
+from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course

@@ -16,8 +16,9 @@ from pathlib import Path
 import torch
 
 from ...attempts.in_process import InProcess
+from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL
-from ...attempts.verdict import Status, verdict
+from ...attempts.verdict import Status
 from ...course import Chapter, CourseError, Exercise
 from ...project import Project
 from ...recognition.mistakes import place_of

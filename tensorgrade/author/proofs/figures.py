@@ -14,7 +14,7 @@ import torch
 
 from ...attempts.attempt import Attempt
 from ...attempts.points import LEAST, MOST, sums
-from ...attempts.verdict import CheckResult
+from ...attempts.results import CheckResult
 from ...processes import side_by_side
 from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ...attempts.verdict import CheckResult
+from ...attempts.results import CheckResult
 from ...judging.diagnosis import NO_RESULT
 from ...processes import side_by_side
 from ...project import Project

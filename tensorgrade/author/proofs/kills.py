@@ -17,8 +17,9 @@ import torch
 
 from ...attempts.attempt import Attempt, ExerciseAttempt
 from ...attempts.maker import AttemptMaker
+from ...attempts.pipeline import verdict
+from ...attempts.results import CheckResult, first_failure
 from ...attempts.setup import Setup
-from ...attempts.verdict import CheckResult, first_failure, verdict
 from ...course import CourseError
 from ...exchange.cases import Case, seed_for
 from ...exchange.observation import Observation, Outcome

@@ -7,7 +7,7 @@ import ast
 import re
 from random import Random
 
-from ...attempts.attempt import MOST_CHANGED
+from ...attempts.given_code import MOST_CHANGED
 from ...course import CourseError
 from ...course_sources import EXERCISE
 from ...exchange.cases import seed_for

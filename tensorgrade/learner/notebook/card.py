@@ -6,7 +6,7 @@ import torch
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from ...attempts.verdict import State
+from ...attempts.results import State
 from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
 from ...messages.message import render
 from ...views.comparison import shape_of

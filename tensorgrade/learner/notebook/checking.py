@@ -14,8 +14,8 @@ import torch
 
 from ...attempts.attempt import Attempt
 from ...attempts.maker import AttemptMaker
+from ...attempts.results import CheckResult, State, first_failure, state_of
 from ...attempts.setup import Setup
-from ...attempts.verdict import CheckResult, State, first_failure, state_of
 from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
 from ...runner.notebooks import names_in

@@ -15,8 +15,8 @@ from ...attempts.backend import Backend
 from ...attempts.in_child import InChild
 from ...attempts.maker import AttemptMaker
 from ...attempts.not_begun import briefly
+from ...attempts.results import CheckResult
 from ...attempts.setup import Setup
-from ...attempts.verdict import CheckResult
 from ...course import Course, Limits
 from ...exchange.cases import Case
 from ...exchange.observation import Observation

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ...attempts.verdict import CheckResult, State, state_of
+from ...attempts.results import CheckResult, State, state_of
 from ...course import Course
 from ...judging.diagnosis import Finding
 from ...views.summary import Results, first_to_work_on, print_progress

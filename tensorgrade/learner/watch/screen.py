@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ...attempts.verdict import CheckResult, State, first_failure, state_of
+from ...attempts.results import CheckResult, State, first_failure, state_of
 from ...course import Course
 from ...views.hints import print_hints
 from ...views.note import Note

@@ -1,0 +1,22 @@
+"""Name the line that no gradient goes back through, if there is just one."""
+
+from dataclasses import replace
+from itertools import chain
+
+from ...judging.diagnosis import Diagnosis
+from ...messages.checks import CameInstead, NoGradient
+from ..attempt import ExerciseAttempt
+
+
+def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with that line."""
+    problem = diagnosis.problem
+    if not isinstance(problem, CameInstead) or not isinstance(problem.came, NoGradient):
+        return diagnosis
+    lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
+    cuts = part.attempt.handed_in.cuts(lines)
+    if len(cuts) != 1:
+        return diagnosis
+    ((line, word),) = cuts
+    came = NoGradient(part.attempt.place(line), word)
+    return replace(diagnosis, problem=replace(problem, came=came), line=line)

@@ -1,0 +1,78 @@
+"""Name the line that writes over a tensor, if that is what is wrong."""
+
+from dataclasses import replace
+
+from ...exchange.cases import Case
+from ...exchange.observation import CaughtError
+from ...exchange.stages import read_way
+from ...judging.diagnosis import Diagnosis
+from ...messages.checks import ChangesInput
+from ...messages.details import WorksInPlace
+from ...messages.message import Clauses
+from ...runner.stages import changes_its_input
+from ..attempt import ExerciseAttempt, found_in_file, with_steps
+
+
+def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the lines that write over something."""
+    place = part.attempt.place
+    if diagnosis.error and lacks_a_copy(diagnosis.error) and (lines := lines_in_place(part)):
+        said = WorksInPlace(tuple(map(place, lines)))
+        return replace(diagnosis, problem=Clauses((diagnosis.problem, said)), line=lines[0])
+    problem = diagnosis.problem
+    if isinstance(problem, ChangesInput):
+        lines_by_name = changing_lines(part, diagnosis.case)
+        if line := lines_by_name.get(problem.name):
+            return replace(diagnosis, problem=replace(problem, place=place(line)), line=line)
+    return diagnosis
+
+
+def lacks_a_copy(error: CaughtError) -> bool:
+    """Return True if a gradient needs what was written over; torch then names no line."""
+    return error.line is None and "modified by an inplace operation" in error.text
+
+
+@found_in_file
+def lines_in_place(part: ExerciseAttempt) -> list[int]:
+    """Return the lines that write into a tensor on the way of public cases."""
+    public = part.attempt.public()
+    entries = public.asked_for_stages if public else []
+    cases = [case for case, _ in entries if case.exercise == part.name]
+    ways = map(read_way, part.attempt.in_public(cases))
+    stages = (stage for way in ways for stage in way.stages)
+    lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
+    return sorted(line for line in lines if not part.attempt.handed_in.is_making(line))
+
+
+def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
+    """Return the line that changes something passed in, by its name, on public cases like one."""
+    seen = part.attempt.in_public(public_cases_like(part, name))
+    lines = range(1, len(part.attempt.handed_in.lines) + 1)
+    return {
+        changed: at
+        for one in seen
+        for facts in one.facts.values()
+        for changed, at in lines_of_changes(facts)
+        if at in lines
+    }
+
+
+def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
+    """Return the public cases of a case's group, with calls that report what they change."""
+    public = part.attempt.public()
+    groups = {seen.case.group for seen in part.seen if seen.case.name == name}
+    entries = public.of(part.name) if public else []
+    return [with_steps(case, changes=True) for case, _ in entries if case.group in groups]
+
+
+def lines_of_changes(facts: dict) -> list[tuple[str, int]]:
+    """Return (name, line) of what a call changed and did not put back, as learner code claims.
+
+    >>> lines_of_changes({"changed_at": {"x": 3, "y": 5}, "changed": ["x"]})
+    [('x', 3)]
+    """
+    told, left = facts.get("changed_at"), (facts.get("changed"), facts.get("altered"))
+    stays = [name for names in left if isinstance(names, list) for name in names]
+    pairs = told.items() if isinstance(told, dict) else ()
+    known = [(name, at) for name, at in pairs if type(at) is int]
+    return [(name, at) for name, at in known if name in stays or "changed" not in facts]

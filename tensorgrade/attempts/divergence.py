@@ -1,0 +1,198 @@
+"""Find where a submission's values first differ from those of right answers, on public cases."""
+
+from dataclasses import replace
+from itertools import chain
+
+from ..exchange.cases import Case, spoken_shape
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import References, Seen
+from ..exchange.stages import Way, read_way
+from ..judging.diagnosis import Diagnosis
+from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
+from ..judging.where_right import only_where_passed, right_and_wrong
+from .attempt import ExerciseAttempt, found_in_file
+
+MOST_READ = 3  # of what a line reads, those whose lines are reported
+MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
+Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
+
+
+def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | None:
+    """Return where values diverge, for a check that failed; None if that cannot be told.
+
+    If the check failed with an error, only the way to an error counts: that line is certain, and
+    values that diverge elsewhere would distract from it.
+    """
+    return divergence(part, bool(diagnosis.error and diagnosis.error.line))
+
+
+@found_in_file
+def divergence(part: ExerciseAttempt, raised: bool) -> Parting | None:
+    """Return where values diverge on public cases: on those that raise, or on the others.
+
+    The cases run in a process that has seen no hidden case, so the answer says nothing about
+    hidden cases.
+    """
+    public = part.attempt.public()
+    if public is None or part.attempt.loaded.status != Outcome.LOADED:
+        return None
+    for seen in in_order_of_interest(part, public, raised):
+        if strangers := without_weights(seen.case, seen.observed):
+            if made := wrong_default(part) or line_making_one_of(part, seen.case, strangers):
+                return made
+            continue  # it ran with other weights: its values say nothing
+        if raised != (seen.observed.error is not None) or not is_placed(seen.observed):
+            continue
+        if found := divergence_on(part, seen, public.ways[seen.case.id]):
+            return found
+    return wrong_default(part)
+
+
+def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:
+    """Return the results of the cases whose values are traced.
+
+    Cases whose weights could not be loaded come first: that is the cause of all other faults.
+    """
+    entries = [one for one in public.asked_for_stages if one[0].exercise == part.name]
+    observed = part.attempt.in_public([case for case, _ in entries])
+    seen = [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
+    if not raised:
+        seen.sort(key=lambda one: not without_weights(one.case, one.observed))
+    return seen
+
+
+def is_placed(seen: Observation) -> bool:
+    """Return True unless a case ended in an error of no known line."""
+    return seen.error is None or seen.error.line is not None
+
+
+def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]) -> Parting | None:
+    """Return where values diverge on one case; None if not on a line of the exercise's own."""
+    way = read_way(seen.observed).told_in(part.is_own_line)
+    found = parting(seen, way, references)
+    if not found or not part.is_own_line(found.line):
+        return None
+    found = with_sources(part, from_loop(part, found), seen.case, way)
+    return replace(found, said=parting_sentence(found, part.attempt.place))
+
+
+def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
+    """Let the stretch begin in the function at the earliest; at the loop that stops too early."""
+    if not found.since:
+        return found
+    text = part.attempt.handed_in
+    since = found.since if found.since > 1 else text.body(found.line).start or found.line
+    loop = text.above(since, "for", "while") if found.what == STOPS_EARLY else 0
+    return replace(found, since=loop or since)
+
+
+def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) -> Parting:
+    """Add the lines that make what the diverging line reads, unless that is known to be right.
+
+    Tensors of the trace are known to be right, and parts that hold only the case's weights.
+    """
+    raised = found.raised or "comes back" in found.what
+    if raised or found.what.startswith(("`", "nothing is done")) or found.unused:
+        return found
+    text, known = part.attempt.handed_in, known_names(case, way)
+    spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
+    made = [
+        (name, made)
+        for first, last, _ in spans
+        for line in dict.fromkeys((found.line, found.since))
+        for name, made in text.sources(line, range(first, last + 1))
+        if name not in known and not is_idle(part, made, case)
+    ]
+    return replace(found, reads=tuple(dict.fromkeys(made))[:MOST_READ])
+
+
+def known_names(case: Case, way: Way) -> set[str]:
+    """Return the names whose values are known to be right where values diverge."""
+    known = {name for stage in way.stages for name in stage.names}
+    known |= {f"self.{name}" for name in made_by_weights(case)}
+    return known | {name for step in case.steps for name in step.get("arguments", {})}
+
+
+def made_by_weights(case: Case) -> set[str]:
+    """Return the parts of the module that hold only weights of a case, or one layer of them."""
+    asked = [name for step in case.steps for name in step.get("weights", {})]
+    deep = {name.partition(".")[0] for name in asked if name.count(".") > 1}
+    return {name.partition(".")[0] for name in asked} - deep
+
+
+def is_idle(part: ExerciseAttempt, line: int, case: Case) -> bool:
+    """Return True if a line makes a dropout and the case runs in evaluation."""
+    training = any(step.get("training") for step in case.steps if step["verb"] == "mode")
+    return "Dropout(" in part.attempt.handed_in.code(line) and not training
+
+
+def raises_on_a_line(part: ExerciseAttempt) -> bool:
+    """Return True if a case that should give a result raises on a line of the text."""
+    errors = (seen.observed.error for seen in part.seen if not seen.expected.error)
+    return any(error.line for error in errors if error)
+
+
+def wrong_default(part: ExerciseAttempt) -> Parting | None:
+    """Return the line of a default, if the exercise is right whenever that argument is passed."""
+    name = only_where_passed(*right_and_wrong(part.seen, part.attempt.tolerances))
+    lines = (line for first, last in part.own_lines for line in range(first, last + 1))
+    text = part.attempt.handed_in
+    starts = (line for line in lines if text.code(line).lstrip().startswith("def "))
+    made = (text.default(name, range(at, at + MOST_OF_A_SIGNATURE)) for at in starts)
+    if not name or not (line := next(filter(None, made), 0)):
+        return None
+    said = f"{capital(part.attempt.place(line))} says what `{name}` is where it is not passed in."
+    return Parting(line, said=said)
+
+
+def without_weights(case: Case, seen: Observation) -> Strangers:
+    """Return the parameters that could not be given a case's weights, with their own shapes.
+
+    The shape is None if the parameter is missing, or if nobody asked for it.
+    """
+    asked = {name for step in case.steps for name in step.get("weights", {})}
+    misshapen: dict = seen.fact("load", "misshapen", default={})
+    missing: list = seen.fact("load", "missing", default=[])
+    told = [(name, shape) for name, shape in misshapen.items() if is_shape(shape)]
+    told += [(name, None) for name in missing if isinstance(name, str)]
+    unexpected: list = seen.fact("load", "unexpected", default=[])
+    more = [(name, None) for name in unexpected if isinstance(name, str)]
+    return [one for one in told if one[0] in asked] + more
+
+
+def line_making_one_of(part: ExerciseAttempt, case: Case, strangers: Strangers) -> Parting | None:
+    """Return the line that makes the first of another shape, or the one part that all are in."""
+    parts = {name.partition(".")[0] for name, _ in strangers}
+    misshapen = [one for one in strangers if one[1] is not None]
+    chosen = misshapen or (strangers if len(parts) == 1 else [])
+    return line_making(part, case, *chosen[0]) if chosen else None
+
+
+def line_making(
+    part: ExerciseAttempt, case: Case, parameter: str, shape: list[int] | None
+) -> Parting | None:
+    """Return the line that makes the part of the module that holds a parameter of another shape."""
+    owner, _, inner = parameter.partition(".")
+    lines = [range(first, last + 1) for first, last in part.own_lines]
+    line = part.attempt.handed_in.making(f"self.{owner}", list(chain(*lines)))
+    if not line:
+        return None
+    place = capital(part.attempt.place(line))
+    if shape is None:
+        return Parting(line, said=f"{place} makes `{owner}`.")
+    keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+    sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[parameter]].shape)
+    # A name deeper inside belongs to a class that may not be the learner's.
+    what = "a weight in it" if is_deep(inner) else f"`{parameter}`" if inner else "it"
+    said = f"{place} makes `{owner}`: {what} has shape {sizes} where {right} is asked for."
+    return Parting(line, said=said)
+
+
+def is_deep(inner: str) -> bool:
+    """Return True if a name is that of something in a part of a part, numbers of lists aside."""
+    return sum(not word.isdigit() for word in inner.split(".")) > 1
+
+
+def is_shape(told: object) -> bool:
+    """Return True if a claim is the shape of a tensor."""
+    return isinstance(told, list) and all(type(size) is int and size >= 0 for size in told)

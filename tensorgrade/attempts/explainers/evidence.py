@@ -1,0 +1,95 @@
+"""What explainers work with, and what they return."""
+
+from dataclasses import dataclass
+
+from ...exchange.observation import Outcome
+from ...judging.diagnosis import Finding
+from ...messages.message import Message, Sentences
+from ...runner.edits import Edit
+from ..attempt import ExerciseAttempt
+from ..public_side import names_to_report
+from ..recognized import mistakes
+from ..redaction import line_of_timeout
+from ..repair import repair
+from ..results import About, CheckResult, first_failure
+from ..verdict import Status, Sure
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an exercise has its status. line and stage: where it goes wrong, if that is known."""
+
+    message: Message
+    line: int | None = None
+    stage: str | None = None
+    sure: Sure | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known about one exercise of one submission.
+
+    checks: their results, redacted if they are on hidden cases.
+    """
+
+    part: ExerciseAttempt
+    status: Status
+    checks: list[CheckResult]
+
+    @property
+    def first(self) -> CheckResult | None:
+        """The failed check to report."""
+        return first_failure(self.checks)
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding of that check; None if none failed, or if the check itself is broken."""
+        return self.first.finding if self.first else None
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """The known mistakes."""
+        return mistakes(self.part)
+
+    @property
+    def repair(self) -> Edit | None:
+        """A small edit that makes everything right, if no known mistake explains what is wrong."""
+        ran = self.status in (Status.PARTIAL, Status.FAILED, Status.ERROR)
+        return repair(self.part) if ran and not self.mistakes and not self.part.excused_by else None
+
+    def seen(self) -> Message:
+        """Return what the failed check found, and the learner's own names if they differ."""
+        assert self.first and self.first.finding, "asked only if a check failed"
+        names = None if self.first.about == About.NAMES else names_to_report(self.part).sentence
+        return Sentences((self.first.finding.message, names))
+
+    def place(self) -> tuple[int | None, str | None]:
+        """Return the line and the stage where values diverge; else the line of the failed check."""
+        if self.status in (Status.KILLED, Status.NOT_ATTEMPTED) or not self.finding:
+            return None, None
+        in_place = self.part.attempt.backend.source.line_in_place
+        if found := self.finding.parting():
+            return in_place(found.line), found.stage or None
+        diagnosis = self.finding.diagnosis
+        error = diagnosis.error
+        line = diagnosis.line or (self.part.line_of(error) if error else None)
+        return line and in_place(line), None
+
+    def line_of_timeout(self) -> int | None:
+        """Return the line at which the time was up."""
+        errors = (seen.observed.error for seen in self.part.seen)
+        worth = [check.points for check in self.checks]
+        told = line_of_timeout(self.part, worth, next(filter(None, errors), None))
+        at = told.line if told else None
+        return at and self.part.attempt.backend.source.line_in_place(at)
+
+    def certainty(self, line: int | None) -> Sure:
+        """Return how certain an explanation with this line is."""
+        if self.mistakes:
+            return Sure.NAMED
+        return Sure.OBSERVED if line is None else Sure.PLACED
+
+    @property
+    def is_unreadable(self) -> bool:
+        """True if the file could not be read."""
+        return self.part.attempt.loaded.status == Outcome.UNREADABLE

@@ -1,0 +1,30 @@
+"""Explain a wrong answer by what its check found, and by where its values diverge."""
+
+import re
+
+from ...messages.message import Message, Sentences
+from ...messages.verdicts import OtherVersion, SeenThenWhere
+from ..attempt import ExerciseAttempt
+from ..verdict import Status
+from .evidence import Evidence, Explanation
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Say what was seen and, if it is known, where values first differ from right ones."""
+    found = evidence.finding.parting() if evidence.finding else None
+    said, other = found and found.said, other_version(evidence.part, evidence.status)
+    message = evidence.seen()
+    if said or other:
+        message = SeenThenWhere(message, Sentences((said or None, other)))
+    line, stage = evidence.place()
+    return Explanation(message, line, stage, evidence.certainty(line))
+
+
+def other_version(part: ExerciseAttempt, status: Status) -> Message | None:
+    """Return that another definition has the exercise's name and a number, if it fails."""
+    names = (name for _, _, names in part.attempt.definitions for name in names)
+    is_version = re.compile(rf"{re.escape(part.name)}_?v?\d+").fullmatch
+    others = [name for name in names if is_version(name) and name not in part.attempt.exercises]
+    if status not in (Status.FAILED, Status.ERROR) or not others:
+        return None
+    return OtherVersion(others[-1], part.name)

@@ -1,0 +1,18 @@
+"""Explain results that known mistakes give."""
+
+from ...messages.verdicts import SeenThenWhere
+from ..verdict import Sure
+from .evidence import Evidence, Explanation
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Name the known mistakes, and what is missing as well, such as a companion file."""
+    if not evidence.mistakes:
+        return None
+    line, stage = evidence.place()
+    message = evidence.seen()
+    to_do = [check.finding for check in evidence.checks if check.is_to_do]
+    lacking = [one.diagnosis.problem for one in to_do if one and one.diagnosis.error is None]
+    if lacking:
+        message = SeenThenWhere(message, lacking[0])
+    return Explanation(message, line, stage, Sure.NAMED)

@@ -1,0 +1,16 @@
+"""Explain a file that could not be read, or a check that is broken itself."""
+
+from ...messages.message import Plain
+from ...messages.verdicts import NotChecked
+from ..verdict import Sure
+from .evidence import Evidence, Explanation
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Say why nothing was checked."""
+    if evidence.is_unreadable:
+        return Explanation(Plain(evidence.part.attempt.loaded.reason), sure=Sure.OBSERVED)
+    if evidence.finding is None:
+        sure = None if evidence.part.excused_by else evidence.certainty(None)
+        return Explanation(NotChecked(), sure=sure)
+    return None

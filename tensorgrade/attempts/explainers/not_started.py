@@ -1,0 +1,11 @@
+"""Explain an exercise that is still the stub."""
+
+from ..verdict import Status, Sure
+from .evidence import Evidence, Explanation
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Say that it is to be written, or what it waits for."""
+    if evidence.status != Status.NOT_ATTEMPTED:
+        return None
+    return Explanation(evidence.seen(), sure=Sure.OBSERVED)

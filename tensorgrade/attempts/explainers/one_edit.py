@@ -1,0 +1,15 @@
+"""Explain an answer that one small edit would make right."""
+
+from ...messages.verdicts import OneEdit, SeenThenWhere
+from ..verdict import Sure
+from .evidence import Evidence, Explanation
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Point at the line of the edit, without the edit itself."""
+    if (edit := evidence.repair) is None:
+        return None
+    _, stage = evidence.place()
+    line = evidence.part.attempt.backend.source.line_in_place(edit.line)
+    where = OneEdit(evidence.part.attempt.place(edit.line), edit.idea)
+    return Explanation(SeenThenWhere(evidence.seen(), where), line, stage, Sure.REPAIRED)

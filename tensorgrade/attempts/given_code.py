@@ -1,0 +1,41 @@
+"""Find-the-bug exercises: how a learner's code relates to the code that was given."""
+
+from ..exchange.observation import Outcome
+from .attempt import ExerciseAttempt, found_once, quietly
+
+MOST_CHANGED = 10  # parts of the given code's syntax tree that a repair changes
+
+
+def is_as_given(part: ExerciseAttempt) -> bool:
+    """Return True if the given code is unchanged, and nothing was put in its place."""
+    unchanged = bool(part.given_code) and part.attempt.changed.get(part.name) == 0
+    return unchanged and not is_replaced(part)
+
+
+@found_once
+def is_replaced(part: ExerciseAttempt) -> bool:
+    """Return True if the learner's file is right although its definition alone is wrong.
+
+    Then something else in the file runs under that name, or the definition needs more of the
+    file. The file's process may lie about that: it decides wording, and no points.
+    """
+    if not part.given_code or part.attempt.loaded.status != Outcome.LOADED:
+        return False
+    wrong = next((seen for seen in part.claimed if not part.is_right(*seen)), None)
+    if wrong is None or wrong.observed.status != Outcome.ANSWERED:
+        return False
+    if wrong.observed.error and wrong.observed.error.missing == part.name:
+        return part.name in part.attempt.loaded.names
+    with quietly():
+        (in_file,) = part.attempt.backend.run([wrong.case])
+    part.attempt.backend.close()  # it has seen a case that may be hidden
+    return part.is_right(wrong.case, wrong.expected, in_file)
+
+
+def is_rewritten(part: ExerciseAttempt) -> bool:
+    """Return True if more of the given code was changed than a repair needs.
+
+    The same if the file has no definition of that name any more.
+    """
+    changed = part.attempt.changed.get(part.name, MOST_CHANGED + 1)
+    return bool(part.given_code) and changed > MOST_CHANGED

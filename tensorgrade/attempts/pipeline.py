@@ -1,0 +1,203 @@
+"""From one submission of a chapter to its verdicts: load, run, check, score, explain.
+
+`grade` reads from top to bottom. Each step takes records and returns records:
+
+    load      the learner's file, in the process that its cases run in    attempt.py
+    run       the cases of each exercise                                  judging/order.py
+    check     the hidden tests on what was seen                           judging/checks
+    score     what each check earns                                       earlier.py, points.py
+    explain   the first explainer with an answer                          explainers/
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..course import CourseError, Exercise
+from ..exchange.observation import CaughtError, Outcome
+from ..messages.errors import NotWritten
+from ..messages.message import parts_of, sentence, stored
+from ..messages.verdicts import NotTold
+from .attempt import Attempt, ExerciseAttempt
+from .explainers import (
+    earlier_exercise,
+    ended_early,
+    first_wrong_value,
+    known_mistake,
+    not_checked,
+    not_started,
+    one_edit,
+    right,
+)
+from .explainers.evidence import Evidence, Explanation
+from .given_code import is_as_given, is_replaced
+from .public_side import public_checks
+from .recognized import mistakes, same_answers
+from .redaction import redacted
+from .results import About, CheckResult, first_failure, is_wrong
+from .verdict import Status, Verdict
+
+# Tried in this order; the first answer counts, and the last one always has one.
+EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
+    right.explain,
+    ended_early.explain,
+    not_checked.explain,
+    earlier_exercise.explain,
+    known_mistake.explain,
+    one_edit.explain,
+    not_started.explain,
+    first_wrong_value.explain,
+)
+# Statuses of wrong answers that are put into groups if no mistake is recognised.
+UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
+
+
+def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
+    """Return one verdict for each exercise of a chapter, from the results of all checks."""
+    return [
+        verdict_at_least(
+            student,
+            exercise,
+            attempt.exercises[exercise.name],
+            [result for result in results if result.exercise == exercise.name],
+        )
+        for exercise in attempt.chapter.exercises
+    ]
+
+
+def verdict_at_least(
+    student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
+) -> Verdict:
+    """Return the verdict on one exercise; if explaining it fails, the points alone.
+
+    Such a failure is a fault of ours on this one answer. It costs no points, here or elsewhere.
+    """
+    try:
+        return verdict(student, exercise, part, checks)
+    except CourseError:
+        raise  # the course or this machine is at fault, for all learners
+    except Exception:
+        logging.exception("%s of %s: what is wrong could not be told", exercise.name, student)
+        return points_alone(student, exercise, part, checks)
+
+
+def verdict(
+    student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
+) -> Verdict:
+    """Return the verdict on one exercise, from what was seen and from the checks on it."""
+    bare = points_alone(student, exercise, part, checks)
+    evidence = Evidence(part, bare.status, for_learner(part, bare.status, checks))
+    explanation = explain(evidence)
+    names = [] if bare.status == Status.PASSED or part.excused_by else list(mistakes(part))
+    group = "" if names or bare.status not in UNNAMED else group_of(part, checks)
+    main, *others = parts_of(explanation.message)
+    return replace(
+        bare,
+        mistakes=names,
+        message=sentence(explanation.message),
+        message_id=main.id,
+        params=main.params() | ({"also": [stored(one) for one in others]} if others else {}),
+        line=explanation.line,
+        stage=explanation.stage,
+        sure=explanation.sure,
+        group=group,
+        code=part.attempt.handed_in.text if group else "",
+    )
+
+
+def points_alone(
+    student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
+) -> Verdict:
+    """Return what checks earn, and how the exercise ended, without a word on what is wrong."""
+    points = round(float(sum(check.earned for check in checks)), 6)
+    return Verdict(
+        student,
+        part.attempt.chapter.name,
+        exercise.name,
+        points,
+        float(exercise.points),
+        status_of(part, points, exercise.points),
+        message=sentence(NotTold()),
+        message_id=NotTold.id,
+        isolation=part.attempt.backend.isolation,
+    )
+
+
+def explain(evidence: Evidence) -> Explanation:
+    """Return the answer of the first explainer that has one."""
+    answers = (explainer(evidence) for explainer in EXPLAINERS)
+    return next(answer for answer in answers if answer is not None)
+
+
+def for_learner(
+    part: ExerciseAttempt, status: Status, checks: list[CheckResult]
+) -> list[CheckResult]:
+    """Return the checks as a learner may read of them: redacted if they are on hidden cases."""
+    first = first_failure(checks)
+    ended_early = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
+    if not part.attempt.references.hidden or not first or not first.finding or ended_early:
+        return checks
+    if part.excused_by or is_fixed(part, status, first):
+        return checks
+    public = public_checks(part)
+    if first.about != About.NAMES:  # names are reported only if all else is right on hidden cases
+        public = [check for check in public if check.about != About.NAMES]
+    finding = redacted(part, checks, first, public)
+    told = replace(first, finding=finding)
+    return [told, *(check for check in checks if is_missing_file(check))]
+
+
+def is_fixed(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
+    """Return True if nothing that is said of a failed check depends on what the code does."""
+    if part.attempt.loaded.status != Outcome.LOADED or check.about == About.REPAIR_SIZE:
+        return True
+    return is_missing_file(check) or (status == Status.NOT_ATTEMPTED and is_plain_stub(part, check))
+
+
+def is_missing_file(check: CheckResult) -> bool:
+    """Return True if a check found that a companion file is not there."""
+    found = check.finding
+    return found is not None and check.is_to_do and not (found.is_to_mend or found.diagnosis.error)
+
+
+def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
+    """Return True if an exercise is unwritten and no code is around the line that says so."""
+    diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.handed_in
+    if not diagnosis or not isinstance(diagnosis.problem, NotWritten):
+        return False
+    line = diagnosis.error.line if diagnosis.error else None
+    return not line or not (text.goes_on_below(line) or text.comes_behind_code(line))
+
+
+def group_of(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
+    """Return a name for the wrong answers that give the same results; "" if nothing is wrong."""
+    loaded = part.attempt.loaded
+    ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
+    return same_answers(part) if ran and not part.excused_by and is_wrong(checks) else ""
+
+
+def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
+    """Return the status of an exercise; an excused one may end in an earlier one's error."""
+    if part.excused_by:
+        return Status.PASSED if points >= most else Status.PARTIAL
+    ends = {seen.observed.status for seen in part.seen}
+    errors = [seen.observed.error for seen in part.seen]
+    if Outcome.KILLED in ends or Outcome.TIMEOUT in ends:
+        return Status.KILLED if Outcome.KILLED in ends else Status.TIMEOUT
+    loaded = part.attempt.loaded
+    if loaded.status != Outcome.LOADED or loaded.failure_of(part.name):
+        return Status.ERROR
+    if is_replaced(part):
+        return Status.PARTIAL if points else Status.FAILED
+    if is_as_given(part) or all(error and not_there(error) for error in errors):
+        return Status.NOT_ATTEMPTED
+    if all(errors):
+        return Status.ERROR
+    if points >= most:
+        return Status.PASSED
+    return Status.PARTIAL if points else Status.FAILED
+
+
+def not_there(error: CaughtError) -> bool:
+    """Return True if the name is not in the file, or its stub says that it is to do."""
+    return bool(error.missing) or error.is_unwritten

@@ -1,0 +1,68 @@
+"""What an exercise's public cases show. They run in a process that has seen no hidden case."""
+
+from ..exchange.observation import Outcome
+from ..judging.names import Names
+from ..judging.order import assign
+from ..messages.message import Message
+from .attempt import ExerciseAttempt, found_in_file, found_once, quietly
+
+
+@found_in_file
+def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
+    """Return the exercise on the public cases; None if there are none, or one gave no answer."""
+    other = part.attempt.on_public_cases
+    if other is None:
+        return None
+    public = other.exercises[part.name]
+    if not public.seen:
+        other.forget_hidden()
+        with quietly():
+            other.run([part.name, *other.called_before(part.name)])
+        assign(part.attempt.backend, part.attempt.orders)
+    answered = all(seen.observed.status == Outcome.ANSWERED for seen in public.seen)
+    return public if answered else None
+
+
+@found_in_file
+def public_checks(part: ExerciseAttempt) -> list:
+    """Return the results of the checks on the public cases; none if these could not be run."""
+    if (public := on_public_cases(part)) is None:
+        return []
+    other = public.attempt
+    names = [*other.called_before(part.name), part.name]
+    return [one for one in part.attempt.checked(other, names) if one.exercise == part.name]
+
+
+def noted_in_public(part: ExerciseAttempt) -> Message | None:
+    """Return what public cases say of a wrong earlier exercise that is called here, if any is."""
+    public = on_public_cases(part) if public_checks(part) else None
+    return public.noted if public else None
+
+
+@found_once
+def own_names(part: ExerciseAttempt) -> Names:
+    """Return the names of the learner's that differ from the stub's.
+
+    Those in an earlier exercise that this one is built of are reported there.
+    """
+    own = (one for called, one in part.attempt.orders.items() if is_called(part, called))
+    names = Names.told([one.observed for one in part.seen], tuple(own))
+    made = part.attempt.references.asked_by_name(part.name)
+    for earlier in part.attempt.called_before(part.name):
+        theirs = own_names(part.attempt.exercises[earlier])
+        names = names.without(theirs, itself=earlier in made)
+    return names
+
+
+def is_called(part: ExerciseAttempt, called: str) -> bool:
+    """Return True if a name is that of the exercise, or of a method of its own."""
+    return called.partition(".")[0] == part.name
+
+
+def names_to_report(part: ExerciseAttempt) -> Names:
+    """Return the learner's own names, as public cases show them if the others are hidden."""
+    if not part.attempt.references.hidden:
+        return own_names(part)
+    asked = own_names(part).sentence or ("public_checks",) in part.found_in_file
+    public = on_public_cases(part) if asked else None
+    return own_names(public) if public else Names()

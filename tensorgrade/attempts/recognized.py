@@ -1,0 +1,99 @@
+"""Which known mistakes an exercise's results match, and which submissions give the same results."""
+
+import torch
+
+from ..exchange.cases import Case
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import Seen
+from ..judging.order import assign
+from ..recognition.fingerprints import (
+    digest_of,
+    imprints_of,
+    in_order_for,
+    recognise,
+    right_imprints,
+)
+from ..recognition.singletons import only_squeezed
+from .attempt import ExerciseAttempt, found_once
+from .public_side import on_public_cases
+
+
+@found_once
+def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
+    """Return the known mistakes whose fingerprints match the results, if any do."""
+    prints, own = part.attempt.fingerprints, part.attempt.own.signatures
+    return recognise(part.name, part.claimed, prints, own, lambda: pair_of_mistakes(part))
+
+
+def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
+    """Return two known mistakes that together give the results of hidden cases; () if none do.
+
+    There are thousands of pairs, and learner code could choose one by hidden inputs. So the public
+    cases say which two it may be, and the hidden ones whether it is those.
+    """
+    pairs = part.attempt.pairs()
+    if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
+        return ()
+    names = pairs.looked_up(part.name, lambda: seen_in_public(part))
+    return names if names and pairs.proved(part.name, names, part.claimed) else ()
+
+
+def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
+    """Return the results of the public cases; [] if one gave no answer."""
+    public = on_public_cases(part)
+    if public is None or not part.stand_ins:
+        return public.claimed if public else []
+    backend = part.attempt.backend.fresh(part.stand_ins)
+    assign(backend, public.attempt.orders)
+    try:
+        return public.attempt.claimed_on(part.name, backend)
+    finally:
+        backend.close()
+
+
+@found_once
+def is_only_squeezed(part: ExerciseAttempt) -> bool:
+    """Return True if results lack dimensions of size 1, and nothing else is wrong in any case."""
+    return only_squeezed(part.claimed, part.attempt.own.signatures)
+
+
+def mistakes_on(part: ExerciseAttempt, case: str) -> tuple[str, ...]:
+    """Return the mistakes; first the one that alone explains the results of a case."""
+    found = mistakes(part)
+    if len(found) < 2 or case not in {seen.case.name for seen in part.claimed}:
+        return found
+    own = part.attempt.own.signatures
+    prints = part.attempt.fingerprints.by_exercise[part.name]
+    imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
+    return in_order_for(case, found, prints, imprints, right)
+
+
+def same_answers(part: ExerciseAttempt) -> str:
+    """Return a name for the results of all cases, the same for all submissions that give these.
+
+    Empty if all of them look right: then something else is wrong, such as weights.
+    """
+    own = part.attempt.own.signatures
+    imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
+    if all(right[case].matches(one) for case, one in imprints.items()):
+        return ""
+    return digest_of(part.name, imprints, secret_of(part.attempt.references.of(part.name)))
+
+
+def secret_of(entries: list[tuple[Case, Observation]]) -> bytes:
+    """Return what learner code never sees: names of cases, and some numbers of right results.
+
+    These are few and rounded: each machine builds its own references, and processors differ in the
+    last digit.
+    """
+    told = [
+        (case.id, *(f"{x:.2g}" for _, t in sorted(seen.tensors.items()) for x in some_of(t)))
+        for case, seen in entries
+    ]
+    return repr(told).encode()
+
+
+def some_of(tensor: torch.Tensor) -> list[float]:
+    """Return the first, the middle and the last number of a tensor."""
+    flat, count = tensor.flatten(), tensor.numel()
+    return [flat[at].item() for at in (0, count // 2, count - 1)] if count else []

@@ -1,0 +1,70 @@
+"""Find one small edit of the learner's code that makes an exercise right."""
+
+from ..exchange.cases import Case
+from ..exchange.observation import Observation
+from ..exchange.references import References
+from ..runner.edits import Edit
+from .attempt import ExerciseAttempt, found_in_file
+from .backend import Backend
+from .divergence import divergence, raises_on_a_line
+from .in_child import InChild
+
+MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
+FEW = 6  # cases that are run before the rest: most of what is wrong shows on them
+MOST_VERIFIED = 2  # of the edits that make one case right, those that are tried on all
+
+
+@found_in_file
+def repair(part: ExerciseAttempt) -> Edit | None:
+    """Return a small edit of the learner's own definition that makes everything right, if any.
+
+    It is searched on a public case, in a process that has seen no hidden case, and counts only if
+    it holds on every hidden case. Only instructors see it.
+    """
+    public, backend = part.attempt.public(), part.attempt.backend
+    if part.given_code:  # the place of the mistake is what is to be found
+        return None
+    if public is None or not part.attempt.references.hidden or not isinstance(backend, InChild):
+        return None
+    if (wrong := wrong_in_public(part, public)) is None:
+        return None
+    left = divergence(part, raises_on_a_line(part))
+    line = left.line if left else 0
+    for first in range(0, MOST_TRIES, TRIES_AT_ONCE):
+        part.attempt.forget_hidden()
+        tries = backend.tries(part.name, line, wrong[0], first, TRIES_AT_ONCE)
+        ours = [one for one in tries if one[0].is_one_of(part.attempt.handed_in.text)]
+        good = [edit for edit, seen in ours if part.is_right(*wrong, seen)]
+        if found := next((edit for edit in good[:MOST_VERIFIED] if holds(part, edit)), None):
+            return found
+    return None
+
+
+def wrong_in_public(part: ExerciseAttempt, public: References) -> tuple[Case, Observation] | None:
+    """Return a public case on which the exercise is wrong; None if there is none."""
+    entries = public.of(part.name)
+    for some in (entries[:FEW], entries[FEW:]):
+        observed = part.attempt.in_public([case for case, _ in some])
+        for entry, seen in zip(some, observed, strict=True):
+            if not part.is_right(*entry, seen):
+                return entry
+    return None
+
+
+def holds(part: ExerciseAttempt, edit: Edit) -> bool:
+    """Return True if the learner's text with an edit is right on every hidden case."""
+    assert isinstance(part.attempt.backend, InChild), "edits are tried only there"
+    repaired = part.attempt.backend.with_text(edit.text)
+    entries = part.attempt.references.of(part.name)
+    try:
+        return all(all_right(part, repaired, some) for some in (entries[:FEW], entries[FEW:]))
+    finally:
+        repaired.close()
+
+
+def all_right(
+    part: ExerciseAttempt, repaired: Backend, entries: list[tuple[Case, Observation]]
+) -> bool:
+    """Return True if a repaired text is right on these cases."""
+    observed = repaired.run([case for case, _ in entries])
+    return all(part.is_right(*one, seen) for one, seen in zip(entries, observed, strict=True))

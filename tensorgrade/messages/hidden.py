@@ -1,0 +1,64 @@
+"""What learners read if only hidden cases are wrong. Nothing repeats what their code did there."""
+
+from dataclasses import dataclass
+
+from .message import Message
+
+
+@dataclass(frozen=True)
+class OnHiddenCase(Message):
+    """public_right: the public cases could be run, and they are right."""
+
+    id = "on_hidden_case"
+    public_right: bool
+    what: Message
+
+    def wording(self) -> str:
+        right = "the public cases are right, but " if self.public_right else ""
+        return right + "on a hidden case {what}"
+
+
+@dataclass(frozen=True)
+class HiddenFailure(Message):
+    """kind: in what way the check failed, if it may be said. where: on which cases it is right.
+
+    asks: the check's own line, if it may be said.
+    """
+
+    id = "hidden_failure"
+    kind: str = ""
+    where: Message | None = None
+    asks: str = ""
+
+    def wording(self) -> str:
+        what = KINDS.get(self.kind, "a check fails")
+        where = ", {where}" if self.where else ""
+        return what + where + (f" ({self.asks.rstrip('.')})" if self.asks else "")
+
+
+KINDS = {
+    "absent": "something other than what is asked for comes back",
+    "shape": "the result has another shape than what is asked for",
+    "nan": "the result contains NaN",
+    "values": "values are wrong",
+}
+
+
+@dataclass(frozen=True)
+class HiddenSqueeze(Message):
+    """A result lacks a dimension of size 1 on a hidden case, and nothing else is wrong."""
+
+    id = "hidden_squeeze"
+    template = "the result has another shape than what is asked for; a dimension of size 1 is gone"
+
+
+@dataclass(frozen=True)
+class HiddenError(Message):
+    """type: an error type of Python's or torch's own, if it may be said. at: its line, likewise."""
+
+    id = "hidden_error"
+    type: str
+    at: Message | None = None
+
+    def wording(self) -> str:
+        return "it raises " + (self.type or "an exception") + "{at}"

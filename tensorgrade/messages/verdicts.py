@@ -1,0 +1,99 @@
+"""What the verdict on an exercise says, beside what its checks found."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from ..exchange.text import LONGEST_MESSAGE, short
+from .message import FromLearner, Message, braced, sentence
+
+SHORTEST = 90  # characters that are left of a sentence, however long the next one is
+
+
+@dataclass(frozen=True)
+class Right(Message):
+    id = "right"
+    template = "Right"
+
+
+@dataclass(frozen=True)
+class NotChecked(Message):
+    id = "not_checked"
+    template = "It could not be checked"
+
+
+@dataclass(frozen=True)
+class NotTold(Message):
+    """Explaining failed, which is a fault of the graders. The points count."""
+
+    id = "not_told"
+    template = (
+        "What is wrong here could not be told, and not by your fault; your instructor can look"
+    )
+
+
+@dataclass(frozen=True)
+class OverTime(Message):
+    """The time of the whole chapter was used up."""
+
+    id = "over_time"
+    template = (
+        "The whole chapter's time of {seconds:g} seconds was used up before this exercise was "
+        "through; which call takes so long?"
+    )
+    seconds: float
+
+
+@dataclass(frozen=True)
+class EarlierIsWrong(Message):
+    """The exercise calls an earlier one of the learner's that is wrong."""
+
+    id = "earlier_is_wrong"
+    template = "your own {name:code} is called here, and it is wrong: mend that first"
+    name: str
+
+
+@dataclass(frozen=True)
+class KnownMistake(Message):
+    """The wording of a known mistake stands beside its definition, in the course."""
+
+    id = "known_mistake"
+    template = "{text}"
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class OneEdit(Message):
+    """idea: what the edit changes, in general."""
+
+    id = "one_edit"
+    template = "Look at {place}: {idea}. With one small change it would be right"
+    place: str
+    idea: str
+
+
+@dataclass(frozen=True)
+class OtherVersion(Message):
+    """Another definition goes by the exercise's name and a number."""
+
+    id = "other_version"
+    template = "There is {other:code} too; only {name:code} is looked at"
+    other: Annotated[str, FromLearner]
+    name: str
+
+
+@dataclass(frozen=True)
+class SeenThenWhere(Message):
+    """What was seen, shortened if it leaves too little room for where to look."""
+
+    id = "seen_then_where"
+    seen: Message
+    where: Message
+
+    def wording(self) -> str:
+        where = sentence(self.where)
+        room = max(SHORTEST, LONGEST_MESSAGE - len(where) - 1)
+        return braced(f"{short(sentence(self.seen), room)} {where}")
+
+    def joins(self) -> tuple[Message | None, ...]:
+        return self.seen, self.where
