@@ -3,7 +3,7 @@
 from pathlib import Path
 from types import ModuleType
 
-from tensorgrade.attempts.verdict import State
+from tensorgrade.attempts.results import State
 from tensorgrade.command import Learner
 from tensorgrade import CourseError
 
