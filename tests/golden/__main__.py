@@ -109,7 +109,7 @@ def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Rows:
     known = [exercise.name for exercise in attempt.chapter.exercises]
     asked = [name for name in known if name in entry.exercises or not entry.exercises]
     try:
-        verdicts = verdicts_on("somebody", attempt, grader.session.results(attempt, *asked))
+        verdicts = verdicts_on("somebody", attempt, grader.collected.results(attempt, *asked))
     finally:
         attempt.backend.close()
     named = {f"{entry.chapter}/{one.exercise}/{entry.name}": one for one in verdicts}
