@@ -110,7 +110,7 @@ def judged(project: Project, asked: list) -> Verdicts:
         for name, text in attempts(project, chapter, exercise.name):
             source, beside = Source(text, f"{chapter}.py"), project.solution(chapter).parent
             attempt = grader.maker.attempt_from_source(chapter, source, beside)
-            results = grader.session.results(attempt, exercise.name)
+            results = grader.collected.results(attempt, exercise.name)
             attempt.backend.close()
             points = round(sum(result.earned for result in results), 6)
             status = status_of(getattr(attempt, exercise.name), points, exercise.points)

@@ -1,9 +1,8 @@
 """How many of the engine's files and functions a hand-in crosses on its way to its rows.
 
-Counted by a profile hook on the trusted side, once everything is warm: in the thread that grades
-and in the one that runs the hidden tests. Comprehensions and lambdas count with the function that
-they stand in. Two hand-ins of each chapter: the solution, and one with a mistake in every
-exercise.
+Counted by a profile hook on the trusted side, once everything is warm. Comprehensions and lambdas
+count with the function that they stand in. Two hand-ins of each chapter: the solution, and one
+with a mistake in every exercise.
 
     python benchmarks/way_of_a_handin.py            one line for each hand-in
     python benchmarks/way_of_a_handin.py --names    and which functions, file by file
@@ -39,27 +38,15 @@ class Way:
         if event == "call" and code.co_filename.startswith(ENGINE) and "<" not in code.co_name:
             self.functions[code.co_filename[len(ENGINE) + 1 :]].add(code.co_qualname)
 
-    def followed(self, function):
-        """The function, with the hook on in whichever thread it runs."""
-
-        def hooked(*arguments):
-            sys.setprofile(self.note)
-            try:
-                return function(*arguments)
-            finally:
-                sys.setprofile(None)
-
-        return hooked
-
 
 def way_of(grader: grading.Grader, handin: Handin) -> dict[str, set[str]]:
     """The functions on a hand-in's way, by file."""
-    way, check = Way(), grader.session.check
-    grader.session.check = way.followed(check)
+    way = Way()
+    sys.setprofile(way.note)
     try:
-        way.followed(grading.grade_with)(grader, handin)
+        grading.grade_with(grader, handin)
     finally:
-        grader.session.check = check
+        sys.setprofile(None)
     return way.functions
 
 

@@ -72,7 +72,7 @@ def main() -> None:
             break
         attempt = grader.maker.attempt_from_source(chapter.name, Source(text, "answer.py"))
         part = attempt.exercises[exercise.name]
-        checks = grader.session.results(attempt, exercise.name)
+        checks = grader.collected.results(attempt, exercise.name)
         if not all(check.passed for check in checks) and not part.mistakes:
             start, used = time.perf_counter(), processor_seconds()
             found = verdict("somebody", exercise, part, checks)

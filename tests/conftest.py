@@ -70,7 +70,7 @@ def judged(project, grader):
         attempt = grader.attempt(handin)
         part = attempt.exercises[exercise]
         try:
-            results = grader.session.results(attempt, exercise)
+            results = grader.collected.results(attempt, exercise)
             asked = project.course.chapter(chapter).exercise(exercise)
             if not told:
                 bare = points_alone("somebody", asked, part, results)

@@ -65,7 +65,7 @@ class Attempt:
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
         self.public_prints = public_prints
-        # Runs the checks of some exercises; set by the session that holds the tests.
+        # Runs the checks of some exercises; set by what holds the tests.
         self.checked: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs

@@ -66,7 +66,7 @@ def explain(
     """Grade that learner's chapter again and keep all that was seen. Raises CourseError."""
     chapter, _ = grader.maker.course.exercise(exercise)
     attempt = grader.attempt(handin_of(grader, student, chapter.name, submitted))
-    results = grader.session.results(attempt)
+    results = grader.collected.results(attempt)
     checks = [result for result in results if result.exercise == exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]

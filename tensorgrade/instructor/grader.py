@@ -14,20 +14,20 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
 from ..sources.handins import Handin
-from ..testing.warm_session import WarmSession
+from ..testing.collected import CollectedTests
 
 TRIES = 2
 
 
 class Grader:
-    """A warm pytest session and a warm process for learner code; one of each worker.
+    """The collected tests and a warm process for learner code; one of each worker.
 
     Raises CourseError where the graders cannot be collected.
     """
 
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
-        self.session = WarmSession(setup.tests)
+        self.collected = CollectedTests(setup.tests)
 
     def start(self) -> str:
         """Be ready for the first hand-in; returns the name of the rung of isolation.
@@ -62,13 +62,12 @@ class Grader:
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
         """Run the cases, the tests on what was seen, and sum them up."""
         try:
-            return verdicts_on(student, attempt, self.session.results(attempt))
+            return verdicts_on(student, attempt, self.collected.results(attempt))
         finally:
             attempt.backend.close()
 
     def close(self) -> None:
-        """End the session and the warm process."""
-        self.session.close()
+        """End the warm process."""
         self.maker.close()
 
 

@@ -1,4 +1,4 @@
-"""pytest: one plugin for public and hidden tests, and a session that stays warm."""
+"""pytest: one plugin for public and hidden tests, and those tests as functions to call."""
 
 from ..garbage import look_seldom
 

@@ -5,8 +5,9 @@ each of its exercises.
 """
 
 from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
@@ -18,16 +19,28 @@ from ..grader_files import import_from
 
 
 @dataclass(frozen=True)
-class Question:
-    """What a test asks: about which exercise, in its own line; and what the answer is worth."""
+class ExerciseTest:
+    """A test that judges an exercise.
 
+    asks: its own line, which learners read. guard: see `tensorgrade.exercise`. values: what
+    `parametrize` passes to the function besides the attempt. passes_given: whether code that
+    learners are given to fix passes it, by that code.
+    """
+
+    name: str
     chapter: str
     exercise: str
     asks: str
     points: float
+    guard: bool
+    function: Callable[..., object]
+    values: Mapping[str, object] = field(default_factory=dict)
+    passes_given: dict[str, bool] = field(default_factory=dict)
 
 
-QUESTION = pytest.StashKey[Question]()  # of an item
+TEST = pytest.StashKey[ExerciseTest]()  # of an item
+# Markers with which pytest runs a test otherwise than by calling its function.
+OTHER_MARKERS = ("skip", "skipif", "usefixtures", "xfail")
 PREFIX = "test_"
 
 
@@ -100,25 +113,60 @@ def asked_by(item: pytest.Function) -> str:
 
 
 def share_out(items: Collection[pytest.Function], courses: Courses, whole: bool) -> None:
-    """Say of every test what it is worth. Raises UsageError for a marker that does not fit.
+    """Stash on each item what it judges and its points. Raises UsageError if a test does not fit.
 
     whole: all tests are there, so that their shares must add up.
     """
     shares: dict[tuple[Path, str], float] = defaultdict(float)
     for item in items:
-        marker = marker_of(item)
-        exercise = exercise_of(item.path, marker.args[0], courses)
-        shares[item.path, exercise.name] += marker.kwargs["points"]
-        points = exercise.worth(marker.kwargs["points"])
-        item.stash[QUESTION] = Question(
-            chapter_of(item.path), exercise.name, asked_by(item), points
-        )
+        test = item.stash[TEST] = exercise_test(item, courses)
+        shares[item.path, test.exercise] += marker_of(item).kwargs["points"]
     for (path, name), total in shares.items() if whole else ():
         wanted = exercise_of(path, name, courses).shares
         if abs(total - wanted) > 1e-6:
             raise pytest.UsageError(
                 f"{path.name}: the tests of {name} add up to {total:g} points, not {wanted:g}"
             )
+
+
+def exercise_test(item: pytest.Function, courses: Courses) -> ExerciseTest:
+    """Return what an item judges. Raises UsageError if its marker or parameters do not fit."""
+    marker = marker_of(item)
+    exercise = exercise_of(item.path, marker.args[0], courses)
+    return ExerciseTest(
+        item.name,
+        chapter_of(item.path),
+        exercise.name,
+        asked_by(item),
+        exercise.worth(marker.kwargs["points"]),
+        marker.kwargs.get("guard", False),
+        item.obj,
+        values_of(item),
+    )
+
+
+def values_of(item: pytest.Function) -> Mapping[str, object]:
+    """Return what a test takes besides the attempt: values of `parametrize`.
+
+    Raises UsageError if it takes anything else. The grader calls the function itself, so nothing
+    would set a fixture up, or skip the test.
+    """
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    needed = {*signature(item.obj).parameters}
+    if (
+        not item.config.pluginmanager.list_plugin_distinfo()
+    ):  # else autouse may be another package's
+        needed |= {*item.fixturenames} - {"request"}  # the attempt asks for that one
+    needed -= {"attempt", *values}
+    needed |= {marker.name for marker in item.iter_markers() if marker.name in OTHER_MARKERS}
+    if any(marker.kwargs.get("indirect") for marker in item.iter_markers("parametrize")):
+        needed.add("indirect")
+    if needed:
+        raise pytest.UsageError(
+            f"{item.nodeid} needs {', '.join(sorted(needed))}; a test that judges an exercise can "
+            "only take `attempt` and values of `parametrize`"
+        )
+    return values
 
 
 def exercise_of(path: Path, name: str, courses: Courses) -> Exercise:

@@ -8,45 +8,30 @@ exercise.
 import gc
 from argparse import ArgumentTypeError
 from collections.abc import Generator
-from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Protocol, TypeGuard
 
 import pytest
 import torch
-from _pytest.runner import call_and_report
 
-from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.finding import finding_on
-from ..attempts.given_code import is_as_given, is_rewritten
+from ..attempts.attempt import Attempt
+from ..attempts.given_code import is_rewritten
 from ..attempts.maker import AttemptMaker, NoDevice
 from ..attempts.public_side import own_names
 from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
 from ..course import CourseError
-from ..exchange.observation import Outcome
 from ..isolation.ladder import NotIsolated
-from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong, as_given
-from ..judging.unanswered import ended
-from ..runner.errors import OutOfTime
+from ..judging.diagnosis import Wrong
 from ..views.note import Note
 from ..views.summary import print_summary
-from .collecting import QUESTION, Courses, GraderFile, Question, share_out, tests_folder
+from .collected import result_of
+from .collecting import TEST, Courses, GraderFile, share_out, tests_folder
 from .interrupting import Interrupter
 
 COURSES = pytest.StashKey[Courses]()
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
 TIMER = pytest.StashKey[Interrupter]()
-RESULT = pytest.StashKey[CheckResult]()
-# Set by `tensorgrade grade`, which runs the same collected tests on one attempt after another.
-CURRENT = pytest.StashKey[Attempt]()
-# Of an item: whether it takes nothing but an attempt.
-ALONE = pytest.StashKey[bool]()
-ONLY_ATTEMPT = {"attempt", "request"}  # the fixture, and what it asks for itself
-PLAIN_MARKERS = ("exercise", "filterwarnings", "timeout")  # ours, and what is minded on any way
-# Of an item: whether code that is given to be mended passes it, by that code.
-GIVEN = pytest.StashKey[dict[str, bool]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -131,8 +116,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in judging if config.pluginmanager.has_plugin("warnings") else ():
         # What learner code warns of would stand between a learner and the summary.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
-    for item in judging:
-        item.stash[ALONE] = takes_attempt_alone(item)
 
 
 def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
@@ -163,54 +146,15 @@ def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
 @pytest.fixture
 def attempt(request: pytest.FixtureRequest) -> Attempt:
     """The learner's version of the chapter that this file tests; the cases have run."""
-    return attempt_for(request.node)
-
-
-def takes_attempt_alone(item: pytest.Function) -> bool:
-    """Whether a test takes an attempt and nothing else, and is marked with nothing that matters.
-
-    Where pytest keeps what is logged, as kits do not ask for, it insists on setting a test up.
-    """
-    if item.config.pluginmanager.has_plugin("logging"):
-        return False
-    plain = all(marker.name in PLAIN_MARKERS for marker in item.iter_markers())
-    return plain and set(item.fixturenames) == ONLY_ATTEMPT
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """A test that takes nothing but an attempt has nothing to be set up, nor to be torn down.
-
-    pytest's own way around a test takes longer than such a test.
-    """
-    if not item.stash.get(ALONE, False):
-        return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    call_and_report(item, "call")
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
-    """What the cases print belongs to the test that is the first to ask for them."""
-    if isinstance(item, pytest.Function) and item.stash.get(ALONE, False):
-        item.funcargs["attempt"] = attempt_for(item)
-
-
-def attempt_for(item: pytest.Item) -> Attempt:
-    """The attempt that a test is about, when the cases of its exercise have run."""
-    config, question = item.config, item.stash[QUESTION]
-    if current := config.stash.get(CURRENT, None):
-        return current
+    test = request.node.stash[TEST]
     try:
-        maker = maker_for(config, tests_folder(item.path))
-        made = attempt_in(config, maker, question.chapter)
+        maker = maker_for(request.config, tests_folder(request.path))
+        made = attempt_in(request.config, maker, test.chapter)
     except NoDevice as error:
         pytest.skip(str(error))
     except NotIsolated as error:
         pytest.exit(str(error), returncode=2)
-    made.run([question.exercise])
+    made.run([test.exercise])
     return made
 
 
@@ -248,10 +192,10 @@ def pytest_runtest_makereport(
     """A failed check becomes a note, and every check of an exercise leaves its result."""
     report = yield
     if judges(item) and (call.when == "call" or report.failed):
-        result = item.stash[RESULT] = result_of(item, item.funcargs.get("attempt"), call)
+        made, error = item.funcargs.get("attempt"), call.excinfo and call.excinfo.value
+        result = result_of(item.stash[TEST], made if isinstance(made, Attempt) else None, error)
         vars(report).update(tensorgrade=result, tests=tests_folder(item.path))
-        alone = item.config.stash.get(CURRENT, None) is None
-        if alone and result.finding:
+        if result.finding:
             # pytest prints whatever turns into text, and its types do not say so.
             report.longrepr = Note(result.finding)  # type: ignore[assignment]
     return report
@@ -282,55 +226,6 @@ class BareReports:
             start=call.start,
             stop=call.stop,
         )
-
-
-def result_of(item: pytest.Function, attempt: object, call: pytest.CallInfo[None]) -> CheckResult:
-    """The result of a test, with the finding on what failed. attempt: None where none was made."""
-    question = item.stash[QUESTION]
-    diagnosis = diagnosis_of(call.excinfo) if call.excinfo else None
-    part = attempt.exercises[question.exercise] if isinstance(attempt, Attempt) else None
-    if diagnosis and part and is_as_given(part):
-        diagnosis = as_given(diagnosis)
-    finding = joined(attempt, question, diagnosis) if diagnosis else None
-    passed = call.excinfo is None
-    result = CheckResult(question.exercise, question.points, passed, question.asks, finding)
-    if part and part.given_code:
-        asked = {name: item.funcargs.get(name) for name in signature(item.obj).parameters}
-        result.given = partial(passes_as_given, item, part, asked)
-    return result
-
-
-def passes_as_given(item: pytest.Function, part: ExerciseAttempt, asked: dict[str, object]) -> bool:
-    """Whether the code that learners are given to mend passes a test; tried once.
-
-    asked: what the test was called with.
-    """
-    known = item.stash.setdefault(GIVEN, {})
-    if part.given_code not in known:
-        given = part.attempt.given
-        given.run([part.name])
-        try:
-            item.obj(**(asked | {"attempt": given}))
-            known[part.given_code] = True
-        except Wrong:
-            known[part.given_code] = False
-    return known[part.given_code]
-
-
-def joined(attempt: object, question: Question, diagnosis: Diagnosis) -> Finding:
-    """The finding on a failed check; of the diagnosis alone where there never was an attempt."""
-    if isinstance(attempt, Attempt):
-        return finding_on(attempt.exercises[question.exercise], question.asks, diagnosis)
-    return Finding(question.asks, diagnosis)
-
-
-def diagnosis_of(excinfo: pytest.ExceptionInfo[BaseException]) -> Diagnosis | None:
-    """The diagnosis that a failure carries; None for an error of the test itself."""
-    if isinstance(excinfo.value, Wrong):
-        return excinfo.value.diagnosis
-    if isinstance(excinfo.value, OutOfTime):
-        return Diagnosis(Kind.TIMEOUT, ended(Outcome.TIMEOUT))
-    return None
 
 
 def pytest_report_teststatus(

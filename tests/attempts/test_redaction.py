@@ -86,7 +86,7 @@ def rows(project, grader):
 
 def row_of(grader, chapter: str, exercise: str, backend: Hostile) -> tuple:
     attempt = grader.maker.attempt_from(chapter, backend)
-    results = grader.session.results(attempt, exercise)
+    results = grader.collected.results(attempt, exercise)
     asked = attempt.chapter.exercise(exercise)
     found = verdict("eve", asked, attempt.exercises[exercise], results)
     told = found.points, found.status, found.message, found.line, found.stage, found.sure
@@ -257,7 +257,7 @@ def test_points_mistakes_and_sentences_stay_within_the_bits(grader, project, cha
     attempt = maker.attempt_from(chapter, Hostile(text, list))
     part = attempt.exercises[exercise]
     part.seen = [Seen(case, right, right) for case, right in maker.references(chapter).of(exercise)]
-    worth = [check.points for check in grader.session.again(attempt, exercise)]
+    worth = [check.points for check in grader.collected.again(attempt, exercise)]
     prints = attempt.fingerprints.by_exercise[exercise]
     singles = {one.mistakes for one in prints if len(one.mistakes) == 1}
     assert len(singles) > 10 and sentences(part, worth) > FIXED

@@ -19,7 +19,7 @@ from tensorgrade.author.proofs.kill_matrix import (
 )
 from tensorgrade.author.recording.bugs import candidates
 from tensorgrade.recognition.mistakes import mistake, on
-from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.testing.collected import CollectedTests
 
 FEWEST = {"CausalAttention": 30, "MultiHeadAttention": 30}
 VALUES = HiddenTest("test_f_values", "Values.", guard=False)
@@ -118,9 +118,8 @@ def test_mistakes_are_caught_and_named(project, figures):
 
 
 def test_two_folders_of_tests_in_one_process_keep_apart(project):
-    sessions = [WarmSession(folder) for folder in (project.graders, project.exercises)]
-    for session, folder in zip(sessions, (project.graders, project.exercises), strict=True):
+    folders = (project.graders, project.exercises)
+    for folder, collected in [(folder, CollectedTests(folder)) for folder in folders]:
         for chapter in project.course.chapters:
-            files = {item.function.__code__.co_filename for item in session.tests(chapter.name)}
+            files = {test.function.__code__.co_filename for test in collected.of(chapter.name)}
             assert files and all(Path(file).is_relative_to(folder) for file in files)
-        session.close()

@@ -13,7 +13,7 @@ from tensorgrade.judging.checks import Checks
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints, fingerprints_path, save_fingerprints
 from tensorgrade.recognition.signatures import SIGNATURES
-from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.testing.collected import CollectedTests
 
 from ..commands import ROOT
 from .any_value import CHAPTER, CONFIG
@@ -68,19 +68,17 @@ def built(project: Project) -> None:
 
 
 @pytest.fixture(scope="module")
-def session(course):
-    held = WarmSession(course.graders)
-    yield held
-    held.close()
+def collected(course):
+    return CollectedTests(course.graders)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOURCES)
-def test_an_example_passes_its_tests_and_catches_its_mistakes(course, session, name):
+def test_an_example_passes_its_tests_and_catches_its_mistakes(course, collected, name):
     made = MadeAttempts(course, course.graders)
-    right = session.results(made.right(CHAPTER), name)
+    right = collected.results(made.right(CHAPTER), name)
     assert right and [r.finding.diagnosis.problem for r in right if not r.passed] == []
-    matrix = exercise_matrix(course, session, made, CHAPTER, name, noticed={})
+    matrix = exercise_matrix(course, collected, made, CHAPTER, name, noticed={})
     assert unproved([matrix]) == [] and len(matrix.rows) >= 4
 
 

@@ -16,7 +16,7 @@ from tensorgrade.recognition.fingerprints import fingerprints_path, load_fingerp
 from tensorgrade.runner.reading import parts
 from tensorgrade.runner.source import Source
 from tensorgrade.sources.handins import Handin
-from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
 
 CH2, CH6 = "ch2_self_attention", "ch6_small_gpt"
@@ -209,12 +209,11 @@ def test_learners_are_told_what_fails_and_not_what_it_is(project, mistake):
     given = {m.name: m for m in candidates(project, CH2, SCALED)}[mistake]
     text = given_scaled(project, mistake)
     made = MadeAttempts(project, project.exercises)
-    session = WarmSession(project.exercises)
+    collected = CollectedTests(project.exercises)
     attempt = made.attempt(
         CH2, text, {SCALED: f"import torch\n{text[text.index(f'def {SCALED}') :]}"}
     )
-    results = session.results(attempt, SCALED)
-    session.close()
+    results = collected.results(attempt, SCALED)
     assert state_of(results) == State.TO_DO and sum(check.earned for check in results) == 0
     note = str(Note(first_failure(results).finding))
     assert "ot mended yet: " in note and given.message not in note and mistake not in note

@@ -143,11 +143,11 @@ def test_what_would_run_on_a_gpu_or_cannot_be_tried_costs_nothing(
     attempt_of, grader, exercise, name
 ):
     attempt, _ = attempt_of(exercise, RIGHT[name])
-    results = grader.session.results(attempt, exercise)
+    results = grader.collected.results(attempt, exercise)
     assert [result for result in results if not result.passed] == []
 
 
 def test_who_keeps_a_buffer_and_uses_another_tensor_loses_little(attempt_of, grader):
     attempt, _ = attempt_of("CausalAttention", WRONG["another_plain_attribute"][0])
-    lost = [r for r in grader.session.results(attempt, "CausalAttention") if not r.passed]
+    lost = [r for r in grader.collected.results(attempt, "CausalAttention") if not r.passed]
     assert [result.points for result in lost] == [0.5]

@@ -350,11 +350,10 @@ def test_values_under_names_that_mean_something_else_are_wrong(judge):
 
 def test_self_check_tells_names_too(project):
     from tensorgrade.author.proofs.made_attempts import MadeAttempts
-    from tensorgrade.testing.warm_session import WarmSession
+    from tensorgrade.testing.collected import CollectedTests
 
-    session = WarmSession(project.exercises)
+    collected = CollectedTests(project.exercises)
     attempt = MadeAttempts(project, project.exercises).attempt(CH4, MANY_HEADS)
-    *checks, names = session.results(attempt, "MultiHeadAttention")
-    session.close()
+    *checks, names = collected.results(attempt, "MultiHeadAttention")
     assert all(check.passed for check in checks) and names.earned == -1
     assert names.finding.message.startswith("Right. The stub's order is `context_length, dropout, ")

@@ -38,7 +38,7 @@ def grade(project, grader):
         prints = partial(maker.fingerprints, chapter)
         references = maker.references(chapter)
         attempt = Attempt(backend, maker.course, references, prints, maker.own)
-        verdicts = verdicts_on("somebody", attempt, grader.session.results(attempt))
+        verdicts = verdicts_on("somebody", attempt, grader.collected.results(attempt))
         return {verdict.exercise: verdict for verdict in verdicts}
 
     return grade

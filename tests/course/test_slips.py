@@ -330,13 +330,12 @@ def test_every_way_to_call_earlier_ones_is_right(project, grader, path):
 
 def test_self_check_says_which_one_to_mend(project):
     from tensorgrade.author.proofs.made_attempts import MadeAttempts
-    from tensorgrade.testing.warm_session import WarmSession
+    from tensorgrade.testing.collected import CollectedTests
 
     text = project.solution(CH2).read_text(encoding="utf-8")
     for old, new in (CALLS[CH2] | {WEIGHTS: WEIGHTS.replace("d_k**0.5", "1.7")}).items():
         text = text.replace(old, new)
-    session = WarmSession(project.exercises)
-    results = session.results(MadeAttempts(project, project.exercises).attempt(CH2, text))
-    session.close()
+    collected = CollectedTests(project.exercises)
+    results = collected.results(MadeAttempts(project, project.exercises).attempt(CH2, text))
     failed = [r for r in results if r.exercise == "SelfAttention_v2" and not r.passed]
     assert failed and "your own `attention_weights` is called here" in failed[0].finding.message

@@ -7,7 +7,7 @@ import pytest
 from tensorgrade.attempts.results import first_failure
 from tensorgrade.attempts.verdict import Sure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
 
 from ..sampling import first_of_each
@@ -227,14 +227,13 @@ SLIPS = [
 @pytest.fixture(scope="module")
 def note(project):
     """A function: a self-check's note on an exercise of a text, in one line."""
-    made, session = MadeAttempts(project, project.exercises), WarmSession(project.exercises)
+    made, collected = MadeAttempts(project, project.exercises), CollectedTests(project.exercises)
 
     def note(chapter: str, exercise: str, text: str) -> str:
-        first = first_failure(session.results(made.attempt(chapter, text), exercise))
+        first = first_failure(collected.results(made.attempt(chapter, text), exercise))
         return " ".join(str(Note(first.finding)).split())
 
     yield note
-    session.close()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Kind
 from tensorgrade.recognition.mistakes import make, mistake
-from tensorgrade.testing.warm_session import WarmSession
+from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
 from tensorgrade.views.summary import left_out
 
@@ -22,14 +22,13 @@ CH4, CH5, CH6 = "ch4_multi_head_attention", "ch5_beyond_one_sentence", "ch6_smal
 @pytest.fixture(scope="module")
 def note(project):
     """A function: the finding that a self-check tells of an exercise, and its note in one line."""
-    made, session = MadeAttempts(project, project.exercises), WarmSession(project.exercises)
+    made, collected = MadeAttempts(project, project.exercises), CollectedTests(project.exercises)
 
     def note(chapter: str, exercise: str, text: str):
-        first = first_failure(session.results(made.attempt(chapter, text), exercise))
+        first = first_failure(collected.results(made.attempt(chapter, text), exercise))
         return first and first.finding, first and " ".join(str(Note(first.finding)).split())
 
     yield note
-    session.close()
 
 
 def edited(project, chapter: str, exercise: str, *edits: tuple[str, str]) -> str:

@@ -48,7 +48,7 @@ def judged(grader, solution):
     def judge(beside: Beside, content: bytes = b""):
         handin = Handin("ada", GPT, f"{GPT}.py", content or solution, beside=(beside,))
         attempt = grader.attempt(handin)
-        results = grader.session.results(attempt, NAME)
+        results = grader.collected.results(attempt, NAME)
         attempt.backend.close()
         part = attempt.exercises[NAME]
         return verdict("ada", attempt.chapter.exercise(NAME), part, results)

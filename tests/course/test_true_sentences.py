@@ -13,8 +13,8 @@ from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.learner.notebook.checking import run_cases
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
 from tensorgrade.sources.handins import Handin
+from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.testing.interrupting import Interrupter
-from tensorgrade.testing.warm_session import WarmSession
 from tensorgrade.views.note import Note
 from tensorgrade.views.summary import in_short, left_out
 
@@ -91,17 +91,16 @@ GLOBAL = "W_query = torch.rand(3, 2)\n"
 @pytest.fixture(scope="module")
 def told(grader, project):
     """A function: what is said of an exercise's code, on hidden cases and in the self-check."""
-    made, session = MadeAttempts(project, project.exercises), WarmSession(project.exercises)
+    made, collected = MadeAttempts(project, project.exercises), CollectedTests(project.exercises)
 
     def told(chapter: str, exercise: str, code: str) -> tuple[str, str]:
         text = IMPORTS + code
         verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
         (hidden,) = (verdict for verdict in verdicts if verdict.exercise == exercise)
-        first = first_failure(session.results(made.attempt(chapter, text), exercise))
+        first = first_failure(collected.results(made.attempt(chapter, text), exercise))
         return hidden.message, "Right." if first is None else first.finding.message
 
     yield told
-    session.close()
 
 
 @pytest.mark.slow

@@ -117,7 +117,7 @@ def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Verdic
     known = [exercise.name for exercise in attempt.chapter.exercises]
     asked = [name for name in known if name in entry.exercises or not entry.exercises]
     try:
-        verdicts = verdicts_on("somebody", attempt, grader.session.results(attempt, *asked))
+        verdicts = verdicts_on("somebody", attempt, grader.collected.results(attempt, *asked))
     finally:
         attempt.backend.close()
     return {

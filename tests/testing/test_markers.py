@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tensorgrade.course import CourseError
+from tensorgrade.testing.collected import CollectedTests
+
 from ..commands import ROOT, run_pytest
 
 CHAPTER = "ch1_simplified_attention"
@@ -54,6 +57,53 @@ def test_shares_that_pytest_counts_otherwise(graders):
         "def test_attention_scores_values(attempt, n):",
     )
     assert said.startswith("4") and "attention_scores add up to 8.5 points, not 5" in said
+
+
+@pytest.mark.parametrize(
+    "marker, parameter, needed",
+    [
+        ("", ", monkeypatch", "monkeypatch"),
+        ("", ", request", "request"),
+        ("usefixtures('monkeypatch')", "", "monkeypatch, usefixtures"),
+        ("skipif(True, reason='not today')", "", "skipif"),
+        ("parametrize('n', [1], indirect=True)", ", n", "indirect"),
+    ],
+)
+def test_a_test_that_needs_more_than_the_attempt(graders, capsys, marker, parameter, needed):
+    path, plain = graders / CHAPTER / "attention_scores.py", "def test_attention_scores_values"
+    text = path.read_text(encoding="utf-8")
+    marked = f"@__import__('pytest').mark.{marker}\n{plain}" if marker else plain
+    path.write_text(text.replace(f"{plain}(attempt", f"{marked}(attempt{parameter}"), "utf-8")
+    with pytest.raises(CourseError, match="USAGE_ERROR"):
+        CollectedTests(graders)
+    assert (
+        f" needs {needed}; a test that judges an exercise can only take" in capsys.readouterr().err
+    )
+
+
+def test_a_fixture_that_all_tests_would_use(graders, capsys):
+    """Under pytest too, unless plugins of other packages are there, which have such fixtures."""
+    conftest = "import pytest\n\n@pytest.fixture(autouse=True)\ndef seeded():\n    pass\n"
+    (graders / "conftest.py").write_text(conftest, encoding="utf-8")
+    with pytest.raises(CourseError):
+        CollectedTests(graders)
+    assert "needs seeded; a test that judges" in capsys.readouterr().err
+
+
+def test_values_of_parametrize_belong_to_the_test(graders):
+    path = graders / CHAPTER / "attention_scores.py"
+    more = """
+@exercise("attention_scores", points=0)
+@__import__("pytest").mark.parametrize("n", [1, 2])
+def test_more(attempt, n):
+    pass
+"""
+    path.write_text(path.read_text(encoding="utf-8") + more, encoding="utf-8")
+    tests = CollectedTests(graders).of(CHAPTER, "attention_scores")
+    assert {test.name: test.values for test in tests[-2:]} == {
+        "test_more[1]": {"n": 1},
+        "test_more[2]": {"n": 2},
+    }
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_solutions_pass_and_stubs_do_not():
     assert "attention_scores" in stubs.stdout.split("Multi-head attention")[-1]  # what comes first
 
 
-NO_LOGGING = ("-p", "no:logging")  # as in a kit: then a test has nothing to be set up
+NO_LOGGING = ("-p", "no:logging")  # as in a kit
 
 
 def told(done) -> list[str]:

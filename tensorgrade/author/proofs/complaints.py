@@ -22,7 +22,7 @@ from ...attempts.verdict import Status
 from ...course import Chapter, CourseError, Exercise
 from ...project import Project
 from ...recognition.mistakes import place_of
-from ...testing.warm_session import WarmSession
+from ...testing.collected import CollectedTests
 from ...views.words import plural
 from ..building.derive import CHECKS, derive
 from ..building.derived import Derived
@@ -201,15 +201,14 @@ def unproved_bugs(project: Project, only: frozenset[str] = frozenset()) -> Itera
         if project.bug(chapter.name, exercise.name) and (not only or exercise.name in only)
     ]
     for tests in (project.graders, project.exercises) if asked else ():
-        session, made = WarmSession(tests), MadeAttempts(project, tests)
+        collected, made = CollectedTests(tests), MadeAttempts(project, tests)
         for chapter, exercise in asked:
-            for said in judged_otherwise(session, made, chapter, exercise):
+            for said in judged_otherwise(collected, made, chapter, exercise):
                 yield f"{tests.name}: {said}"
-        session.close()
 
 
 def judged_otherwise(
-    session: WarmSession, made: MadeAttempts, chapter: Chapter, exercise: Exercise
+    collected: CollectedTests, made: MadeAttempts, chapter: Chapter, exercise: Exercise
 ) -> Iterator[str]:
     """What is wrong with what tests make of code with a bug: as given, mended or written anew."""
     name, most, right = exercise.name, exercise.points, made.source(chapter.name)
@@ -222,7 +221,7 @@ def judged_otherwise(
             ("written anew", anew, Status.PARTIAL, most * (1 - SMALL)),
         ):
             attempt = made.attempt(chapter.name, source, {name: bug})
-            results = session.results(attempt, name)
+            results = collected.results(attempt, name)
             got = verdict("", exercise, attempt.exercises[name], results)
             if (got.status, got.points) != (status, points):
                 yield (

@@ -18,7 +18,7 @@ from ...attempts.results import CheckResult
 from ...processes import side_by_side
 from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make
-from ...testing.warm_session import WarmSession
+from ...testing.collected import CollectedTests
 from .kill_matrix import Noticed, mark
 from .made_attempts import MadeAttempts
 
@@ -98,7 +98,6 @@ def measure_chapter(
     singles = [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
     both = [bench.try_out(c, e, pair) for c, e, pair in by_name(project, pairs) if c == chapter]
     right, misnamed = names_of_right_answers(bench.made, chapter, Path(right_answers))
-    bench.session.close()
     return singles, both, right, misnamed
 
 
@@ -118,14 +117,14 @@ class Bench:
     """The tests of one folder, and what makes the attempts that are tried on them."""
 
     def __init__(self, project: Project, tests: Path):
-        self.session, self.made = WarmSession(tests), MadeAttempts(project, tests)
+        self.collected, self.made = CollectedTests(tests), MadeAttempts(project, tests)
 
     def try_out(self, chapter: str, exercise: str, mistakes: list[Mistake]) -> Trial:
         """Make the mistakes, and see whether they are caught and what they are called."""
         attempt = self.made.wrong(chapter, exercise, mistakes)
         if not attempt.references.hidden:
             attempt.public = lambda: None  # what a line is looked for in
-        results = self.session.results(attempt, exercise)
+        results = self.collected.results(attempt, exercise)
         caught = not all(result.passed for result in results)
         named = getattr(attempt, exercise).mistakes
         hidden = attempt.references.hidden
@@ -216,9 +215,7 @@ def chapter_prices(root: str, chapter: str) -> list[Trial]:
     torch.set_num_threads(1)
     project = Project(Path(root))
     bench = Bench(project, project.graders)
-    trials = [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
-    bench.session.close()
-    return trials
+    return [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
 
 
 def price_table(trials: list[Trial]) -> str:

@@ -8,15 +8,13 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 import torch
 
 from ...attempts.results import CheckResult
 from ...judging.diagnosis import NO_RESULT
 from ...processes import side_by_side
 from ...project import Project
-from ...testing.collecting import asked_by, marker_of
-from ...testing.warm_session import WarmSession
+from ...testing.collected import CollectedTests
 from ...views.words import plural
 from ..recording.bugs import candidates
 from .made_attempts import MadeAttempts
@@ -77,18 +75,14 @@ def chapter_matrix(root: str, chapter: str, noticed: Noticed) -> list[ExerciseMa
     """The matrices of one chapter's exercises, on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
-    session, made = WarmSession(project.graders), MadeAttempts(project, project.graders)
+    collected, made = CollectedTests(project.graders), MadeAttempts(project, project.graders)
     exercises = project.course.chapter(chapter).exercises
-    matrices = [
-        exercise_matrix(project, session, made, chapter, e.name, noticed) for e in exercises
-    ]
-    session.close()
-    return matrices
+    return [exercise_matrix(project, collected, made, chapter, e.name, noticed) for e in exercises]
 
 
 def exercise_matrix(
     project: Project,
-    session: WarmSession,
+    collected: CollectedTests,
     made: MadeAttempts,
     chapter: str,
     exercise: str,
@@ -101,14 +95,10 @@ def exercise_matrix(
             rows[mistake.name] = row
         elif exercise in mistake.edits:
             attempt = made.wrong(chapter, exercise, [mistake])
-            rows[mistake.name] = tuple(map(mark, session.results(attempt, exercise)))
-    tests = (hidden_test(item) for item in session.tests(chapter, exercise))
-    return ExerciseMatrix(exercise, tuple(tests), rows, borrowed=bool(bugs))
-
-
-def hidden_test(item: pytest.Function) -> HiddenTest:
-    """What the matrix says about a collected test."""
-    return HiddenTest(item.name, asked_by(item), marker_of(item).kwargs.get("guard", False))
+            rows[mistake.name] = tuple(map(mark, collected.results(attempt, exercise)))
+    found = collected.of(chapter, exercise)
+    tests = tuple(HiddenTest(test.name, test.asks, test.guard) for test in found)
+    return ExerciseMatrix(exercise, tests, rows, borrowed=bool(bugs))
 
 
 def mark(result: CheckResult) -> str:

@@ -28,7 +28,7 @@ from ...project import Project
 from ...recognition.imprints import without_floats
 from ...recognition.mistakes import Mistake, make
 from ...sources.submission import Source
-from ...testing.warm_session import WarmSession
+from ...testing.collected import CollectedTests
 from .figures import share
 from .kill_matrix import table
 from .made_attempts import Form, right_forms
@@ -154,7 +154,7 @@ class Bench:
     def __init__(self, project: Project, chapter: str, exercise: str):
         self.chapter, self.exercise = project.course.chapter(chapter), exercise
         self.maker = AttemptMaker(Setup(project.graders, "none"))
-        self.session = WarmSession(project.graders)
+        self.collected = CollectedTests(project.graders)
         self.uses = uses_by_chance(project, chapter, exercise)
         self.solution = project.solution(chapter).read_text(encoding="utf-8")
         self.folder = project.solution(chapter).parent
@@ -178,7 +178,7 @@ class Bench:
 
     def graded(self, attempt: Attempt, mutant: Mutant, equivalent: bool) -> Trial:
         """What an attempt is told."""
-        results = self.session.results(attempt, self.exercise)
+        results = self.collected.results(attempt, self.exercise)
         (asked,) = [e for e in self.chapter.exercises if e.name == self.exercise]
         part = getattr(attempt, self.exercise)
         row, raised = verdict("", asked, part, results).row(), is_an_errors(part, results)
@@ -216,8 +216,7 @@ class Bench:
         return self.right[source]
 
     def close(self) -> None:
-        """End the session, and the process that mutants are run from."""
-        self.session.close()
+        """End the process that mutants are run from."""
         self.maker.close()
 
 

@@ -20,8 +20,8 @@ from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
 from ...runner.notebooks import names_in
 from ...runner.source import Source
+from ...testing.collected import CollectedTests
 from ...testing.interrupting import Interrupter
-from ...testing.warm_session import WarmSession
 from ...views.summary import OF_THE_TEST
 from .public_checks import find_exercises
 from .running import running_source
@@ -82,13 +82,13 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
     attempt = maker.attempt_from_source(chapter.name, source)
     with undisturbed(maker, chapter.name):
         run_cases(attempt, name, maker.course.limits.load_seconds)
-    return Checked(exercise, session_over(exercises).results(attempt, name))
+    return Checked(exercise, tests_in(exercises).results(attempt, name))
 
 
 @functools.lru_cache(maxsize=2)
-def session_over(exercises: Path) -> WarmSession:
+def tests_in(exercises: Path) -> CollectedTests:
     """The tests of a folder, collected once for all checks of a notebook."""
-    return WarmSession(exercises)
+    return CollectedTests(exercises)
 
 
 def run_cases(attempt: Attempt, name: str, seconds: float) -> None:

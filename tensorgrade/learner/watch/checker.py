@@ -24,7 +24,7 @@ from ...isolation.warm_process import WarmProcess
 from ...judging.diagnosis import Kind
 from ...runner.reading import parts
 from ...sources.submission import Submission
-from ...testing.warm_session import WarmSession
+from ...testing.collected import CollectedTests
 from ...views.summary import Results, State, group, left_out, state_of
 from .processes import CAN_FORK, Forked, Kept
 
@@ -163,7 +163,7 @@ class Checker:
         self.course = self.maker.course
         self.maker.warm_up()  # before this process has threads, which no fork survives
         self.before: dict[str, tuple[Pieces, list, Results]] = {}  # by chapter: the last check
-        self.session = WarmSession(tests)
+        self.collected = CollectedTests(tests)
 
     def path(self, chapter: str) -> Path:
         """The learner's file of a chapter."""
@@ -180,7 +180,7 @@ class Checker:
             known = self.still_known(attempt, now, files)
             left = [name for name in attempt.exercises if name not in known]
             left = left or list(attempt.exercises)[:1]  # the file may fail to load by now
-            checked = group(self.session.results(attempt, *left))
+            checked = group(self.collected.results(attempt, *left))
             self.before[chapter] = now, files, known | checked
             return known | checked, left_out(attempt)
         finally:
@@ -213,6 +213,5 @@ class Checker:
         }
 
     def close(self) -> None:
-        """End the session and the warm process."""
-        self.session.close()
+        """End the warm process."""
         self.maker.close()

@@ -1,0 +1,131 @@
+"""The tests of a folder, collected once and called on one attempt after another.
+
+pytest finds the tests, reads their markers and expands `parametrize`. It does not run them: a test
+that takes only an attempt is a function to call, and pytest's own run costs more than most tests.
+"""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.earlier import once
+from ..attempts.finding import finding_on
+from ..attempts.given_code import is_as_given
+from ..attempts.points import settled
+from ..attempts.results import CheckResult, State, state_of
+from ..course import CourseError
+from ..exchange.observation import Outcome
+from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong, as_given
+from ..judging.unanswered import ended
+from ..runner.errors import OutOfTime
+from .collecting import TEST, ExerciseTest
+
+COLLECT = [
+    "--collect-only",
+    *("-o", "addopts="),
+    *("--import-mode=importlib", "--assert=plain", "--capture=no"),
+    # Plugins of other packages take time. Of pytest's own, two would print and write files, and one
+    # collects garbage five times, which goes through all of torch.
+    *("--disable-plugin-autoload", "-p", "tensorgrade.testing.plugin"),
+    *("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:unraisableexception"),
+]
+
+
+class CollectedTests:
+    """The tests of `graders/` or `exercises/`. Raises CourseError if they cannot be collected."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.by_chapter: dict[str, list[ExerciseTest]] = {}
+        # Named from the folder above, two folders of tests in one process do not share modules.
+        arguments = [*COLLECT, f"--rootdir={folder.parent}", str(folder)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("PYTEST_ADDOPTS", raising=False)  # meant for the user's own runs of pytest
+            code = pytest.main(arguments, plugins=[self])
+        if code != pytest.ExitCode.OK:
+            raise CourseError(
+                f"the graders could not be collected: pytest ended with {code!r}; "
+                f"run `pytest {folder}` to see why"
+            )
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Sort the tests by chapter; a hook of pytest."""
+        for test in (item.stash[TEST] for item in session.items if TEST in item.stash):
+            self.by_chapter.setdefault(test.chapter, []).append(test)
+
+    def of(self, chapter: str, *exercises: str) -> list[ExerciseTest]:
+        """Return the tests of a chapter, or of some exercises in it."""
+        found = self.by_chapter[chapter]
+        return [test for test in found if not exercises or test.exercise in exercises]
+
+    def results(self, attempt: Attempt, *exercises: str) -> list[CheckResult]:
+        """Run the cases of these exercises (default: all), then call every test on the attempt."""
+        attempt.checked = lambda other, names: self.results(other, *names)
+        attempt.run(exercises)
+        results: dict[str, list[CheckResult]] = {}
+        for test in self.of(attempt.chapter.name, *exercises):
+            results.setdefault(test.exercise, []).append(call(test, attempt))
+        if any(state_of(checks) == State.WRONG for checks in results.values()):
+            results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
+        return [r for name in results for r in settled(attempt.exercises[name], results[name])]
+
+    def again(self, attempt: Attempt, exercise: str) -> list[CheckResult]:
+        """Call the tests of one exercise on what has been observed of it by now."""
+        return [call(test, attempt) for test in self.of(attempt.chapter.name, exercise)]
+
+
+def call(test: ExerciseTest, attempt: Attempt) -> CheckResult:
+    """Call a test on an attempt. An error of the test itself is a result too, without a finding."""
+    try:
+        test.function(attempt=attempt, **test.values)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # OutOfTime and pytest's skip and fail are no Exceptions
+        return result_of(test, attempt, error)
+    return result_of(test, attempt, None)
+
+
+def result_of(
+    test: ExerciseTest, attempt: Attempt | None, error: BaseException | None
+) -> CheckResult:
+    """Return the result of a test that raised this error, or none.
+
+    attempt: None if pytest failed before there was one.
+    """
+    part = attempt.exercises[test.exercise] if attempt else None
+    finding = finding_of(test, part, error)
+    result = CheckResult(test.exercise, test.points, error is None, test.asks, finding)
+    if part and part.given_code:
+        result.given = partial(passes_as_given, test, part)
+    return result
+
+
+def finding_of(
+    test: ExerciseTest, part: ExerciseAttempt | None, error: BaseException | None
+) -> Finding | None:
+    """Return the finding on a failed check; None if it passed, or if the test has a bug itself."""
+    if isinstance(error, Wrong):
+        diagnosis = error.diagnosis
+    elif isinstance(error, OutOfTime):
+        diagnosis = Diagnosis(Kind.TIMEOUT, ended(Outcome.TIMEOUT))
+    else:
+        return None
+    if part is None:
+        return Finding(test.asks, diagnosis)
+    return finding_on(part, test.asks, as_given(diagnosis) if is_as_given(part) else diagnosis)
+
+
+def passes_as_given(test: ExerciseTest, part: ExerciseAttempt) -> bool:
+    """Return True if the code that learners are given to fix passes a test; tried once."""
+    known = test.passes_given
+    if part.given_code not in known:
+        given = part.attempt.given
+        given.run([part.name])
+        try:
+            test.function(attempt=given, **test.values)
+            known[part.given_code] = True
+        except Wrong:
+            known[part.given_code] = False
+    return known[part.given_code]
