@@ -15,7 +15,7 @@ from types import MethodType
 import torch
 
 from ..course import Chapter, Course, CourseError, Tolerance
-from ..exchange.cases import Case, last_call_alone, spoken_shape
+from ..exchange.cases import Case, last_call_alone
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import Way, read_way
@@ -26,10 +26,17 @@ from ..judging.diagnosis import NO_WAY_BACK, Diagnosis, Finding, Kind, Step
 from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
 from ..judging.order import Order, assign, in_best_order
-from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
+from ..judging.stages import Parting, parting, parting_sentence
 from ..judging.unanswered import UNWRITTEN
 from ..judging.where_right import only_where_passed, right_and_wrong
-from ..messages.message import render
+from ..messages.divergence import (
+    ComesTooEarly,
+    DefaultOnLine,
+    MakesPart,
+    MakesPartOfShape,
+    SaysAll,
+)
+from ..messages.message import Sentences, render
 from ..recognition.fingerprints import (
     Fingerprints,
     digest_of,
@@ -717,10 +724,7 @@ class ExerciseAttempt(Checks):
         )
         if not name or not (line := next(filter(None, made), 0)):
             return None
-        said = (
-            f"{capital(self.attempt.place(line))} says what `{name}` is where it is not passed in."
-        )
-        return Parting(line, said=said)
+        return Parting(line, said=Sentences((DefaultOnLine(self.attempt.place(line), name),)))
 
     @property
     def own_lines(self) -> list[tuple[int, int]]:
@@ -733,7 +737,8 @@ class ExerciseAttempt(Checks):
             return found
         text = self.attempt.handed_in
         since = found.since if found.since > 1 else text.body(found.line).start or found.line
-        loop = text.above(since, "for", "while") if found.what == STOPS_EARLY else 0
+        early = isinstance(found.what, ComesTooEarly)
+        loop = text.above(since, "for", "while") if early else 0
         return replace(found, since=loop or since)
 
     def with_what_it_reads(self, found: Parting, case: Case, way: Way) -> Parting:
@@ -741,8 +746,8 @@ class ExerciseAttempt(Checks):
 
         That is no tensor of the way, nor a part that is what its weights make it.
         """
-        text, raised = self.attempt.handed_in, found.raised or "comes back" in found.what
-        if raised or found.what.startswith(("`", "nothing is done")) or found.unused:
+        text = self.attempt.handed_in
+        if found.raised or isinstance(found.what, SaysAll) or found.unused:
             return found
         known = {name for stage in way.stages for name in stage.names}
         known |= {f"self.{name}" for name in self.made_by_weights(case)}
@@ -800,16 +805,17 @@ class ExerciseAttempt(Checks):
         """The line that makes the part of the module in which a parameter is not as asked for."""
         (name, shape), (part, _, inner) = parameter, parameter[0].partition(".")
         line = self.line_making(part)
-        if line is None or shape is None:
-            said = f"{capital(self.attempt.place(line))} makes `{part}`." if line else ""
-            return Parting(line, said=said) if line else None
+        if line is None:
+            return None
+        place = self.attempt.place(line)
+        if shape is None:
+            return Parting(line, said=Sentences((MakesPart(place, part),)))
         keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
-        sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[name]].shape)
+        right = tuple(case.tensors[keys[name]].shape)
         # What is deeper inside belongs to a class that may be none of the learner's.
-        what = "a weight in it" if is_deep(inner) else f"`{name}`" if inner else "it"
-        place = capital(self.attempt.place(line))
-        said = f"{place} makes `{part}`: {what} has shape {sizes} where {right} is asked for."
-        return Parting(line, said=said)
+        weight, deep = name if inner else "", is_deep(inner)
+        said = MakesPartOfShape(place, part, tuple(shape), right, weight, deep)
+        return Parting(line, said=Sentences((said,)))
 
     def line_making(self, attribute: str) -> int | None:
         """The line of the definition that gives `self` an attribute; None where not just one."""

@@ -24,7 +24,7 @@ from ..judging.names import POINTS, SHARE
 from ..judging.stages import Parting
 from ..judging.unanswered import at_line
 from ..judging.where_right import traits
-from ..messages.message import sentence
+from ..messages.message import render, sentence
 from .attempt import ExerciseAttempt
 
 BITS = 12
@@ -144,7 +144,7 @@ def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -
         return Diagnosis(found.kind, f"{on_a_hidden_case(part)} {SQUEEZED}")
     what, kinds = WRONG.get(found.kind, FAILS), len(WRONG) + 1
     patterns = places(part)
-    where = f", {part.right_in}" if found.kind == Kind.VALUES and part.right_in else ""
+    where = f", {render(part.right_in)}" if found.kind == Kind.VALUES and part.right_in else ""
     asked = f" ({first.asks.rstrip('.')})" if first.asks else ""
     if checks * (kinds + patterns) <= most:
         problem = what + where + asked

@@ -399,7 +399,7 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
     if part.mistakes or status == Status.NOT_ATTEMPTED:
         return joined(seen, lacking(part, checks))
     found = first.finding.parting()
-    said = found.said if found else ""
+    said = render(found.said) if found else ""
     return joined(seen, " ".join(filter(None, (said, other_version(part, status)))))
 
 

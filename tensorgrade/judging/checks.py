@@ -18,6 +18,7 @@ from ..exchange.observation import REFUSALS, Observation, Outcome, strings
 from ..exchange.references import Seen
 from ..exchange.values import kind, plain
 from ..exchange.values import shown as value_shown
+from ..messages.message import Message
 from ..recognition import dropout
 from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
@@ -189,8 +190,8 @@ class Checks:
         return kind not in own and not hasattr(nn, kind)
 
     @property
-    def right_in(self) -> str:
-        """In which cases the values are right, in a sentence; empty where there is no pattern."""
+    def right_in(self) -> Message | None:
+        """In which cases the values are right; None if there is no pattern."""
         return where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
 
     def keeps_inputs(self, *groups: str, objects: bool = False) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, fields
 from string import Formatter
 from typing import Any, ClassVar, get_type_hints
 
+from ..exchange.cases import spoken_shape
 from ..exchange.text import short
 
 Shape = tuple[int, ...]
@@ -65,7 +66,7 @@ class Clauses(Message):
 
     def wording(self) -> str:
         words = (render(part) for part in self.parts if part is not None)
-        return self.between.join(filter(None, words)).replace("{", "{{").replace("}", "}}")
+        return braced(self.between.join(filter(None, words)))
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Sentences(Message):
 
     def wording(self) -> str:
         words = (sentence(part) for part in self.parts if part is not None)
-        return " ".join(filter(None, words)).replace("{", "{{").replace("}", "}}")
+        return braced(" ".join(filter(None, words)))
 
 
 def render(message: Message | None) -> str:
@@ -138,17 +139,17 @@ def stored(value: object) -> object:
 class Words(Formatter):
     """Writes parameters into a wording.
 
-    `{x:shape}` writes a shape as Python does, `{x:code}` a name (or several) in quotes of code,
-    `{x:list}` several words with commas and a last `and`. A message as a parameter is rendered.
+    `{x:size}` writes a shape (or `?` if there is none), `{x:code}` names in quotes of code,
+    `{x:list}` words with commas and a last `and`. A message as a parameter is rendered.
     """
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if value is None:
-            return ""
         if isinstance(value, Message):
             return render(value)
-        if format_spec == "shape":
-            return shape(value)
+        if format_spec == "size":
+            return "?" if value is None else spoken_shape(value)
+        if value is None:
+            return ""
         if format_spec == "code":
             return listed([f"`{one}`" for one in ([value] if isinstance(value, str) else value)])
         if format_spec == "list":
@@ -169,10 +170,6 @@ def listed(parts: Sequence[object]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-def shape(sizes: Sequence[int]) -> str:
-    """Return a shape as Python writes it.
-
-    >>> shape([2]), shape((2, 3)), shape(())
-    ('(2,)', '(2, 3)', '()')
-    """
-    return str(tuple(sizes))
+def braced(words: str) -> str:
+    """Return words that stand in a template as they are."""
+    return words.replace("{", "{{").replace("}", "}}")
