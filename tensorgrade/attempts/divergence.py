@@ -3,13 +3,21 @@
 from dataclasses import replace
 from itertools import chain
 
-from ..exchange.cases import Case, spoken_shape
+from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import Way, read_way
 from ..judging.diagnosis import Diagnosis
-from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
+from ..judging.stages import Parting, parting, parting_sentence
 from ..judging.where_right import only_where_passed, right_and_wrong
+from ..messages.divergence import (
+    ComesTooEarly,
+    DefaultOnLine,
+    MakesPart,
+    MakesPartOfShape,
+    SaysAll,
+)
+from ..messages.message import Sentences
 from .attempt import ExerciseAttempt, found_in_file
 
 MOST_READ = 3  # of what a line reads, those whose lines are reported
@@ -41,7 +49,7 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Parting | None:
             if made := wrong_default(part) or line_making_one_of(part, seen.case, strangers):
                 return made
             continue  # it ran with other weights: its values say nothing
-        if raised != (seen.observed.error is not None) or not is_placed(seen.observed):
+        if raised != ends_in_error(seen.observed, raised):
             continue
         if found := divergence_on(part, seen, public.ways[seen.case.id]):
             return found
@@ -61,9 +69,9 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
     return seen
 
 
-def is_placed(seen: Observation) -> bool:
-    """Return True unless a case ended in an error of no known line."""
-    return seen.error is None or seen.error.line is not None
+def ends_in_error(seen: Observation, raised: bool) -> bool:
+    """Return True if a case raised. Unless errors are looked for, only if the line is known."""
+    return seen.error is not None and (raised or seen.error.line is not None)
 
 
 def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]) -> Parting | None:
@@ -82,7 +90,8 @@ def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
         return found
     text = part.attempt.handed_in
     since = found.since if found.since > 1 else text.body(found.line).start or found.line
-    loop = text.above(since, "for", "while") if found.what == STOPS_EARLY else 0
+    early = isinstance(found.what, ComesTooEarly)
+    loop = text.above(since, "for", "while") if early else 0
     return replace(found, since=loop or since)
 
 
@@ -91,8 +100,7 @@ def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) ->
 
     Tensors of the trace are known to be right, and parts that hold only the case's weights.
     """
-    raised = found.raised or "comes back" in found.what
-    if raised or found.what.startswith(("`", "nothing is done")) or found.unused:
+    if found.raised or isinstance(found.what, SaysAll) or found.unused:
         return found
     text, known = part.attempt.handed_in, known_names(case, way)
     spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
@@ -141,8 +149,7 @@ def wrong_default(part: ExerciseAttempt) -> Parting | None:
     made = (text.default(name, range(at, at + MOST_OF_A_SIGNATURE)) for at in starts)
     if not name or not (line := next(filter(None, made), 0)):
         return None
-    said = f"{capital(part.attempt.place(line))} says what `{name}` is where it is not passed in."
-    return Parting(line, said=said)
+    return Parting(line, said=Sentences((DefaultOnLine(part.attempt.place(line), name),)))
 
 
 def without_weights(case: Case, seen: Observation) -> Strangers:
@@ -177,15 +184,15 @@ def line_making(
     line = part.attempt.handed_in.making(f"self.{owner}", list(chain(*lines)))
     if not line:
         return None
-    place = capital(part.attempt.place(line))
+    place = part.attempt.place(line)
     if shape is None:
-        return Parting(line, said=f"{place} makes `{owner}`.")
+        return Parting(line, said=Sentences((MakesPart(place, owner),)))
     keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
-    sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[parameter]].shape)
+    right = tuple(case.tensors[keys[parameter]].shape)
     # A name deeper inside belongs to a class that may not be the learner's.
-    what = "a weight in it" if is_deep(inner) else f"`{parameter}`" if inner else "it"
-    said = f"{place} makes `{owner}`: {what} has shape {sizes} where {right} is asked for."
-    return Parting(line, said=said)
+    weight, deep = parameter if inner else "", is_deep(inner)
+    said = MakesPartOfShape(place, owner, tuple(shape), right, weight, deep)
+    return Parting(line, said=Sentences((said,)))
 
 
 def is_deep(inner: str) -> bool:

@@ -255,7 +255,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
     console.print(Text(f"  reached as in right answers: {reached}"))
     console.print(Text(f"  lost: {found.stage or 'a value without a name'}"))
     if found.what:
-        console.print(Text(f"  instead: {found.what}"))
+        console.print(Text(f"  instead: {render(found.what)}"))
     print_around(console, part, found.line)
 
 
@@ -292,7 +292,7 @@ def print_cases(console: Console, explanation: Explanation) -> None:
     console.print(Text("\nCases", "bold"))
     part, left = explanation.part, SHOWN
     if said := where_right(*right_and_wrong(part.seen, part.attempt.tolerances)):
-        console.print(Text(f"  {said}"))
+        console.print(Text(f"  {render(said)}"))
     for seen in part.seen:
         wrong = differences(explanation, seen)
         state = how_it_went(explanation, seen, wrong)

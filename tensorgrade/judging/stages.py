@@ -4,7 +4,6 @@ From a wrong result the way is followed back to the first value that no right an
 that nobody has, but from which a right one is made again, is only another way to get there.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -15,8 +14,38 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.references import Seen
 from ..exchange.stages import Stage, Way
-from .agreement import listed, where_they_differ
-from .remarks import constant, remarks, same, sums
+from ..messages.divergence import (
+    AtLine,
+    ComesTooEarly,
+    HidesNothing,
+    HidesOthers,
+    HoldsOtherValue,
+    IsDue,
+    IsLast,
+    LeftAsMade,
+    LineIs,
+    LookFrom,
+    MadeAt,
+    MakesSomethingElse,
+    NothingIsDone,
+    NothingIsDoneWith,
+    NotLowEnough,
+    ReadsFrom,
+    ReturnsEarlierValue,
+    ReturnsMore,
+    ReturnsOtherNumber,
+    RightUpTo,
+    SaysAll,
+    ShouldComeBack,
+    StartsWithOtherNumber,
+    StillAsMade,
+    UnknownShape,
+    ValuesDiverge,
+)
+from ..messages.message import Clauses, Message, Sentences
+from ..messages.remarks import Compared, SoftmaxInputTimesFactor, TimesFactor
+from .agreement import where_they_differ
+from .remarks import constant, remarks, rounded, same, sums
 
 HIDDEN = -1e6  # what stands in a hidden place is lower than this
 CLOSE = 2e-5
@@ -28,37 +57,27 @@ TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "m
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
 COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
-THAT = "what should be there"
-OTHER_START = "it starts with another number than right answers do"
-OTHER_SHAPE = "right answers have nothing of the shape that it makes"
-IS_LAST = "is the last one that runs"
-STOPS_EARLY = (
-    "comes too early: what goes into it is right so far, but right answers go on with it first"
-)
-LEFT_AS_MADE = "something is not written or added to it"
-COMES_BACK = "what comes back"
-AND_MORE = f"{COMES_BACK} holds the right result, and more than that"
-TO_COME_BACK = "is to come back as it was passed in"
+NEARLY_ONE = 0.01  # a factor that differs less from 1 is about as large on other cases
 
 
 @dataclass(frozen=True)
 class Parting:
-    """The line where a wrong answer leaves the right ones; 0 where only its stage is known.
+    """The line where a wrong answer diverges from right ones; 0 if only its stage is known.
 
-    stage: the name of what should come about there, if known. reached: right stages before it, in
-    order. upto: the line of the last of them. what: what the value is instead, as a clause.
-    said: all that for a learner. unused: a line that makes a right value with which nothing is
-    done; or 0. since, until: the first and the last line where the mistake may stand, if it need
-    not be the line itself; else 0. reads: (name, line) of what the line reads and another makes.
-    raised: whether it is the line of an error, which is told of already.
+    stage: the name of the value that is missing there, if known. reached: the names of right values
+    before it, in order. upto: the line of the last of them. what: what the value is instead.
+    said: the message to learners. unused: a line that makes a right value that nothing uses; or 0.
+    since, until: the first and the last line where the mistake may be, if it need not be the line
+    itself; else 0. reads: (name, line) of the values that the line reads and another line makes.
+    raised: it is the line of an error, which is reported already.
     """
 
     line: int
     stage: str = ""
     reached: tuple[str, ...] = ()
     upto: int = 0
-    what: str = ""
-    said: str = ""
+    what: Message | None = None
+    said: Sentences | None = None
     unused: int = 0
     since: int = 0
     until: int = 0
@@ -476,9 +495,9 @@ class Comparison:
             return None
         roots = self.wrong_results()
         if not roots:
-            return Parting(self.way.last, what=IS_LAST) if self.nothing_back() else None
+            return Parting(self.way.last, what=IsLast()) if self.nothing_back() else None
         if self.holds_right_results():
-            return Parting(self.way.last or self.way.stages[roots[0]].line, what=AND_MORE)
+            return Parting(self.way.last or self.way.stages[roots[0]].line, what=ReturnsMore())
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
         left = self.left_unused()
@@ -496,16 +515,18 @@ class Comparison:
         if (misnamed := self.misnamed(lost)) is not None:
             return self.told(misnamed)
         if (start := self.wrong_start(lost)) is not None:
-            return Parting(self.way.stages[start].line, "", *self.reached(start), OTHER_START)
+            return Parting(
+                self.way.stages[start].line, "", *self.reached(start), StartsWithOtherNumber()
+            )
         if (start := self.misfit_start(lost)) is not None:
-            return Parting(self.way.stages[start].line, what=OTHER_SHAPE)
+            return Parting(self.way.stages[start].line, what=UnknownShape())
         if self.is_filler(lost) and not self.way.stages[lost].inputs:
             return self.left_as_made(lost, roots)
         if self.is_made_of_constants(lost):
             return None
         if given := self.is_to_come_back():
-            line = self.way.stages[lost].line
-            return Parting(line, what=f"{self.told_with()}`{given}` {TO_COME_BACK}", since=1)
+            what = ShouldComeBack(given, self.options())
+            return Parting(self.way.stages[lost].line, what=what, since=1)
         return self.in_stretch(lost, roots, self.told(lost))
 
     def in_stretch(self, lost: int, ends: list[int], told: Parting) -> Parting:
@@ -519,7 +540,7 @@ class Comparison:
         loose = [at for at in self.loose_before(lost) if self.way.stages[at].line < line]
         loose += [at for at in self.not_turned(lost) if 0 < self.way.stages[at].line < line]
         if early := self.stops_early(lost):
-            told = replace(told, what=STOPS_EARLY, stage="")
+            told = replace(told, what=ComesTooEarly(), stage="")
             loose = [*loose, *early]
         elif not (told.stage or told.what or lost in ends or self.way.stages[lost].inside):
             after = [at for at in self.region(ends) if at >= lost and self.way.stages[at].line]
@@ -630,7 +651,7 @@ class Comparison:
             for value, right in wrong
         )
         until = max(self.way.last, line)
-        return Parting(line, what=LEFT_AS_MADE if left and wrong else "", since=line, until=until)
+        return Parting(line, what=LeftAsMade() if left and wrong else None, since=line, until=until)
 
     def is_to_come_back(self) -> str:
         """The argument that right answers give back as it is, where there is just one result."""
@@ -645,11 +666,10 @@ class Comparison:
             "",
         )
 
-    def told_with(self) -> str:
-        """With which plain arguments the case is called, to begin a sentence; or nothing."""
+    def options(self) -> tuple[str, ...]:
+        """Return the plain arguments of the case's last call, each as `name=value`."""
         passed = self.case.steps[-1].get("arguments", {}).items()
-        plain = [f"`{name}={value}`" for name, value in passed if not isinstance(value, dict)]
-        return f"With {listed(plain)} " if plain else ""
+        return tuple(f"{name}={value}" for name, value in passed if not isinstance(value, dict))
 
     def left_unused(self) -> int | None:
         """The first value of right answers that nothing is done with, where the attempt has it
@@ -677,18 +697,17 @@ class Comparison:
         return any(ones and ones.isdisjoint(had) for ones in made)
 
     def told_unused(self, at: int) -> Parting:
-        """What is to be said about a right value that is made and then left."""
+        """Return the divergence for a right value that is made and then not used."""
         name = next(iter(self.names(at)), "")
-        said = "nothing is done with what this line makes"
-        return Parting(self.way.stages[at].line, name, *self.reached(at), said)
+        return Parting(self.way.stages[at].line, name, *self.reached(at), NothingIsDone())
 
     def right_elsewhere(self, roots: list[int]) -> Parting | None:
         """Where right values came back that are not asked for, or not all that are."""
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         if len(self.way.returned) != len(expected):
             made = all(any(self.is_right_result(at, t) for at in self.told_of) for t in expected)
-            what = f"{COMES_BACK} has another number of parts than what is asked for"
-            return Parting(self.way.last, what=what) if made and self.way.last else None
+            known = made and self.way.last
+            return Parting(self.way.last, what=ReturnsOtherNumber()) if known else None
         wrong = next((at for at in roots if not self.matches[at]), None)
         line = self.way.last if wrong is None else self.way.stages[wrong].line
         return Parting(line) if line else None
@@ -712,7 +731,7 @@ class Comparison:
         if cause is None or self.way.stages[cause].line == line or not self.is_misfit(cause):
             return Parting(line, raised=True)
         if (start := self.misfit_start(cause)) is not None:
-            return Parting(self.way.stages[start].line, what=OTHER_SHAPE)
+            return Parting(self.way.stages[start].line, what=UnknownShape())
         return self.in_stretch(cause, [cause], self.told(cause))
 
     def misfit_start(self, lost: int) -> int | None:
@@ -789,13 +808,10 @@ class Comparison:
         return sorted(found, key=lambda name: (name not in own, self.right.spread[name], name))
 
     def returned_early(self, at: int) -> Parting:
-        """A right value came back, but not the one that is asked for."""
+        """Return the divergence for a right value that is returned, but is not the right result."""
         name = self.names(at)[0]
-        reached, upto = self.reached(at)
         line = self.way.last or self.way.stages[at].line
-        (noun, *_) = re.split(r" (?:of|by|before) ", name)
-        verb = "are" if noun.endswith("s") else "is"
-        return Parting(line, name, reached, upto, f"what comes back {verb} the {name}")
+        return Parting(line, name, *self.reached(at), ReturnsEarlierValue(name))
 
     def reached(self, before: int) -> tuple[tuple[str, ...], int]:
         """The right stages among the first values, and the line of the last right one."""
@@ -846,11 +862,11 @@ class Comparison:
         return sorted(found)
 
     def told(self, lost: int) -> Parting:
-        """What is to be said about the first lost value."""
+        """Return the divergence for the first wrong value."""
         stage = self.way.stages[lost]
         reached, upto = self.reached(lost)
         if names := self.names(lost):
-            wrong = f"`{self.other_name(lost)}` holds the {names[0]}"
+            wrong = HoldsOtherValue(self.other_name(lost), names[0])
             return Parting(stage.line, names[0], reached, upto, wrong)
         if lost in self.way.returned or stage.inside:  # what these should be is told elsewhere
             return Parting(stage.line, "", reached, upto)
@@ -954,119 +970,112 @@ def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
     return lambda match: any(other is way for other, _ in match)
 
 
-def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> str:
-    """What a value is in place of the right one, as a clause; or nothing."""
+def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Message | None:
+    """Return what a value is in place of the right one; None if nothing can be said."""
     if value is None or not value.is_floating_point():
-        return ""
+        return None
     value, right = value.double(), right.double()
     if what := hides(value, right):
         return what
     if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
-        return ""  # scores that are hidden, as they should be, on their way to the weights
-    # What has another shape may be what the line goes on to make: its rows need no sum.
-    off = sums(value, right) if value.shape != right.shape else ""
-    said = [one for one in remarks(case, value, right, hidden=False) if one != off]
-    return on_no_case(said[0].replace("the expected result", THAT)) if said else ""
+        return None  # scores that are hidden, as they should be, on their way to the weights
+    # A value of another shape may be what the line goes on to make: its rows need no sum.
+    off = sums(value, right) if value.shape != right.shape else None
+    found = remarks(case, value, right, hidden=False, compared=Compared.ON_THE_WAY)
+    first = next((one for one in found if one != off), None)
+    return without_factor(first) if first else None
 
 
-NEARLY_ONE = re.compile(r"(.* times (?:0\.99|1\.00)\d+)\b.*")
+def without_factor(remark: Message) -> Message:
+    """Return a remark without the number of its factor, which differs from case to case.
 
-
-def on_no_case(remark: str) -> str:
-    """A remark without a factor's number, which on the call that a learner is shown is another;
-    but what is nearly 1 is so everywhere.
-
-    >>> on_no_case("it is what should be there times 1.414, which is sqrt(2); 2 is `n`")
-    'it is what should be there but for a factor'
+    A factor close to 1 stays: it is close to 1 in other cases, too.
     """
-    if nearly := NEARLY_ONE.fullmatch(remark):
-        return nearly[1]
-    sharper = r"were -?\d\S* times as large as it should be.*"
-    remark = re.sub(sharper, "were too large or too small", remark)
-    return re.sub(r"times -?\d.*", "but for a factor", remark)
+    match remark:
+        case TimesFactor(factor=float(factor)) if abs(rounded(factor) - 1) < NEARLY_ONE:
+            return replace(remark, origin=None)
+        case TimesFactor() | SoftmaxInputTimesFactor():
+            return replace(remark, factor=None, origin=None)
+        case _:
+            return remark
 
 
-def hides(value: torch.Tensor, right: torch.Tensor) -> str:
-    """How the places that are hidden differ from those that should be; or nothing."""
+def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
+    """Return how the hidden places differ from those that should be hidden; None if they do not."""
     if value.shape != right.shape or not bool((right < HIDDEN).any()):
-        return ""
+        return None
     yours, asked = value < HIDDEN, right < HIDDEN
     if torch.equal(yours, asked):
-        return ""
+        return None
     missed = value[asked & ~yours]
     filled = missed.unique()
     # One number alone may be any score; and scores may be as low as what is hidden.
     several = len(missed) > 1 or not yours.any()
     if several and len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
-        return f"what it hides is set to {float(filled[0]):.4g}, which is not low enough"
-    if yours.any():
-        return f"it hides others: {where_they_differ(yours ^ asked)}"
-    return "nothing in it is low enough to be hidden"
+        return NotLowEnough(float(filled[0]))
+    return HidesOthers(where_they_differ(yours ^ asked)) if yours.any() else HidesNothing()
 
 
 def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
-    """Where an attempt parts from the right answers on a case; None where that cannot be told.
+    """Return where an attempt diverges from right answers on a case; None if that is not known.
 
-    seen: the case, what is expected and what the attempt gave. way: what that passed through.
-    ways: what right answers pass through.
+    seen: the case, what is expected and what the attempt gave. way: the values on the attempt's way
+    to its result. ways: those of right answers.
     """
     return Comparison(seen, way, ways).parting()
 
 
-def parting_sentence(parting: Parting, place: Callable[[int], str]) -> str:
-    """For a learner. place: what a line is called where it stands.
+def parting_sentence(parting: Parting, place: Callable[[int], str]) -> Sentences | None:
+    """Return the message to learners; None if there is nothing to say.
 
-    >>> parting_sentence(Parting(9, "masked scores", ("keys", "scores"), 8), "line {}".format)
-    'Up to line 8 your values are those of a right answer: keys, scores. Line 9 is where they \
-part: the masked scores should come about here.'
+    place: returns what a line is called where the learner wrote it.
+
+    >>> found = parting_sentence(Parting(9, "masked scores", ("keys",), 8), "line {}".format)
+    >>> [type(part).__name__ for part in found.parts]
+    ['RightUpTo', 'ValuesDiverge']
     """
-    reads = [f"`{name}` from {place(line)}" for name, line in parting.reads]
-    told = where_they_part(parting, place)
-    if told and reads:
+    before = (right_up_to(parting, place),) if parting.reached else ()
+    told = before + at_the_line(parting, place)
+    if told and parting.reads:
         first, last = parting.stretch
-        told += f" {'It takes' if first == last else 'Used there:'} {listed(reads)}."
-    left = f"Nothing is done with what {place(parting.unused)} makes." if parting.unused else ""
-    return " ".join(filter(None, (told, left)))
+        reads = tuple(MadeAt(name, place(line)) for name, line in parting.reads)
+        told += (ReadsFrom(reads, between=first != last),)
+    if parting.unused:
+        told += (NothingIsDoneWith(place(parting.unused)),)
+    return Sentences(told) if told else None
 
 
-def where_they_part(parting: Parting, place: Callable[[int], str]) -> str:
-    """The same without what is left unused, and what it reads."""
-    here, what = place(parting.line), parting.what
-    right = ", ".join(parting.reached)
-    until = (
-        f"Up to {place(parting.upto)}" if parting.upto < parting.line else f"On the way to {here}"
-    )
-    before = f"{until} your values are those of a right answer: {right}. " if right else ""
-    if what.endswith(TO_COME_BACK):
-        there = f"{here}, or what leads there from {place(parting.since)} on,"
-        return f"{before}{what}; {there} makes something else."
-    if what in (IS_LAST, STOPS_EARLY):
-        look = f" Look at the lines from {place(parting.since)} on." if parting.since else ""
-        return f"{before}{capital(here)} {what}.{look}"
-    if what == LEFT_AS_MADE:
-        return f"{before}Where the result is wrong, it is still as {here} makes it: {what}."
-    if what.startswith((COMES_BACK, "nothing is done", "`")):
-        return f"{before}{capital(here)}: {what}."
-    due = f"the {parting.stage} should come about here" if parting.stage else ""
-    told = "; ".join(filter(None, (due, what)))
-    if parting.raised and not told and not before:
-        return ""
-    return f"{before}{where(parting, place, bool(before))}{': ' if told else ''}{told}."
+def right_up_to(parting: Parting, place: Callable[[int], str]) -> Message:
+    """Return the sentence on the right values before the first wrong one."""
+    until = parting.upto < parting.line
+    return RightUpTo(place(parting.upto if until else parting.line), parting.reached, until)
 
 
-def where(parting: Parting, place: Callable[[int], str], told_before: bool) -> str:
-    """That values part on a line, or between two."""
+def at_the_line(parting: Parting, place: Callable[[int], str]) -> tuple[Message, ...]:
+    """Return the sentences on the line where the mistake is, and on what is wrong there."""
+    here, what, since = place(parting.line), parting.what, parting.since
+    if isinstance(what, ShouldComeBack):
+        return (MakesSomethingElse(what, here, place(since)),)
+    if isinstance(what, IsLast | ComesTooEarly):
+        look = (LookFrom(place(since)),) if since else ()
+        return (LineIs(here, what), *look)
+    if isinstance(what, LeftAsMade):
+        return (StillAsMade(here, what),)
+    if isinstance(what, SaysAll):
+        return (AtLine(here, what),)
+    return where_they_diverge(parting, place)
+
+
+def where_they_diverge(parting: Parting, place: Callable[[int], str]) -> tuple[Message, ...]:
+    """Return the sentence on the lines where the mistake may be.
+
+    An error has reported its own line: without anything to add, there is no sentence.
+    """
+    due = IsDue(parting.stage) if parting.stage else None
+    told = Clauses((due, parting.what)) if due or parting.what else None
+    if parting.raised and not told and not parting.reached:
+        return ()
     first, last = parting.stretch
-    if first < last:
-        leave = "They part" if told_before else "Your values leave those of a right answer"
-        return f"{leave} between {place(first)} and {place(last)}"
-    leave = (
-        "is where they part"
-        if told_before
-        else "is where your values leave those of a right answer"
-    )
-    return f"{capital(place(parting.line))} {leave}"
-
-
-def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    if first >= last:
+        return (ValuesDiverge(place(parting.line), "", bool(parting.reached), told),)
+    return (ValuesDiverge(place(first), place(last), bool(parting.reached), told),)

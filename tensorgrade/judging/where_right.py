@@ -1,7 +1,7 @@
-"""On which of an exercise's cases an attempt is right, and what tells them from the others.
+"""In which of an exercise's cases an attempt is right, and what distinguishes them from the others.
 
-Said of hidden cases too: it rests on what is right and wrong, which points tell as well, and on
-what the cases ask for. No value goes into it.
+This may be reported about hidden cases too: it depends on which cases are right, as points do, and
+on what the cases ask for. It depends on no value.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,16 @@ from ..course import Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..exchange.references import Seen
+from ..messages.message import Message
+from ..messages.remarks import (
+    AreEqual,
+    Argument,
+    CalledInMode,
+    IsNumber,
+    IsPassed,
+    RightWhere,
+    SizeOf,
+)
 from .agreement import disagreement
 from .value_agreement import ValueJudge
 
@@ -20,7 +30,7 @@ FEWEST = 2  # cases on each side; of one alone nothing can be told
 def right_and_wrong(
     seen: list[Seen], tolerances: dict[str, Tolerance]
 ) -> tuple[list[Case], list[Case]]:
-    """The cases whose results have one right value: those that came out right, and the others."""
+    """Return the cases whose results have one right value: the right ones, and the wrong ones."""
     right: list[Case] = []
     wrong: list[Case] = []
     for case, expected, observed in seen:
@@ -30,12 +40,12 @@ def right_and_wrong(
 
 
 def says_values(expected: Observation) -> bool:
-    """Whether a case comes to values that could be right or wrong."""
+    """Return True if a case has values that can be right or wrong."""
     return bool(expected.tensors or expected.values)
 
 
 def agrees(expected: Observation, observed: Observation, tolerances: dict[str, Tolerance]) -> bool:
-    """Whether all results of a case are right."""
+    """Return True if all results of a case are right."""
     judge = ValueJudge(expected, observed, tolerances)
     return not observed.error and not (
         any(map(judge.gap, expected.values))
@@ -47,26 +57,26 @@ def agrees(expected: Observation, observed: Observation, tolerances: dict[str, T
 
 
 def is_called(case: Case) -> bool:
-    """Whether a case calls anything."""
+    """Return True if a case calls anything."""
     return any(step["verb"] == "call" for step in case.steps)
 
 
-def where_right(right: list[Case], wrong: list[Case]) -> str:
-    """A sentence on what all right cases have and no wrong one, or the reverse; or nothing."""
+def where_right(right: list[Case], wrong: list[Case]) -> Message | None:
+    """Return what all right cases have in common and no wrong one has, or the reverse; or None."""
     if min(len(right), len(wrong)) < FEWEST:
-        return ""
+        return None
     (first, *others), bad = [set(traits(case)) for case in right], [*map(set, map(traits, wrong))]
     for trait in traits(right[0]):
         if trait in first.intersection(*others) and not any(trait in one for one in bad):
-            return f"it is right where {trait}, and wrong in all other cases"
+            return RightWhere(trait)
     for trait in traits(wrong[0]):
         if all(trait in one for one in bad) and trait not in first.union(*others):
-            return f"it is wrong where {trait}, and right in all other cases"
-    return ""
+            return RightWhere(trait, right=False)
+    return None
 
 
 def only_where_passed(right: list[Case], wrong: list[Case]) -> str:
-    """The argument that all right cases pass and no wrong one does; or nothing."""
+    """Return the argument that all right cases pass and no wrong one does; or an empty string."""
     if min(len(right), len(wrong)) < FEWEST:
         return ""
     first, *others = (passed_in(case) for case in right)
@@ -77,34 +87,37 @@ def only_where_passed(right: list[Case], wrong: list[Case]) -> str:
 
 
 def passed_in(case: Case) -> list[str]:
-    """The arguments that a case passes."""
+    """Return the arguments that a case passes."""
     passed = (step.get("arguments", {}).items() for step in case.steps)
     return [name for items in passed for name, value in items if value is not None]
 
 
-def traits(case: Case) -> Iterator[str]:
-    """What can be said of the sizes and options that a case asks for, the plainest first."""
+Trait = CalledInMode | IsPassed | IsNumber | AreEqual
+
+
+def traits(case: Case) -> Iterator[Trait]:
+    """Yield what can be said of the sizes and options that a case asks for, the simplest first."""
     modes = [step["training"] for step in case.steps if step["verb"] == "mode"]
     if len(set(modes)) == 1:
-        yield "it is called in training" if modes[0] else "it is called in evaluation"
-    yield from (f"`{name}` is passed in" for name in passed_in(case))
+        yield CalledInMode(bool(modes[0]))
+    yield from map(IsPassed, passed_in(case))
     sizes = dict(sizes_in(case))
-    for name, value in sizes.items():
+    for what, value in sizes.items():
         if value in (0, 1) or isinstance(value, bool):
-            yield f"{name} is {value}"
-    whole = {name: value for name, value in sizes.items() if type(value) is int}
+            yield IsNumber(what, str(value))
+    whole = {what: value for what, value in sizes.items() if type(value) is int}
     for (one, first), (other, second) in combinations(whole.items(), 2):
         if first == second:
-            yield f"{one} and {other} are equal"
+            yield AreEqual(one, other)
 
 
-def sizes_in(case: Case) -> Iterator[tuple[str, float]]:
-    """(what it is, number) for the options and the sizes of tensors that a case passes."""
+def sizes_in(case: Case) -> Iterator[tuple[Message, float]]:
+    """Yield (what it is, number) for the options and the sizes of tensors that a case passes."""
     for step in case.steps:
         for name, value in step.get("arguments", {}).items():
             if isinstance(value, (int, float)):
-                yield f"`{name}`", value
+                yield Argument(name), value
             elif isinstance(value, dict) and "tensor" in value:
                 shape = case.tensors[value["tensor"]].shape
                 for dim, size in enumerate(shape):
-                    yield f"the size of dimension {dim - len(shape)} of `{name}`", size
+                    yield SizeOf(name, dim - len(shape)), size

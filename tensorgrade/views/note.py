@@ -48,7 +48,7 @@ class Note:
         lines = [Text(finding.asks, "bold"), Text("")] if finding.asks else []
         lines += idea(finding.mistakes) or facts(diagnosis)
         if not finding.mistakes and (found := finding.parting()) and found.said:
-            lines += [Text(""), Text(found.said)]
+            lines += [Text(""), Text(render(found.said))]
         lines += [Text(""), *evidence(diagnosis, bool(finding.mistakes))]
         if isinstance(diagnosis, PublicDiagnosis) and (
             blocks := comparison(diagnosis, width, colour)

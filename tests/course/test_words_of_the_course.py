@@ -32,6 +32,7 @@ TORCH = "_scaled_dot_product_"
 ORDINARY_THERE = {
     ("instructor/gradebook.py", "query"),  # a database's
     ("judging/remarks.py", "softmax"),  # torch's own operation: what makes rows sum to 1
+    ("messages/remarks.py", "softmax"),  # the same
     ("runner/edits.py", "softmax"),  # the same, tried where it may be missing
     ("runner/changes.py", "SequenceMatcher"),  # of Python's difflib
     ("runner/warm.py", "softmax"),  # the same, called once

@@ -12,6 +12,36 @@ from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
 from tensorgrade.judging.where_right import where_right
+from tensorgrade.messages.message import render
+from tensorgrade.messages.remarks import (
+    Argument,
+    ColumnsSumToOne,
+    Compared,
+    EverythingNaN,
+    EverythingSumsToOne,
+    IsArgument,
+    IsNumber,
+    IsPassed,
+    LooksLike,
+    NaNAtSinglePlaces,
+    NaNInRows,
+    NegativeEntries,
+    NumberOfSlices,
+    NumbersInOtherPlaces,
+    Reshaped,
+    RightWhere,
+    SignTurned,
+    SizeOf,
+    Slices,
+    SlicesInOtherOrder,
+    SoftmaxInputTimesFactor,
+    Sum,
+    SumOfEntries,
+    SumOfEveryRow,
+    SumsOfRows,
+    SwappedDimensions,
+    TimesFactor,
+)
 
 EVEN = torch.full((3, 4), 0.25)
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
@@ -57,24 +87,26 @@ def project_qkv(x, W_query, W_key, W_value):
 
 def test_a_constant_ratio_on_public_cases_is_told_with_what_it_looks_like(public):
     part, diagnosis = diagnose(public, CH1, "attention_scores", TIMES)
-    assert diagnosis.remarks == (
+    assert list(map(render, diagnosis.remarks)) == [
         "it is the expected result times 6, which is the number of rows of `inputs`",
-    )
+    ]
     assert part.mistakes == ()
 
 
 def test_a_wrong_scale_inside_a_softmax_is_told(public):
     part, diagnosis = diagnose(public, CH2, "attention_weights", SCALED)
-    assert any(
-        said.startswith("it looks as if what goes into the softmax were 0.6667 times")
-        for said in diagnosis.remarks
+    (remark,) = (r for r in diagnosis.remarks if isinstance(r, SoftmaxInputTimesFactor))
+    assert remark.factor == pytest.approx(2 / 3, rel=1e-3)
+    assert render(remark).startswith(
+        "it looks as if what goes into the softmax were 0.6667 times as large as it should be"
     )
     assert part.mistakes == ()
 
 
 def test_tokens_in_another_order_are_told(public):
     _, diagnosis = diagnose(public, CH2, "project_qkv", FLIPPED)
-    assert any("rows in another order: 5, 4, 3, 2, 1 and 0 (" in said for said in diagnosis.remarks)
+    (remark,) = (r for r in diagnosis.remarks if isinstance(r, SlicesInOtherOrder))
+    assert "rows in another order: 5, 4, 3, 2, 1 and 0 (" in render(remark)
 
 
 @pytest.mark.parametrize(
@@ -128,39 +160,65 @@ def test_an_argument_that_some_cases_leave_out_is_told_before_its_sizes():
     without = [case_of(x=torch.ones(n, 2)) for n in (3, 4)]
     passed = [case_of(x=torch.ones(n, 2), hidden=torch.ones(n, n)) for n in (5, 6)]
     said = "it is {} where `hidden` is passed in, and {} in all other cases"
-    assert where_right(without, passed) == said.format("wrong", "right")
-    assert where_right(passed, without) == said.format("right", "wrong")
-    assert where_right(without[:1] + passed[:1], without[1:] + passed[1:]) == ""
+    assert where_right(without, passed) == RightWhere(IsPassed("hidden"), right=False)
+    assert render(where_right(without, passed)) == said.format("wrong", "right")
+    assert where_right(passed, without) == RightWhere(IsPassed("hidden"))
+    assert render(where_right(passed, without)) == said.format("right", "wrong")
+    assert where_right(without[:1] + passed[:1], without[1:] + passed[1:]) is None
+
+
+def test_options_and_sizes_that_tell_cases_apart():
+    def pattern(right, wrong):
+        return where_right(*([case_of(**one)] * 2 for one in (right, wrong)))
+
+    found = pattern({"x": torch.ones(1, 3)}, {"x": torch.ones(2, 3)})
+    assert found == RightWhere(IsNumber(SizeOf("x", -2), "1"))
+    assert render(found) == (
+        "it is right where the size of dimension -2 of `x` is 1, and wrong in all other cases"
+    )
+    found = pattern({"n": 3, "m": 4}, {"n": 3, "m": 3})
+    assert render(found) == "it is wrong where `n` and `m` are equal, and right in all other cases"
+    assert pattern({"on": True}, {"on": 1}) == RightWhere(IsNumber(Argument("on"), "True"))
 
 
 def test_sums_of_rows_and_columns():
-    assert sums(EVEN, EVEN) == ""
-    assert sums(torch.full((3, 4), 1 / 3), EVEN) == "its columns sum to 1, its rows do not"
-    assert (
-        sums(torch.full((3, 4), 1 / 12), EVEN)
-        == "all its entries together sum to 1; each row should"
-    )
-    assert sums(torch.full((3, 4), 0.5), EVEN) == "every row sums to 2, not to 1"
-    assert (
-        sums(torch.tensor([0.5, 1.0]), torch.tensor([0.5, 0.5]))
-        == "its entries sum to 1.5, not to 1"
-    )
-    assert (
-        sums(torch.tensor([[2.0, -1.0]]), torch.tensor([[0.5, 0.5]])) == "it has negative entries"
-    )
-    assert sums(torch.rand(3, 4), torch.randn(3, 4)) == ""  # sums mean nothing here
+    assert sums(EVEN, EVEN) is None
+    assert sums(torch.full((3, 4), 1 / 3), EVEN) == ColumnsSumToOne()
+    assert sums(torch.full((3, 4), 1 / 12), EVEN) == EverythingSumsToOne()
+    assert sums(torch.full((3, 4), 0.5), EVEN) == SumOfEveryRow(Sum(2.0))
+    assert sums(torch.tensor([0.5, 1.0]), torch.tensor([0.5, 0.5])) == SumOfEntries(Sum(1.5))
+    assert sums(torch.tensor([[0.5, 1.0], [1.0, 1.0]]), EVEN) == SumsOfRows(Sum(1.5), Sum(2.0))
+    assert sums(torch.tensor([[2.0, -1.0]]), torch.tensor([[0.5, 0.5]])) == NegativeEntries()
+    assert sums(torch.rand(3, 4), torch.randn(3, 4)) is None  # sums mean nothing here
+
+
+@pytest.mark.parametrize(
+    "remark, said",
+    [
+        (SumOfEntries(Sum(1.004)), "its entries sum to 1.004, not to 1"),
+        (SumOfEveryRow(Sum(1.00004)), "every row sums to nearly 1, not to 1"),
+        (
+            SumsOfRows(Sum(0.5), Sum(2.0)),
+            "its rows do not sum to 1, but to something between 0.5 and 2",
+        ),
+    ],
+)
+def test_sums_are_told_in_four_digits(remark, said):
+    assert render(remark) == said
 
 
 def test_where_nan_comes_from():
     nan = torch.zeros(2, 3, 3)
-    assert not_numbers(nan, nan) == ""
+    assert not_numbers(nan, nan) is None
     nan[:, 0] = torch.nan
-    assert not_numbers(nan, EVEN).startswith("NaN fills the first row")
+    assert not_numbers(nan, EVEN) == NaNInRows(only_first=True)
+    assert render(not_numbers(nan, EVEN)).startswith("NaN fills the first row")
     nan[0, 2] = torch.nan
-    assert not_numbers(nan, EVEN).startswith("NaN fills whole rows")
+    assert not_numbers(nan, EVEN) == NaNInRows(only_first=False)
+    assert render(not_numbers(nan, EVEN)).startswith("NaN fills whole rows")
     nan[0, 1, 1] = torch.nan
-    assert not_numbers(nan, EVEN).startswith("NaN stands at single places")
-    assert not_numbers(nan * torch.nan, EVEN).startswith("everything is NaN")
+    assert not_numbers(nan, EVEN) == NaNAtSinglePlaces()
+    assert not_numbers(nan * torch.nan, EVEN) == EverythingNaN()
 
 
 @pytest.mark.parametrize(
@@ -176,43 +234,73 @@ def test_where_nan_comes_from():
 )
 def test_what_a_ratio_looks_like(factor, said):
     case, expected = case_of(x=torch.zeros(5, 7), d_k=4, p=0.3), torch.randn(5, 7)
-    assert said in ratios(case, factor * expected, expected)
+    assert said in render(ratios(case, factor * expected, expected))
 
 
 def test_a_ratio_that_looks_like_nothing_is_told_without_an_origin():
     expected = torch.randn(5, 7)
-    assert (
-        ratios(case_of(x=torch.zeros(5, 7)), 1.234 * expected, expected)
-        == "it is the expected result times 1.234"
-    )
-    assert ratios(case_of(x=torch.zeros(5, 7)), torch.randn(5, 7), expected) == ""
+    found = ratios(case_of(x=torch.zeros(5, 7)), 1.234 * expected, expected)
+    assert isinstance(found, TimesFactor) and found.origin is None
+    assert render(found) == "it is the expected result times 1.234"
+    assert ratios(case_of(x=torch.zeros(5, 7)), torch.randn(5, 7), expected) is None
 
 
 def test_a_factor_that_is_told_as_one_is_not_told():
     case, expected = case_of(x=torch.zeros(5, 7)), torch.randn(5, 7)
-    assert ratios(case, 1.00003 * expected, expected) == ""
-    assert ratios(case, 1.002 * expected, expected).endswith("times 1.002")
+    assert ratios(case, 1.00003 * expected, expected) is None
+    assert render(ratios(case, 1.002 * expected, expected)).endswith("times 1.002")
     weights = torch.softmax(expected, dim=-1)
-    assert ratios(case, torch.softmax(1.00003 * expected, dim=-1).double(), weights) == ""
+    assert ratios(case, torch.softmax(1.00003 * expected, dim=-1).double(), weights) is None
 
 
 def test_numbers_in_another_order():
     right = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
-    assert "dimensions 1 and 2" in reordered(right.transpose(1, 2), right)
-    assert "in order; the shape should be (2, 3, 4)" in reordered(right.reshape(6, 4), right)
-    assert (
-        reordered(right[..., [1, 0, 3, 2]], right)
-        == "it has the right columns in another order: 1, 0, 3 and 2 (counted from 0)"
+    assert reordered(right.transpose(1, 2), right) == SwappedDimensions((1, 2))
+    assert reordered(right.reshape(6, 4), right) == Reshaped((2, 3, 4))
+    found = reordered(right[..., [1, 0, 3, 2]], right)
+    assert found == SlicesInOtherOrder(Slices(2, 3), (1, 0, 3, 2))
+    assert render(found) == (
+        "it has the right columns in another order: 1, 0, 3 and 2 (counted from 0)"
     )
-    assert reordered(right.flatten().flip(0)[torch.randperm(24)].reshape(2, 3, 4), right).endswith(
-        "in other places"
-    )
-    assert reordered(right + 1, right) == "" and reordered(right, right) == ""
+    mixed = right.flatten().flip(0)[torch.randperm(24)].reshape(2, 3, 4)
+    assert reordered(mixed, right) == NumbersInOtherPlaces()
+    assert reordered(right + 1, right) is None and reordered(right, right) is None
+
+
+@pytest.mark.parametrize(
+    "remark, said",
+    [
+        (
+            SwappedDimensions((1, 2)),
+            "it is right but for its dimensions 1 and 2, which have changed places",
+        ),
+        (
+            Reshaped((2, 3)),
+            "its numbers are right and in order; the shape should be (2, 3)",
+        ),
+        (
+            NumberOfSlices(Slices(3, 5), "x"),
+            "the number of slices along dimension 3 of `x`",
+        ),
+        (
+            TimesFactor(Compared.RESULT, 0.5, LooksLike(4, Argument("n"), "1/sqrt(4)")),
+            "it is the expected result times 0.5, which is 1/sqrt(4); 4 is `n`",
+        ),
+        (
+            SoftmaxInputTimesFactor(-1.0, SignTurned()),
+            "it looks as if what goes into the softmax were -1 times as large as it should be: its "
+            "sign is turned around",
+        ),
+    ],
+)
+def test_what_remarks_say(remark, said):
+    assert render(remark) == said
 
 
 def test_an_input_that_comes_back_is_told(public):
     _, diagnosis = diagnose(public, CH1, "softmax_naive", "def softmax_naive(x):\n    return x\n")
-    assert "it is `x`, just as it was passed in" in diagnosis.remarks
+    assert IsArgument("x") in diagnosis.remarks
+    assert render(IsArgument("x")) == "it is `x`, just as it was passed in"
 
 
 def test_a_name_whose_import_failed_is_told(public):
@@ -220,7 +308,7 @@ def test_a_name_whose_import_failed_is_told(public):
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
     assert (
         "its import failed (ModuleNotFoundError: No module named 'no_such_library', line 3)"
-        in diagnosis.problem
+        in render(diagnosis.problem)
     )
     assert diagnosis.error.line == 5 and diagnosis.error.source == "return tool.softmax(x)"
 
@@ -228,8 +316,8 @@ def test_a_name_whose_import_failed_is_told(public):
 def test_a_name_of_another_cell_is_told(public):
     source = "def softmax_naive(x):\n    return torch.exp(scores)\n"
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
-    assert "it is no argument and nothing before that line makes it" in diagnosis.problem
-    assert "self." not in diagnosis.problem
+    assert "it is no argument and nothing before that line makes it" in render(diagnosis.problem)
+    assert "self." not in render(diagnosis.problem)
 
 
 MODULE = """
@@ -250,21 +338,21 @@ def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
     for made in (public, hidden):
         part, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
         assert part.names.sentence == "`W_q` is asked for as `W_query`"
-        assert "right shape but not the right values" in diagnosis.problem  # of the scale
+        assert "right shape but not the right values" in render(diagnosis.problem)  # of the scale
 
 
 def test_a_parameter_that_nothing_can_stand_for_is_told(public, hidden):
     module = MODULE.replace("W_q(x)", "W_key(x)").replace("self.W_q =", "one =")
     for made in (public, hidden):
         _, diagnosis = diagnose(made, CH2, "SelfAttention_v2", module)
-        assert "the module has no parameter `W_query.weight`" in diagnosis.problem
+        assert "the module has no parameter `W_query.weight`" in render(diagnosis.problem)
 
 
 def test_a_global_in_a_method_asks_for_self(public):
     _, diagnosis = diagnose(
         public, CH2, "SelfAttention_v2", MODULE.replace("self.W_q(x)", "W_query(x)")
     )
-    assert "is `self.` missing?" in diagnosis.problem
+    assert "is `self.` missing?" in render(diagnosis.problem)
 
 
 def test_a_renamed_class_is_told_with_what_was_found(public):
@@ -272,7 +360,7 @@ def test_a_renamed_class_is_told_with_what_was_found(public):
         public, CH2, "SelfAttention_v2", MODULE.replace("SelfAttention_v2", "SelfAttn_v2")
     )
     found = "`SelfAttn_v2`, which looks close"
-    assert diagnosis.kind == "missing" and found in diagnosis.problem
+    assert diagnosis.kind == "missing" and found in render(diagnosis.problem)
 
 
 def test_every_file_of_the_engine_is_free_of_the_course_words(project):
@@ -295,7 +383,8 @@ def test_every_file_of_the_engine_is_free_of_the_course_words(project):
 def test_no_message_is_longer_than_it_may_be():
     problem = "it changes " + "its input " * 100_000
     diagnosis = Diagnosis(Kind.FACT, problem)
-    assert len(diagnosis.problem) <= LONGEST_MESSAGE and diagnosis.problem.endswith(" …")
+    said = render(diagnosis.problem)
+    assert len(said) <= LONGEST_MESSAGE and said.endswith(" …")
     finding = Finding("", diagnosis, {"a": "One idea is wrong. " * 50})
     row = Verdict("ada", "c", "e", 0, 1, Status.FAILED, message=problem).row()
     assert max(len(finding.message), len(row["message"])) <= LONGEST_MESSAGE

@@ -17,9 +17,6 @@ from tensorgrade.exchange.references import (
 )
 from tensorgrade.exchange.stages import Way, read_way, with_stages
 from tensorgrade.judging.stages import (
-    LEFT_AS_MADE,
-    STOPS_EARLY,
-    TO_COME_BACK,
     Parting,
     Rows,
     close,
@@ -27,6 +24,26 @@ from tensorgrade.judging.stages import (
     parting,
     parting_sentence,
     right_values,
+    without_factor,
+)
+from tensorgrade.messages.divergence import (
+    ComesTooEarly,
+    HoldsOtherValue,
+    LeftAsMade,
+    NothingIsDone,
+    NothingIsDoneWith,
+    ReturnsEarlierValue,
+    ShouldComeBack,
+)
+from tensorgrade.messages.message import render
+from tensorgrade.messages.remarks import (
+    Compared,
+    HoldsInfinities,
+    LooksLike,
+    NumbersInOtherPlaces,
+    SignTurned,
+    SoftmaxInputTimesFactor,
+    TimesFactor,
 )
 
 RIGHT = """
@@ -95,7 +112,7 @@ def test_a_wrong_answer_is_placed_on_its_line(project, recorded, old, new, line,
     assert RIGHT.count(old) == 1
     found = parted(project, recorded, RIGHT.replace(old, new))
     assert found.line == line
-    assert stage in found.stage and word in found.what, found
+    assert stage in found.stage and word in render(found.what), found
 
 
 @pytest.mark.parametrize("edits", OTHERWISE)
@@ -222,14 +239,15 @@ def test_what_a_name_of_one_letter_stands_for(project):
     wrong = solution[:at] + own.replace("keys", "k")
     found = parted(project, case, wrong, chapter)
     assert "k = self.W_value_up" in wrong.splitlines()[found.line - 1], found
-    assert found.what == "`k` holds the values"
+    assert found.what == HoldsOtherValue("k", "values")
 
 
 def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
     text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
-    assert (found.line, found.stage) == (8, "scaled scores"), found
-    assert "nothing is done with what this line makes" in parting_sentence(found, "line {}".format)
+    assert (found.line, found.stage, found.what) == (8, "scaled scores", NothingIsDone()), found
+    said = render(parting_sentence(found, "line {}".format))
+    assert "Line 8: nothing is done with what this line makes." in said
 
 
 @pytest.mark.parametrize(
@@ -250,7 +268,8 @@ def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(proj
     found = parted(project, recorded, text)
     assert (found.line, found.unused) == (9, 8), found
     said = parting_sentence(found, "line {}".format)
-    assert said.endswith("Nothing is done with what line 8 makes."), said
+    assert said.parts[-1] == NothingIsDoneWith("line 8"), said
+    assert render(said).endswith("Nothing is done with what line 8 makes."), said
 
 
 def test_an_error_is_followed_to_the_value_that_led_there(project, recorded):
@@ -335,19 +354,29 @@ def test_hidden_references_have_no_ways(project):
 
 def test_a_sentence_says_no_more_than_is_known():
     place = "line {}".format
-    assert parting_sentence(Parting(9, raised=True), place) == ""  # the error has told its line
-    assert parting_sentence(Parting(9), place).startswith("Line 9 is where your values leave")
-    said = parting_sentence(Parting(9, "", ("keys",), 4), place)
-    assert said.endswith("keys. Line 9 is where they part.")
+    assert parting_sentence(Parting(9, raised=True), place) is None  # the error has told its line
+    said = render(parting_sentence(Parting(9), place))
+    assert said == "Line 9 is where your values leave those of a right answer."
+    said = render(parting_sentence(Parting(9, "", ("keys", "scores"), 4), place))
+    assert said == (
+        "Up to line 4 your values are those of a right answer: keys, scores. Line 9 is where they "
+        "part."
+    )
+    said = render(parting_sentence(Parting(9, "", ("keys",), 9, NothingIsDone()), place))
+    assert said == (
+        "On the way to line 9 your values are those of a right answer: keys. Line 9: nothing is "
+        "done with what this line makes."
+    )
     said = parting_sentence(Parting(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
+    said = render(said)
     assert said.endswith("They part between line 7 and line 9. Used there: `n` from line 2."), said
 
 
 def test_hidden_scores_are_no_overflow():
     weights = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     scores = torch.tensor([[1.0, -torch.inf], [2.0, 3.0]])
-    assert instead(None, scores, weights) == ""
-    assert "an exponential overflowed" in instead(None, -scores, weights)
+    assert instead(None, scores, weights) is None
+    assert instead(None, -scores, weights) == HoldsInfinities()
 
 
 def test_rows_are_compared_as_one_value_with_another():
@@ -392,13 +421,13 @@ CH5, CH6 = "ch5_beyond_one_sentence", "ch6_small_gpt"
 def test_what_a_loop_leaves_too_early_is_told_as_that(project):
     edit = ("range(0, len(keys), block_size)", "list(range(0, len(keys), block_size))[:-1]")
     found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
-    assert found.line == line_of(text, "return context / total") and found.what == STOPS_EARLY
+    assert found.line == line_of(text, "return context / total") and found.what == ComesTooEarly()
     assert line_of(text, edit[1]) < found.since < found.line
     for wrong in ("total**2", "largest"):  # the loop is through with all of them
         edit = ("return context / total", f"return context / {wrong}")
         found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
         assert found.line == line_of(text, edit[1]) and not found.since, found
-        assert found.what != STOPS_EARLY
+        assert found.what != ComesTooEarly()
 
 
 def test_an_unusual_way_is_blamed_from_its_beginning_to_its_end(project):
@@ -427,7 +456,7 @@ def test_what_was_not_written_to_is_told(project):
     made = "table[:, 0::2] = torch.sin(place * rate)"
     exercise = "sinusoidal_positions"
     found, text = parted_in(project, CH5, exercise, "", made, "pass", form="library_calls")
-    assert found.line == found.since and found.what == LEFT_AS_MADE
+    assert found.line == found.since and found.what == LeftAsMade()
     assert found.line < line_of(text, "table[:, 1::2]") <= found.until
     half = made.replace("torch.sin", "0.5 * torch.sin")
     found, text = parted_in(project, CH5, exercise, "", made, half, form="library_calls")
@@ -441,7 +470,7 @@ def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
     text = project.solution(CH6).read_text(encoding="utf-8").replace(*edit)
     line = line_of(text, "    block(x)")
     found = parted(project, case, text, CH6, range(line - 20, line + 5))
-    assert found.line == line and "nothing is done" in found.what, found
+    assert (found.line, found.what) == (line, NothingIsDone()), found
 
 
 def test_a_result_that_is_given_back_as_it_came_is_told(project):
@@ -450,7 +479,12 @@ def test_a_result_that_is_given_back_as_it_came_is_told(project):
         if case.signature == "values":
             break
     found, _ = parted_in(project, chapter, exercise, case.name, "not training", "training")
-    assert found.since == 1 and found.what.endswith(TO_COME_BACK)
+    assert found.since == 1 and isinstance(found.what, ShouldComeBack)
+    said = render(parting_sentence(found, "line {}".format))
+    assert said.startswith(
+        "With `p=0.5` and `training=False` `attn_weights` is to come back as it was passed in; line"
+    )
+    assert said.endswith(", or what leads there from line 1 on, makes something else."), said
 
 
 def test_of_a_way_that_is_cut_nothing_is_said(recorded):
@@ -462,4 +496,34 @@ def test_of_a_way_that_is_cut_nothing_is_said(recorded):
 
 def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recorded):
     found = parted(project, recorded, RIGHT.replace("return weights @ values", "weights @ values"))
-    assert parting_sentence(found, "line {}".format) == "Line 10 is the last one that runs."
+    said = render(parting_sentence(found, "line {}".format))
+    assert said == "Line 10 is the last one that runs."
+
+
+@pytest.mark.parametrize(
+    "factor, said",
+    [
+        (1.0042, "it is what should be there times 1.004"),
+        (0.9932, "it is what should be there times 0.9932"),
+        (0.99, "it is what should be there but for a factor"),
+        (-0.995, "it is what should be there but for a factor"),
+        (2**0.5, "it is what should be there but for a factor"),
+    ],
+)
+def test_a_factor_that_differs_from_case_to_case_is_not_told(factor, said):
+    origin = LooksLike(2, NumbersInOtherPlaces(), "sqrt(2)")
+    assert render(without_factor(TimesFactor(Compared.ON_THE_WAY, factor, origin))) == said
+
+
+def test_only_remarks_about_factors_lose_anything():
+    sharper = without_factor(SoftmaxInputTimesFactor(2.0, SignTurned()))
+    assert render(sharper).endswith("what goes into the softmax were too large or too small")
+    assert without_factor(HoldsInfinities()) == HoldsInfinities()
+
+
+def test_the_verb_agrees_with_the_name_of_a_value():
+    assert render(ReturnsEarlierValue("masked scores")) == "what comes back are the masked scores"
+    assert render(ReturnsEarlierValue("weights of the mean")).endswith(
+        " are the weights of the mean"
+    )
+    assert render(ReturnsEarlierValue("mean of rows")) == "what comes back is the mean of rows"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.attempts.verdict import state_of
+from tensorgrade.attempts.results import state_of
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import CourseError
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong

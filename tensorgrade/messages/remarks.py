@@ -1,0 +1,323 @@
+"""Facts about a wrong value if no known mistake matches, and in which cases an answer is right."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from .message import FromLearner, Message, Secret, Shape
+
+
+class Compared(StrEnum):
+    """What a value is compared with: the result of a call, or a value on the way to it."""
+
+    RESULT = "the expected result"
+    ON_THE_WAY = "what should be there"
+
+
+@dataclass(frozen=True)
+class EverythingNaN(Message):
+    id = "everything_nan"
+    template = (
+        "everything is NaN: 0 divided by 0 gives it, and so do 0 times infinity, infinity "
+        "minus or divided by infinity, and roots of what is negative; a single one spreads to "
+        "all that it is added to or multiplied by"
+    )
+
+
+@dataclass(frozen=True)
+class NaNInRows(Message):
+    """only_first: it is the first row alone, in every matrix of a stack."""
+
+    id = "nan_in_rows"
+    only_first: Annotated[bool, FromLearner]
+
+    def wording(self) -> str:
+        which = "the first row" if self.only_first else "whole rows"
+        return (
+            f"NaN fills {which}, as a softmax over nothing but -inf gives it; so do 0 divided by "
+            "0, infinity minus or divided by infinity, and roots of what is negative"
+        )
+
+
+@dataclass(frozen=True)
+class NaNAtSinglePlaces(Message):
+    id = "nan_at_single_places"
+    template = (
+        "NaN stands at single places, as 0 times infinity gives it; so do 0 divided by 0, infinity "
+        "minus or divided by infinity, and roots of what is negative"
+    )
+
+
+@dataclass(frozen=True)
+class HoldsInfinities(Message):
+    id = "holds_infinities"
+    template = "it holds infinities: an exponential overflowed, or a division or a logarithm met 0"
+
+
+@dataclass(frozen=True)
+class InfinitiesForBools(Message):
+    id = "infinities_for_bools"
+    template = "it holds infinities where no numbers are asked for, but True or False"
+
+
+@dataclass(frozen=True)
+class CoarseDtype(Message):
+    """digits: how many digits the dtype keeps, as a word."""
+
+    id = "coarse_dtype"
+    template = "it is {dtype}, which keeps {digits} digits"
+    dtype: Annotated[str, FromLearner]
+    digits: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class IntegerDtype(Message):
+    id = "integer_dtype"
+    template = "it is {dtype}, which keeps no fractions"
+    dtype: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class NegativeEntries(Message):
+    """Rows sum to 1 as they should, but not all of their entries are weights."""
+
+    id = "negative_entries"
+    template = "it has negative entries"
+
+
+@dataclass(frozen=True)
+class ColumnsSumToOne(Message):
+    id = "columns_sum_to_one"
+    template = "its columns sum to 1, its rows do not"
+
+
+@dataclass(frozen=True)
+class EverythingSumsToOne(Message):
+    id = "everything_sums_to_one"
+    template = "all its entries together sum to 1; each row should"
+
+
+@dataclass(frozen=True)
+class Sum(Message):
+    """A sum that is not exactly 1."""
+
+    id = "sum"
+    number: Annotated[float, FromLearner]
+
+    def wording(self) -> str:
+        return "nearly 1" if f"{self.number:.4g}" == "1" else "{number:.4g}"
+
+
+@dataclass(frozen=True)
+class SumOfEntries(Message):
+    id = "sum_of_entries"
+    template = "its entries sum to {total}, not to 1"
+    total: Sum
+
+
+@dataclass(frozen=True)
+class SumOfEveryRow(Message):
+    id = "sum_of_every_row"
+    template = "every row sums to {total}, not to 1"
+    total: Sum
+
+
+@dataclass(frozen=True)
+class SumsOfRows(Message):
+    id = "sums_of_rows"
+    template = "its rows do not sum to 1, but to something between {least} and {most}"
+    least: Sum
+    most: Sum
+
+
+@dataclass(frozen=True)
+class IsArgument(Message):
+    id = "is_argument"
+    template = "it is {name:code}, just as it was passed in"
+    name: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class TimesFactor(Message):
+    """A value is the right one times a number.
+
+    factor: None if it is not worth reporting. origin: a clause on what the factor looks like.
+    """
+
+    id = "times_factor"
+    compared: Compared
+    factor: Annotated[float | None, Secret]
+    origin: Annotated[Message | None, Secret] = None
+
+    def wording(self) -> str:
+        if self.factor is None:
+            return "it is {compared} but for a factor"
+        return "it is {compared} times {factor:.4g}{origin}"
+
+
+@dataclass(frozen=True)
+class SoftmaxInputTimesFactor(Message):
+    """Rows of weights are too even or too uneven. The fields are those of `TimesFactor`."""
+
+    id = "softmax_input_times_factor"
+    factor: Annotated[float | None, Secret]
+    origin: Annotated[Message | None, Secret] = None
+
+    def wording(self) -> str:
+        so = "it looks as if what goes into the softmax were "
+        if self.factor is None:
+            return so + "too large or too small"
+        return so + "{factor:.4g} times as large as it should be{origin}"
+
+
+@dataclass(frozen=True)
+class SignTurned(Message):
+    """The factor is -1."""
+
+    id = "sign_turned"
+    template = ": its sign is turned around"
+
+
+@dataclass(frozen=True)
+class LooksLike(Message):
+    """The factor is a number of the case, or made of one.
+
+    form: how it is made of the number, such as `1/sqrt(4)`; empty if it is the number itself.
+    """
+
+    id = "looks_like"
+    number: float
+    meaning: Message
+    form: str = ""
+
+    def wording(self) -> str:
+        return ", which is {form}; {number:g} is {meaning}" if self.form else ", which is {meaning}"
+
+
+@dataclass(frozen=True)
+class Argument(Message):
+    id = "argument"
+    template = "{name:code}"
+    name: str
+
+
+@dataclass(frozen=True)
+class Slices(Message):
+    """The slices of a tensor along one of its dimensions: rows, columns, batch rows."""
+
+    id = "slices"
+    dim: int
+    rank: int
+    names: ClassVar = {
+        1: ("entries",),
+        2: ("rows", "columns"),
+        3: ("batch rows", "rows", "columns"),
+        4: ("batch rows", "blocks", "rows", "columns"),
+    }
+
+    def wording(self) -> str:
+        if self.rank not in self.names:
+            return "slices along dimension {dim}"
+        return self.names[self.rank][self.dim]
+
+
+@dataclass(frozen=True)
+class NumberOfSlices(Message):
+    id = "number_of_slices"
+    template = "the number of {slices} of {argument:code}"
+    slices: Slices
+    argument: str
+
+
+@dataclass(frozen=True)
+class SwappedDimensions(Message):
+    id = "swapped_dimensions"
+    template = "it is right but for its dimensions {dimensions:list}, which have changed places"
+    dimensions: Annotated[tuple[int, ...], Secret]
+
+
+@dataclass(frozen=True)
+class Reshaped(Message):
+    id = "reshaped"
+    template = "its numbers are right and in order; the shape should be {asked:size}"
+    asked: Annotated[Shape, Secret]
+
+
+@dataclass(frozen=True)
+class SlicesInOtherOrder(Message):
+    id = "slices_in_other_order"
+    template = "it has the right {slices} in another order: {order:list} (counted from 0)"
+    slices: Slices
+    order: Annotated[tuple[int, ...], Secret]
+
+
+@dataclass(frozen=True)
+class NumbersInOtherPlaces(Message):
+    id = "numbers_in_other_places"
+    template = "its numbers are right but stand in other places"
+
+
+@dataclass(frozen=True)
+class RightWhere(Message):
+    """The answer is right (or wrong) in just those cases that have a trait.
+
+    Learner code can choose by hidden inputs in which cases it is right, so it chooses the trait.
+    """
+
+    id = "right_where"
+    trait: Annotated[Message, FromLearner]
+    right: Annotated[bool, FromLearner] = True
+
+    def wording(self) -> str:
+        this, other = ("right", "wrong") if self.right else ("wrong", "right")
+        return f"it is {this} where {{trait}}, and {other} in all other cases"
+
+
+@dataclass(frozen=True)
+class CalledInMode(Message):
+    """A trait of a case: the module's mode."""
+
+    id = "called_in_mode"
+    training: bool
+
+    def wording(self) -> str:
+        return "it is called in training" if self.training else "it is called in evaluation"
+
+
+@dataclass(frozen=True)
+class IsPassed(Message):
+    """A trait of a case: an argument that other cases leave out."""
+
+    id = "is_passed"
+    template = "{argument:code} is passed in"
+    argument: str
+
+
+@dataclass(frozen=True)
+class SizeOf(Message):
+    """dim: counts from the last dimension, which is -1."""
+
+    id = "size_of"
+    template = "the size of dimension {dim} of {argument:code}"
+    argument: str
+    dim: int
+
+
+@dataclass(frozen=True)
+class IsNumber(Message):
+    """A trait of a case: an option or a size. number: as Python writes it: 1 is not True here."""
+
+    id = "is_number"
+    template = "{what} is {number}"
+    what: Message
+    number: str
+
+
+@dataclass(frozen=True)
+class AreEqual(Message):
+    """A trait of a case: two options or sizes that are the same."""
+
+    id = "are_equal"
+    template = "{one} and {other} are equal"
+    one: Message
+    other: Message
