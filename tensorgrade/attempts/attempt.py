@@ -19,7 +19,7 @@ from ..exchange.cases import Case, last_call_alone, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import Way, read_way
-from ..judging.agreement import disagreement, listed
+from ..judging.agreement import disagreement
 from ..judging.checks import Checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import NO_WAY_BACK, Diagnosis, Finding, Kind, Step
@@ -27,9 +27,9 @@ from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
 from ..judging.order import Order, assign, in_best_order
 from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
-from ..judging.unanswered import UNWRITTEN
 from ..judging.where_right import only_where_passed, right_and_wrong
-from ..messages.message import render
+from ..messages.errors import NotWritten
+from ..messages.message import Message, listed, render
 from ..recognition.fingerprints import (
     Fingerprints,
     digest_of,
@@ -256,6 +256,10 @@ class Attempt:
         """What a line is called where the learner wrote it."""
         return self.backend.source.place(line)
 
+    def is_in_cell(self, line: int) -> bool:
+        """Return True if a line is in a cell of a notebook."""
+        return self.backend.source.cell(line) is not None
+
 
 class ExerciseAttempt(Checks):
     """One exercise of an attempt: what was seen on each case, and the checks on it."""
@@ -270,7 +274,8 @@ class ExerciseAttempt(Checks):
         # The earlier exercise of the learner's that is all that is wrong here (earlier.py), and
         # the mistakes of those that are called.
         self.excused_by, self.inherited = "", set[str]()
-        self.noted = ""  # what is said of such an exercise where more than that is wrong
+        # What is said of such an exercise if more than that is wrong.
+        self.noted: Message | None = None
         # Right earlier exercises in the place of the learner's wrong ones, by name (earlier.py).
         self.stand_ins: dict[str, str] = {}
         # Found where they are asked for, by whether it is those of cases that end in an error.
@@ -361,7 +366,7 @@ class ExerciseAttempt(Checks):
     def with_what_is_never_reached(self, diagnosis: Diagnosis) -> Diagnosis:
         """The same, with the line that still says "to do" beside code that is there."""
         line, text = diagnosis.error and diagnosis.error.line, self.attempt.handed_in
-        if render(diagnosis.problem) != UNWRITTEN or not line:
+        if not isinstance(diagnosis.problem, NotWritten) or not line:
             return diagnosis
         said = f"{self.attempt.place(line)} still raises NotImplementedError"
         if text.goes_on_below(line):
@@ -541,9 +546,9 @@ class ExerciseAttempt(Checks):
         return [one for one in self.attempt.checked(other, names) if one.exercise == self.name]
 
     @property
-    def noted_in_public(self) -> str:
+    def noted_in_public(self) -> Message | None:
         """What public cases say of an earlier exercise that is wrong and called here, if any is."""
-        return self.on_public_cases.noted if self.public_checks and self.on_public_cases else ""
+        return self.on_public_cases.noted if self.public_checks and self.on_public_cases else None
 
     @property
     def told_names(self) -> Names:

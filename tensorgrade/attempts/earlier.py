@@ -26,7 +26,7 @@ from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.agreement import disagreement
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..messages.message import sentence
+from ..messages.verdicts import EarlierIsWrong
 from ..recognition.signatures import imprint
 from ..runner.source import Source
 from ..sources.submission import Submission
@@ -34,7 +34,7 @@ from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
 from .in_process import InProcess
 from .points import at_its_price, sums
-from .verdict import EXCUSED, CheckResult, State, state_of
+from .verdict import CheckResult, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
 MORE_OFTEN_THAN = 4  # one question in so many is an old one
@@ -62,7 +62,7 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
             checks, right = better_of_both(part, checks, stand_ins, again)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
         part.excused_by = root if right else ""
-        part.noted = "" if right else EXCUSED.format(root)
+        part.noted = None if right else EarlierIsWrong(root)
         results[name] = [noted(check, root, right) for check in checks]
     return results
 
@@ -74,18 +74,18 @@ def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str
 
 
 def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
-    """A failed check with a word on the earlier exercise; with all its points where that is all."""
+    """Return a failed check with a message about the earlier exercise.
+
+    It has all its points if nothing else is wrong.
+    """
     if check.finding is None or check.passed:
         return check
-    diagnosis, said = check.finding.diagnosis, EXCUSED.format(root)
+    diagnosis, said = check.finding.diagnosis, EarlierIsWrong(root)
     if right:
         told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
         return replace(check, kept=check.points, finding=Finding(check.asks, told))
     diagnosis = replace(diagnosis, remarks=(said, *diagnosis.remarks))
-    mistakes = dict(check.finding.mistakes)
-    if mistakes:
-        mistakes[min(mistakes)] += f" {sentence(said)}"
-    return replace(check, finding=replace(check.finding, diagnosis=diagnosis, mistakes=mistakes))
+    return replace(check, finding=replace(check.finding, diagnosis=diagnosis, earlier=said))
 
 
 def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:

@@ -24,7 +24,7 @@ from ..judging.names import POINTS, SHARE
 from ..judging.stages import Parting
 from ..judging.unanswered import at_line
 from ..judging.where_right import traits
-from ..messages.message import sentence
+from ..messages.message import Clauses, Plain
 from .attempt import ExerciseAttempt
 
 BITS = 12
@@ -93,16 +93,17 @@ def redacted(
     public cases. public_first: which of these learners are told of first.
     """
     fits = max(0, sentences(part, worth) - FIXED)
+    earlier = part.noted_in_public if part.mistakes else None
     if public_first is None:
         diagnosis = only_hidden(part, first, len(worth), fits // 3)
         mistakes, parting = told_mistakes(part), lambda: parting_in_public(part, diagnosis)
-        return Finding("", diagnosis, mistakes, parting=parting)
+        return Finding("", diagnosis, mistakes, parting=parting, earlier=earlier)
     chosen = public_first
     if part.mistakes:  # their sentence is their own: what is left to show is a line
         chosen = next(filter(has_line, (public_first, *public)), None) or public_first
     elif not part.repair and len(public) <= fits:
         chosen = counterpart(first, at, public) or public_first
-    return replace(chosen, mistakes=told_mistakes(part))
+    return replace(chosen, mistakes=told_mistakes(part), earlier=earlier)
 
 
 def has_line(found: Finding | None) -> bool:
@@ -123,11 +124,8 @@ def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Findin
 
 
 def told_mistakes(part: ExerciseAttempt) -> dict[str, str]:
-    """Return the messages of the known mistakes, with a word on a wrong earlier exercise."""
-    messages = {name: part.attempt.fingerprints.messages[name] for name in part.mistakes}
-    if messages and (noted := part.noted_in_public):
-        messages[min(messages)] += f" {sentence(noted)}"
-    return messages
+    """Return the messages of the known mistakes."""
+    return {name: part.attempt.fingerprints.messages[name] for name in part.mistakes}
 
 
 def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -> Diagnosis:
@@ -181,8 +179,8 @@ def only_hidden_error(part: ExerciseAttempt, error: CaughtError, most: int) -> D
     kind = kind if lines * (len(TYPES) + 1) <= most else OTHER_TYPE
     source = part.attempt.handed_in.lines[line - 1].strip() if line else ""
     told = CaughtError(kind, line=line, source=source)
-    at = at_line(told, part.attempt.place)
-    problem = f"{on_a_hidden_case(part)} it raises {kind}{at}"
+    raises = Plain(f"{on_a_hidden_case(part)} it raises {kind}")
+    problem = Clauses((raises, at_line(told, part.attempt.place)), "")
     return Diagnosis(Kind.ERROR, problem, error=told)
 
 

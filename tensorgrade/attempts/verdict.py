@@ -11,8 +11,10 @@ from ..exchange.observation import CaughtError, Outcome
 from ..exchange.text import LONGEST_MESSAGE, printable, short
 from ..judging.diagnosis import LEAST_TELLING, Finding, telling
 from ..judging.names import ASKS
-from ..judging.unanswered import UNWRITTEN, ended
+from ..judging.unanswered import ended
+from ..messages.errors import NotWritten
 from ..messages.message import render, sentence
+from ..messages.verdicts import EarlierIsWrong
 from ..runner.edits import Edit
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
@@ -262,7 +264,7 @@ def is_missing_file(check: CheckResult) -> bool:
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
     """Return True if an exercise is unwritten and no code is around the line that says so."""
     diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.handed_in
-    if not diagnosis or render(diagnosis.problem) != UNWRITTEN:
+    if not diagnosis or not isinstance(diagnosis.problem, NotWritten):
         return False
     line = diagnosis.error.line if diagnosis.error else None
     return not line or not (text.goes_on_below(line) or text.comes_behind_code(line))
@@ -361,12 +363,9 @@ def not_there(error: CaughtError) -> bool:
     return bool(error.missing) or error.is_unwritten
 
 
-EXCUSED = "your own `{}` is called here, and it is wrong: mend that first"
-
-
 def excuse(part: ExerciseAttempt) -> str:
     """Which earlier exercise is to be mended, where that is all that is wrong; else nothing."""
-    return EXCUSED.format(part.excused_by) if part.excused_by else ""
+    return render(EarlierIsWrong(part.excused_by)) if part.excused_by else ""
 
 
 OVER_TIME = (

@@ -25,7 +25,7 @@ from ..judging.remarks import remarks
 from ..judging.unanswered import close_name, raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..judging.where_right import right_and_wrong, where_right
-from ..messages.message import Clauses, render, sentence
+from ..messages.message import Clauses, Plain, render, sentence
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
@@ -328,7 +328,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
     return wrong + [
         PublicDiagnosis(
             Kind.VALUES,
-            said_in_public(other, f"{name}{other.place}"),
+            said_in_public(other, Plain(f"{name}{other.place}")),
             spoken(case, hidden=False),
             texts=side_by_side(other),
         )
@@ -348,7 +348,7 @@ def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosi
     if seen.observed.status != Outcome.ANSWERED:
         return seen.observed.status
     if seen.observed.error and not is_compared(seen):
-        return raised(seen.observed.error, explanation.part.attempt.place)
+        return render(raised(seen.observed.error, explanation.part.attempt.place))
     if wrong:
         return "differs in " + ", ".join(render(diagnosis.problem) for diagnosis in wrong)
     signature = seen.case.signature

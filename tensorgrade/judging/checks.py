@@ -18,6 +18,7 @@ from ..exchange.observation import REFUSALS, Observation, Outcome, strings
 from ..exchange.references import Seen
 from ..exchange.values import kind, plain
 from ..exchange.values import shown as value_shown
+from ..messages.message import Message, Plain
 from ..recognition import dropout
 from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
@@ -113,14 +114,14 @@ class Checks:
         if gap is None:
             return
         if not gap.steps and observed.value(name) is None:
-            problem = f"{spoken_result(name, case)} is {shown(observed, name)}"
-            self.wrong("values", problem, case=case, texts=side_by_side(gap))
+            came = f"{spoken_result(name, case)} is {shown(observed, name)}"
+            self.wrong("values", came, case=case, texts=side_by_side(gap))
         if gap.tensors:
             self.compare(
                 case, gap.expected["tensor"], expected.tensors[gap.expected["tensor"]], observed
             )
         hidden = self.attempt.references.hidden
-        what = f"`{name}{gap.place}`" if gap.place else spoken_result(name, case)
+        what = Plain(f"`{name}{gap.place}`" if gap.place else spoken_result(name, case))
         problem = said_in_secret(gap, what) if hidden else said_in_public(gap, what)
         texts = side_by_side(gap)
         self.wrong("values", problem, case=case, where=self.right_in, texts=texts)
@@ -139,7 +140,7 @@ class Checks:
         gap = disagreement(actual, expected, self.attempt.tolerances)
         if gap is None:
             return
-        if lost := lost_weights(case, observed):
+        if lost := lost_weights(case, observed, self._insides):
             self.wrong("fact", lost, case=case)
         whole, _, weight = name.partition(".")
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
@@ -479,22 +480,24 @@ class Checks:
     def wrong(
         self,
         kind: str,
-        problem: str,
+        problem: Message | str,
         *,
         case: Case,
-        where: str = "",
+        where: Message | str | None = None,
         actual: torch.Tensor | None = None,
         expected: torch.Tensor | None = None,
         differs: torch.Tensor | None = None,
-        remarks: tuple[str, ...] = (),
+        remarks: tuple[Message | str, ...] = (),
         texts: tuple[str, str] | None = None,
         changes: str = "",
     ) -> NoReturn:
         """Raise Wrong, with the expected values only where the case is public."""
-        if outside := read_outside(self.attempt.loaded, self.name, case).removeprefix("; "):
+        if outside := read_outside(self.attempt.loaded, self.name, case):
             remarks = (outside, *remarks)
         hidden = self.attempt.references.hidden
-        called, problem = spoken(case, hidden), without_insides(problem, self._insides)
+        called = spoken(case, hidden)
+        if isinstance(problem, str):
+            problem = without_insides(problem, self._insides)
         told = Diagnosis(
             Kind(kind), problem, called, where, case.name, actual, None, remarks, changes
         )
@@ -503,11 +506,11 @@ class Checks:
         raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
 
 
-def places(gap: Disagreement, actual: torch.Tensor | None) -> str:
+def places(gap: Disagreement, actual: torch.Tensor | None) -> Message | None:
     """Where a result is wrong, or NaN."""
     if gap.kind == "nan" and actual is not None:
         return where_nan(actual.isnan())
-    return "" if gap.differs is None else where_they_differ(gap.differs)
+    return None if gap.differs is None else where_they_differ(gap.differs)
 
 
 def is_one_number(tensor: torch.Tensor) -> bool:

@@ -14,7 +14,7 @@ import torch
 from ..exchange.observation import CaughtError
 from ..exchange.text import short
 from ..messages.message import Clauses, Message, Plain, render, sentence
-from .agreement import tells_little
+from ..messages.places import HowMany
 from .stages import Parting
 
 
@@ -130,6 +130,7 @@ class Finding:
     """Everything that is to be said about one failed check, joined once; every view renders it.
 
     asks: the check's own line. mistakes: messages of the known mistakes recognised, by name.
+    earlier: a message about a wrong earlier exercise, which comes after those of known mistakes.
     trace: gives the shapes on the way through the call; it runs that again, so it is asked only
     where shapes help. parting: gives where the values part from those of right answers, if that is
     known; it runs some cases again too. said: gives what the code prints in the call, run again.
@@ -141,15 +142,16 @@ class Finding:
     trace: Callable[[], list[Step]] = list
     parting: Callable[[], Parting | None] = lambda: None
     said: Callable[[], list[str]] = list
+    earlier: Message | None = None
 
     @property
     def message(self) -> str:
         """One plain sentence: the ideas that are wrong, or else what was seen."""
         if self.mistakes:
-            return short(" ".join(self.mistakes.values()))
+            told = " ".join(filter(None, (*self.mistakes.values(), sentence(self.earlier))))
+            return short(told)
         diagnosis = self.diagnosis
-        little = diagnosis.where is None or tells_little(render(diagnosis.where))
-        where = () if little else (diagnosis.where,)
+        where = () if isinstance(diagnosis.where, HowMany) else (diagnosis.where,)
         return sentence(Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": "))
 
     @property

@@ -6,7 +6,8 @@ from itertools import permutations
 import torch
 
 from ..exchange.cases import Case, spoken_shape
-from .agreement import FROM_0, dimension_name, listed, plural_of
+from ..messages.message import listed
+from ..messages.places import FROM_0, dimension_name, plural_of
 
 CLOSE = 1e-3
 STEADY = 1e-4

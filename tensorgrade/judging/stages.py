@@ -15,7 +15,8 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.references import Seen
 from ..exchange.stages import Stage, Way
-from .agreement import listed, where_they_differ
+from ..messages.message import listed, render
+from .agreement import where_they_differ
 from .remarks import constant, remarks, same, sums
 
 HIDDEN = -1e6  # what stands in a hidden place is lower than this
@@ -1000,7 +1001,7 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> str:
     if several and len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
         return f"what it hides is set to {float(filled[0]):.4g}, which is not low enough"
     if yours.any():
-        return f"it hides others: {where_they_differ(yours ^ asked)}"
+        return f"it hides others: {render(where_they_differ(yours ^ asked))}"
     return "nothing in it is low enough to be hidden"
 
 

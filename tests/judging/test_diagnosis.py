@@ -12,6 +12,7 @@ from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
 from tensorgrade.judging.where_right import where_right
+from tensorgrade.messages.message import render
 
 EVEN = torch.full((3, 4), 0.25)
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
@@ -220,7 +221,7 @@ def test_a_name_whose_import_failed_is_told(public):
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
     assert (
         "its import failed (ModuleNotFoundError: No module named 'no_such_library', line 3)"
-        in diagnosis.problem
+        in render(diagnosis.problem)
     )
     assert diagnosis.error.line == 5 and diagnosis.error.source == "return tool.softmax(x)"
 
@@ -228,8 +229,8 @@ def test_a_name_whose_import_failed_is_told(public):
 def test_a_name_of_another_cell_is_told(public):
     source = "def softmax_naive(x):\n    return torch.exp(scores)\n"
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
-    assert "it is no argument and nothing before that line makes it" in diagnosis.problem
-    assert "self." not in diagnosis.problem
+    assert "it is no argument and nothing before that line makes it" in render(diagnosis.problem)
+    assert "self." not in render(diagnosis.problem)
 
 
 MODULE = """
@@ -249,22 +250,22 @@ class SelfAttention_v2(nn.Module):
 def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
     for made in (public, hidden):
         part, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
-        assert part.names.sentence == "`W_q` is asked for as `W_query`"
-        assert "right shape but not the right values" in diagnosis.problem  # of the scale
+        assert render(part.names.sentence) == "`W_q` is asked for as `W_query`"
+        assert "right shape but not the right values" in render(diagnosis.problem)  # of the scale
 
 
 def test_a_parameter_that_nothing_can_stand_for_is_told(public, hidden):
     module = MODULE.replace("W_q(x)", "W_key(x)").replace("self.W_q =", "one =")
     for made in (public, hidden):
         _, diagnosis = diagnose(made, CH2, "SelfAttention_v2", module)
-        assert "the module has no parameter `W_query.weight`" in diagnosis.problem
+        assert "the module has no parameter `W_query.weight`" in render(diagnosis.problem)
 
 
 def test_a_global_in_a_method_asks_for_self(public):
     _, diagnosis = diagnose(
         public, CH2, "SelfAttention_v2", MODULE.replace("self.W_q(x)", "W_query(x)")
     )
-    assert "is `self.` missing?" in diagnosis.problem
+    assert "is `self.` missing?" in render(diagnosis.problem)
 
 
 def test_a_renamed_class_is_told_with_what_was_found(public):
@@ -272,7 +273,7 @@ def test_a_renamed_class_is_told_with_what_was_found(public):
         public, CH2, "SelfAttention_v2", MODULE.replace("SelfAttention_v2", "SelfAttn_v2")
     )
     found = "`SelfAttn_v2`, which looks close"
-    assert diagnosis.kind == "missing" and found in diagnosis.problem
+    assert diagnosis.kind == "missing" and found in render(diagnosis.problem)
 
 
 def test_every_file_of_the_engine_is_free_of_the_course_words(project):
