@@ -245,6 +245,10 @@ class Attempt:
         """What a line is called where the learner wrote it."""
         return self.backend.source.place(line)
 
+    def is_in_cell(self, line: int) -> bool:
+        """Return True if a line is in a cell of a notebook."""
+        return self.backend.source.cell(line) is not None
+
 
 class ExerciseAttempt(Checks):
     """One exercise of an attempt: what was seen on each case, and the checks on it."""

@@ -28,7 +28,7 @@ from ..judging.remarks import remarks
 from ..judging.unanswered import close_name, raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..judging.where_right import right_and_wrong, where_right
-from ..messages.message import Clauses, render, sentence
+from ..messages.message import Clauses, Plain, render
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
@@ -160,9 +160,9 @@ def says_no_more(explanation: Explanation) -> bool:
     if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
         return False
     findings = [check.finding for check in explanation.checks]
-    problems = {render(found.diagnosis.problem) if found else "" for found in findings}
-    said = sentence(problems.pop()) if len(problems) == 1 else ""
-    return bool(said) and said.rstrip(".") in explanation.verdict.message
+    problems = {found.diagnosis.problem for found in findings if found}
+    main = problems.pop() if len(problems) == 1 and all(findings) else None
+    return main is not None and main.id == explanation.verdict.message_id
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:
@@ -318,7 +318,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
             wrong.append(
                 PublicDiagnosis(
                     Kind(gap.kind),
-                    name,
+                    Quoted(name),
                     spoken(case, hidden=False),
                     actual=actual,
                     expected=tensor,
@@ -331,7 +331,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
     return wrong + [
         PublicDiagnosis(
             Kind.VALUES,
-            said_in_public(other, f"{name}{other.place}"),
+            said_in_public(other, Plain(f"{name}{other.place}")),
             spoken(case, hidden=False),
             texts=side_by_side(other),
         )
@@ -351,7 +351,7 @@ def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosi
     if seen.observed.status != Outcome.ANSWERED:
         return seen.observed.status
     if seen.observed.error and not is_compared(seen):
-        return raised(seen.observed.error, explanation.part.attempt.place)
+        return render(raised(seen.observed.error, explanation.part.attempt.place))
     if wrong:
         return "differs in " + ", ".join(render(diagnosis.problem) for diagnosis in wrong)
     signature = seen.case.signature

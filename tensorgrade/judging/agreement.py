@@ -1,11 +1,23 @@
-"""Whether a tensor agrees with the reference, and if not, in what way and where."""
+"""Compare a tensor with the reference, and find in what way and where they differ."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from ..course import Tolerance
+from ..messages.message import Message
+from ..messages.places import (
+    DifferEverywhere,
+    DifferOnlyIn,
+    DifferOnSide,
+    EntriesAreNaN,
+    EntriesDiffer,
+    NaNEverywhere,
+    NaNOnlyIn,
+    RightOnlyIn,
+    Side,
+    SomeSlices,
+)
 
 
 @dataclass(frozen=True)
@@ -55,112 +67,71 @@ def coarsest(
     return max(known, key=lambda t: t.relative, default=Tolerance(0.0, 0.0))
 
 
-def where_they_differ(differs: torch.Tensor) -> str:
-    """A sentence about the True places of a mask.
+def where_they_differ(differs: torch.Tensor) -> Message:
+    """Return a message about the True places of a mask.
 
     >>> where_they_differ(torch.ones(3, 3).triu(1).bool())
-    'every difference lies above the diagonal'
+    DifferOnSide(side=<Side.ABOVE: 'above'>)
     """
     if differs.all():
-        return "they differ everywhere"
-    return triangle(differs) or slices(differs) or share(differs)
+        return DifferEverywhere()
+    found = on_a_side(differs) or in_slices(differs)
+    return found or EntriesDiffer(int(differs.sum()), differs.numel())
 
 
-def where_nan(nan: torch.Tensor) -> str:
-    """A sentence about the places of NaN, those at which a mask is True.
+def where_nan(nan: torch.Tensor) -> Message:
+    """Return a message about the places of NaN, the True ones of a mask.
 
     >>> where_nan(torch.tensor([[True, True], [False, False]]))
-    'NaN stands in row 0 alone (counted from 0)'
+    NaNOnlyIn(places=SomeSlices(dim=0, rank=2, first=(0,), more=0))
     """
     if nan.all():
-        return "NaN stands everywhere"
+        return NaNEverywhere()
     for dim in range(nan.ndim):
-        rest = [d for d in range(nan.ndim) if d != dim]
-        hit = nan.any(dim=rest) if rest else nan
+        hit = any_along(nan, dim)
         if 2 * int(hit.sum()) <= len(hit):
-            return f"NaN stands in {places_along(dim, hit, nan.ndim)} alone{FROM_0}"
-    return f"{int(nan.sum())} of {nan.numel()} entries are NaN"
+            return NaNOnlyIn(slices_along(dim, hit, nan.ndim))
+    return EntriesAreNaN(int(nan.sum()), nan.numel())
 
 
-def triangle(differs: torch.Tensor) -> str | None:
-    """Whether a (stack of) square matrices differs only on one side of the diagonal."""
+def on_a_side(differs: torch.Tensor) -> DifferOnSide | None:
+    """Return on which side of the diagonal a (stack of) square matrices differs, if on one only."""
     if differs.ndim < 2 or differs.shape[-1] != differs.shape[-2]:
         return None
     if not differs.tril(0).any():
-        return "every difference lies above the diagonal"
+        return DifferOnSide(Side.ABOVE)
     if not differs.triu(0).any():
-        return "every difference lies below the diagonal"
+        return DifferOnSide(Side.BELOW)
     if not (differs.triu(1) | differs.tril(-1)).any():
-        return "every difference lies on the diagonal"
-    if not differs.triu(1).any():
-        return "every difference lies on or below the diagonal"
-    return None
+        return DifferOnSide(Side.ON)
+    return None if differs.triu(1).any() else DifferOnSide(Side.ON_OR_BELOW)
 
 
-def slices(differs: torch.Tensor) -> str | None:
-    """Whether only some rows, columns, … hold all differences."""
+def in_slices(differs: torch.Tensor) -> Message | None:
+    """Return which rows, columns, … have all differences, or none."""
     for dim in range(differs.ndim):
-        rest = [d for d in range(differs.ndim) if d != dim]
-        hit = differs.any(dim=rest) if rest else differs
+        hit = any_along(differs, dim)
         if 2 * int(hit.sum()) <= len(hit):
-            return f"all differences are in {places_along(dim, hit, differs.ndim)}{FROM_0}"
+            return DifferOnlyIn(slices_along(dim, hit, differs.ndim))
         if 2 * int((~hit).sum()) <= len(hit) and not hit.all():
-            places = places_along(dim, ~hit, differs.ndim)
-            # `index` of a dimension that has no name
-            other = dimension_name(dim, differs.ndim).rpartition(", ")[2]
-            return f"all is right in {places}, and in no other {other}{FROM_0}"
+            return RightOnlyIn(slices_along(dim, ~hit, differs.ndim))
     return None
 
 
-FROM_0 = " (counted from 0)"
+def any_along(mask: torch.Tensor, dim: int) -> torch.Tensor:
+    """Return for each slice along a dimension if a mask is True anywhere in it."""
+    rest = [d for d in range(mask.ndim) if d != dim]
+    return mask.any(dim=rest) if rest else mask
 
 
-def places_along(dim: int, hit: torch.Tensor, rank: int) -> str:
-    """`row 2`, `columns 0 and 5`: where a vector along a dimension is True.
+MOST_PLACES = 3  # learner code chooses them: a long list could tell what it has seen
 
-    >>> places_along(1, torch.tensor([True, False, True]), rank=2)
-    'columns 0 and 2'
+
+def slices_along(dim: int, hit: torch.Tensor, rank: int) -> SomeSlices:
+    """Return the slices along a dimension at which a vector is True; of many the first ones.
+
+    >>> slices_along(1, torch.tensor([True, False, True]), rank=2)
+    SomeSlices(dim=1, rank=2, first=(0, 2), more=0)
     """
-    name, many = dimension_name(dim, rank), int(hit.sum()) > 1
-    return f"{plural_of(name) if many and ', ' not in name else name} {listed_places(hit)}"
-
-
-def plural_of(name: str) -> str:
-    """`rows`, `entries`, `slices along dimension 4`."""
-    if name.startswith("dimension"):
-        return f"slices along {name}"
-    return "entries" if name == "entry" else f"{name}s"
-
-
-MOST_PLACES = 3  # a learner's code chooses them: a long list could tell what it has seen
-
-
-def listed_places(hit: torch.Tensor) -> str:
-    """Where a vector is True; of many places the first ones."""
     places = [int(place) for place in hit.nonzero().flatten()]
-    if len(places) <= MOST_PLACES:
-        return listed(places)
-    return f"{', '.join(map(str, places[:MOST_PLACES]))} and {len(places) - MOST_PLACES} more"
-
-
-def share(differs: torch.Tensor) -> str:
-    """How many entries differ, where nothing tells which."""
-    return f"{int(differs.sum())} of {differs.numel()} entries differ"
-
-
-def tells_little(where: str) -> bool:
-    """Whether a sentence on places only says how many there are."""
-    return where.endswith((" differ", " everywhere", " are NaN")) or not where
-
-
-def dimension_name(dim: int, rank: int) -> str:
-    """What people call a dimension: column, row, and `index … of dimension 0` before those."""
-    names = {1: ["entry"], 2: ["row", "column"], 3: ["batch row", "row", "column"]}
-    names[4] = ["batch row", "block", "row", "column"]
-    return names[rank][dim] if rank in names else f"dimension {dim}, index"
-
-
-def listed(parts: Sequence[object]) -> str:
-    """`0`, `0 and 2`, `0, 1 and 2` (counting from 0)."""
-    words = [str(part) for part in parts]
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+    return SomeSlices(dim, rank, tuple(places[:MOST_PLACES]), max(0, len(places) - MOST_PLACES))

@@ -29,7 +29,7 @@ from .agreement import Disagreement, disagreement, where_nan, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
 from .judged import JudgedAttempt
 from .remarks import remarks
-from .unanswered import lost_weights, read_outside, why_it_ended, why_it_raised
+from .unanswered import holder_of, lost_weights, read_outside, why_it_ended, why_it_raised
 from .value_agreement import (
     ValueJudge,
     hands_back,
@@ -133,7 +133,7 @@ class Checks:
         gap = disagreement(actual, expected, self.attempt.tolerances)
         if gap is None:
             return
-        if lost := lost_weights(case, observed):
+        if lost := lost_weights(case, observed, self._insides):
             self.wrong("fact", lost, case=case)
         whole, _, weight = name.partition(".")
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
@@ -642,16 +642,6 @@ def axis_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
     if is_squeezed(actual, expected):
         return "gone"
     return "too many" if is_squeezed(expected, actual) else ""
-
-
-def holder_of(name: str, insides: Collection[str]) -> str:
-    """Return the part that holds a parameter inside a substitute; nothing for other parameters.
-
-    >>> holder_of("rows.0.mix.w", {"w"}), holder_of("w", {"w"})
-    ('rows.0.mix', '')
-    """
-    held = (inside for inside in insides if name.endswith(f".{inside}"))
-    return next((name.removesuffix(f".{inside}") for inside in held), "")
 
 
 def came_otherwise(name: str, observed: Observation) -> bool:

@@ -12,12 +12,11 @@ from enum import StrEnum
 import torch
 
 from ..exchange.observation import CaughtError
-from ..exchange.text import short
 from ..messages.checks import NotFixedYet, NotTheValues
-from ..messages.message import Clauses, Message, Plain, Sentences, render
+from ..messages.message import Clauses, Message, Sentences, render
+from ..messages.places import HowMany
 from ..messages.results import GradientOf
 from ..messages.verdicts import KnownMistake
-from .agreement import tells_little
 from .stages import Parting
 
 
@@ -62,16 +61,6 @@ class Diagnosis:
     remarks: tuple[Message, ...] = ()
     line: int | None = None
     share: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Wrap sentences of modules whose wording is not in the catalogue yet."""
-        object.__setattr__(self, "problem", as_message(self.problem))
-        object.__setattr__(self, "where", as_message(self.where) if self.where else None)
-        object.__setattr__(self, "remarks", tuple(map(as_message, self.remarks)))
-
-
-def as_message(said: Message | str) -> Message:
-    return said if isinstance(said, Message) else Plain(short(said))
 
 
 LEAST_TELLING = 2
@@ -142,8 +131,7 @@ class Finding:
             known = (KnownMistake(name, text) for name, text in self.mistakes.items())
             return Sentences((*known, self.earlier))
         diagnosis = self.diagnosis
-        little = diagnosis.where is None or tells_little(render(diagnosis.where))
-        where = () if little else (diagnosis.where,)
+        where = () if isinstance(diagnosis.where, HowMany) else (diagnosis.where,)
         return Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": ")
 
     @property

@@ -27,3 +27,6 @@ class JudgedAttempt(Protocol):
 
     def place(self, line: int) -> str:
         """What a line is called where the learner wrote it."""
+
+    def is_in_cell(self, line: int) -> bool:
+        """Return True if a line is in a cell of a notebook."""

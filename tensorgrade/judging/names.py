@@ -1,15 +1,18 @@
-"""A learner's own names for what the stub names otherwise: judged as meant, and told all at once.
+"""A learner's own names for what the stub names: judged as meant, and reported together.
 
-What a name stands for is a claim of the learner's process where weights are loaded and arguments
-passed. It decides under which name a value is judged, and costs points; it can earn none.
+The learner's process claims what a name means, when weights are loaded and arguments passed. This
+decides under which name a value is judged, and costs points; it can earn none.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Self
 
 from ..exchange.observation import Observation
-from ..messages.message import sentence
+from ..messages.message import Clauses, Message, Sentences
+from ..messages.names import AndMore, NamesCost, Renamed
+from ..messages.verdicts import Right
 from ..runner.names import as_asked, meant_parts
 from .diagnosis import Diagnosis, Finding, Kind
 from .order import Order
@@ -79,37 +82,41 @@ class Names:
         return bool(self.understood or self.orders)
 
     @property
-    def sentence(self) -> str:
-        """All that differs; nothing where nothing does."""
-        return "; ".join(filter(None, (*(one.sentence for one in self.orders), self.renamed)))
+    def sentence(self) -> Message | None:
+        """Return a message about everything that differs; None if nothing does."""
+        if not self.differ:
+            return None
+        return Clauses((*(one.sentence for one in self.orders), self.renamed))
 
     @property
-    def renamed(self) -> str:
-        """All names that differ, each once however many parts have it; nothing where none does.
+    def renamed(self) -> Message | None:
+        """Return a message about all names that differ, each once; None if none does.
 
-        Of more than a message holds those that it does, and how many more there are.
+        If a message cannot hold all of them, it says how many more there are.
 
-        >>> Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed
+        >>> from tensorgrade.messages.message import render
+        >>> render(Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed)
         '`w` is asked for as `width`, `x` as `rows`'
         """
         differ = dict.fromkeys(map(self.within, self.understood))
         if not differ:
-            return ""
-        pairs = [f"`{own}` as `{asked}`" for asked, own in differ]
-        fits = [n for n in range(1, len(pairs) + 1) if len(", ".join(pairs[:n])) <= LONGEST]
-        told = pairs[: max(fits, default=1)]
-        more = f" and {len(pairs) - len(told)} more" if len(told) < len(pairs) else ""
-        return ", ".join(told).replace("` as ", "` is asked for as ", 1) + more
+            return None
+        lengths = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)
+        fit = max(1, sum(length - len(", ") <= LONGEST for length in lengths))
+        names = [Renamed(own, asked, first=n == 0) for n, (asked, own) in enumerate(differ)]
+        told = Clauses(tuple(names[:fit]), ", ")
+        return AndMore(told, len(names) - fit) if fit < len(names) else told
 
     def finding(self, cost: float, right: bool) -> Finding:
-        """What is to be said of names that differ, as of a check that failed.
+        """Return the finding about names that differ, as about a failed check.
 
-        right: whether nothing else is wrong.
+        right: nothing else is wrong.
         """
-        told = sentence(self.sentence).removesuffix(".")
-        points = "point" if cost == 1 else "points"
-        verdict = "Right. " if right else ""
-        return Finding(ASKS, Diagnosis(Kind.FACT, f"{verdict}{told} ({cost:g} {points})"))
+        assert self.sentence is not None, "only names that differ cost points"
+        problem: Message = NamesCost(self.sentence, cost)
+        if right:
+            problem = Sentences((Right(), problem))
+        return Finding(ASKS, Diagnosis(Kind.FACT, problem))
 
     def cost(self, most: float) -> float:
         """The points that they cost, all together, in an exercise worth `most`."""

@@ -15,6 +15,8 @@ from typing import Protocol
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Observation, Outcome, OwnParameters
 from ..exchange.references import References, Seen
+from ..messages.message import Clauses, Message
+from ..messages.names import ByNameOnly, OtherOrder, StubCalls
 from ..recognition.fingerprints import Fingerprints, imprints_of, recognise, right_imprints
 from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
 from ..runner.names import likeness
@@ -46,11 +48,11 @@ class Order:
     needed: bool = False
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Message:
         """Return how the learner's order differs from the stub's.
 
         >>> Order(("x", "d", "n"), ("x", "n", "d"), {"x": "x", "d": "d", "n": "n"}).sentence
-        "the stub's order is `d, n`; yours is `n, d`"
+        OtherOrder(asked='d, n', own='n, d')
         """
         wanted = [name for name in self.asked if name in self.assigned]
         meant = {own: name for name, own in self.assigned.items()}
@@ -61,14 +63,13 @@ class Order:
         last = min(shared(wanted[::-1], found[::-1]), len(wanted) - first - 1)
         theirs = wanted[first : len(wanted) - last]
         yours = self.own[first : len(self.own) - last]
-        return f"the stub's order is `{', '.join(theirs)}`; yours is `{', '.join(yours)}`"
+        return OtherOrder(", ".join(theirs), ", ".join(yours))
 
     @property
-    def by_name_only(self) -> str:
+    def by_name_only(self) -> Message:
         """Return what the stub calls parameters that can be passed by name only."""
         pairs = [(own, a) for a, own in self.assigned.items() if self.places.get(a) != own]
-        told = ", ".join(f"the stub calls `{own}` `{asked}`" for own, asked in pairs)
-        return f"{told}, and it can be passed by name only"
+        return ByNameOnly(Clauses(tuple(StubCalls(*pair) for pair in pairs), ", "))
 
 
 class OrderedBackend(Protocol):

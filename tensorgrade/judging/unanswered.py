@@ -1,185 +1,166 @@
-"""Says why a case got no answer: not written, not found, an error, out of time, ended."""
+"""Explain why a case has no result: not written, not found, an error, out of time, killed."""
 
 import builtins
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 
 import torch
 from torch import nn
 
-from ..exchange.cases import Case, spoken, spoken_shape
+from ..exchange.cases import Case, spoken
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, strings
 from ..exchange.text import short
+from ..messages import errors
+from ..messages.message import Clauses, Message, Plain
 from .diagnosis import Diagnosis, Kind
 from .judged import JudgedAttempt
 
-# A stand-in for another chapter is made by the runner, in no file.
-STANDS_ALONE = (
-    "; each chapter's file is checked alone: of other chapters only what the stub imports is there"
-)
-ENDS = {
-    Outcome.TIMEOUT: "it did not come to an end in {}; does a loop never finish?",
-    Outcome.KILLED: "the process that ran it came to an end: it used too much memory, crashed, or "
-    "did something that is not allowed",
-    Outcome.UNREACHED: "not tried, since an earlier call of this exercise never came back",
-}
 LONGEST_LINE = 90
 Place = Callable[[int], str]  # what a line of the learner's file is called
 
 
 def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:
-    """The diagnosis for a case that no answer came back for."""
+    """Return the diagnosis for a case without an answer."""
     called, status = spoken(case, attempt.references.hidden), observed.status
     error = observed.error
-    if status in ENDS:
+    if status in (Outcome.TIMEOUT, Outcome.KILLED, Outcome.UNREACHED):
         problem = ended(status, error, attempt.place)
         return Diagnosis(Kind(status), problem, called, case=case.name, error=error)
-    return Diagnosis(Kind.ERROR, attempt.loaded.reason, called, case=case.name)
+    return Diagnosis(Kind.ERROR, Plain(attempt.loaded.reason), called, case=case.name)
 
 
-def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> str:
-    """How a call ended that gave no answer; of an endless one also how long it took, and where."""
-    seconds = error.text if error and error.text else "the time that it has"
-    return ENDS[status].format(seconds + (at_line(error, place) if error else ""))
+def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> Message:
+    """Return how a call ended without an answer; for a timeout also the limit and the line."""
+    if status == Outcome.KILLED:
+        return errors.Killed()
+    if status == Outcome.UNREACHED:
+        return errors.NotTried()
+    return errors.TimedOut(error.text, at_line(error, place)) if error else errors.TimedOut()
 
 
-def at_line(error: CaughtError, place: Place) -> str:
-    """The learner's own line, in brackets, and the one that called it; nothing where there is none.
+def at_line(error: CaughtError, place: Place) -> errors.QuotedLine | None:
+    """Return the learner's own line and the one that called it; None if no line is known.
 
-    >>> at_line(CaughtError("E", line=3, source="x + 1", called=9), "line {}".format)
+    >>> from tensorgrade.messages.message import render
+    >>> render(at_line(CaughtError("E", line=3, source="x + 1", called=9), "line {}".format))
     ' (line 3: `x + 1`, called in line 9)'
     """
     if error.line is None:
-        return ""
-    called = f", called in {place(error.called)}" if error.called else ""
-    return f" ({place(error.line)}: `{short(error.source, LONGEST_LINE)}`{called})"
+        return None
+    called = place(error.called) if error.called else ""
+    return errors.QuotedLine(place(error.line), short(error.source, LONGEST_LINE), called)
 
 
 def why_it_raised(
     attempt: JudgedAttempt, exercise: str, case: Case, error: CaughtError
 ) -> Diagnosis:
-    """The diagnosis for a case that was answered with an error."""
+    """Return the diagnosis for a case that ended in an error."""
     if error.missing:
         return missing(attempt, error.missing, case)
     called = spoken(case, attempt.references.hidden)
     if error.is_unwritten:
         problem = to_do(exercise, error)
         return Diagnosis(Kind.TO_DO, problem, called, case=case.name, error=error)
-    problem = (
-        in_what_it_calls(error, exercise)
-        + raised(error, attempt.place)
-        + lost_name(error, attempt, case)
-        + (read_outside(attempt.loaded, error.definition, case, error.source) or sizes_there(error))
-    )
+    outside = read_outside(attempt.loaded, error.definition, case, error.source)
+    lost = lost_name(error, attempt, case)
+    problem = Clauses((raised(error, attempt.place), lost, outside or sizes_there(error)))
+    if is_of_another(error, exercise):
+        problem = errors.InAnother(error.definition, problem)
     return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
 
 
-def in_what_it_calls(error: CaughtError, exercise: str) -> str:
-    """That an error comes from another definition of the file; nothing where it is its own."""
-    return f"in `{error.definition}`, which it uses: " if is_of_another(error, exercise) else ""
-
-
 def is_of_another(error: CaughtError, exercise: str) -> bool:
-    """Whether an error comes from another definition of the learner's file."""
+    """Return True if an error comes from another definition of the learner's file."""
     return error.definition.isidentifier() and error.definition != exercise
 
 
-def raised(error: CaughtError, place: Place) -> str:
-    """One sentence about an error, with the learner's own line and what often lies behind it."""
-    text = f": {without_advice(error.text).rstrip('.')}" if error.text else ""
-    return f"{error.type}{text}{at_line(error, place)}{often(error)}"
+def raised(error: CaughtError, place: Place) -> Message:
+    """Return an error in its own words, with the learner's line and the usual cause."""
+    text = without_advice(error.text).rstrip(".")
+    said = errors.Raised(error.type, text, at_line(error, place))
+    return Clauses((said, usual_cause(error)))
 
 
-UNWRITTEN = "not written yet"
-# torch's longest sentences: what follows these words speaks of torch's own insides.
+# torch's longest sentences: the text after these words is about torch's own insides.
 ENOUGH = re.compile(
     r"(modified by an inplace operation|in-place operation|size and stride"
     r"|invalid combination of arguments - got \([^()]*\)|while output is captured)(?!\w).*",
     re.DOTALL,
 )
-PLAIN_NUMBER = "that is a plain number, which Python computes with by itself (`**`, `math`)"
-POWER = "`^` is no power: that is `**`"
-NOBODY = "nobody is there to answer an `input()`"
-WHOLE = "`/` gives a number with a fraction, and a size is a whole one: `//`"
-# What lies behind a sentence of torch, by words of it.
-BEHIND = {
-    "modified by an inplace operation": "a step in place (`/=`, `exp_()` and the like) writes over "
-    "what the gradient is computed from; make a new tensor: `x = x / …`",
-    "leaf Variable that requires grad": "write into a parameter inside `with torch.no_grad():`",
-    "Parameter or None expected)": "a parameter stays one when it is copied into, inside `with "
-    "torch.no_grad():`",
-    "before Module.__init__() call": "call `super().__init__()` first",
-    "size and stride": "`reshape` copies where `view` cannot",
-    "'torch.return_types.": "along a dimension `max`, `min` and the like give two tensors, the "
-    "values and their places: take `.values`",
-    "Boolean value of Tensor with more than one": "`if`, `and`, `max(…)` and the like ask a whole "
-    "tensor for one yes or no; torch's own functions take its numbers one by one, and `|` and `&` "
-    "join masks, with each comparison in brackets of its own",
-    "must be Tensor, not int": PLAIN_NUMBER,
-    "must be Tensor, not float": PLAIN_NUMBER,
-    "Module [ModuleList]": "an nn.ModuleList only holds layers: they are called one after another",
-    "only supports boolean masks": "it takes a mask of True and False, and this one holds numbers",
-    "Mismatch in shape: grad_output": "the first is the shape asked for, the second the result's",
-    "`inputs` argument to `grad()` cannot be empty": "torch finds no parameter that could learn",
-    "is not a Module subclass": "what stands where a layer is asked for is none; if it is a class, "
-    "are brackets missing behind its name? A list of layers is taken apart with `*`",
-    "bitwise_xor": POWER,
-    "for ^:": POWER,
-    "'torch.Size' and": "a shape is several numbers: take one of them, `x.shape[-1]`",
-    "tuple of ints,but got float": WHOLE,
-    "'float' object cannot be interpreted as an integer": WHOLE,
-    "'type' object does not support the context manager": "are brackets missing behind its name?",
-    "same number of dimensions as input": "`gather` takes places with as many dimensions as the "
-    "values have (`unsqueeze(-1)`)",
-    "maximum recursion depth": "it calls itself without an end",
-    "EOF when reading a line": NOBODY,
-    "reading from stdin while output is captured": NOBODY,
-    "contains either `inf`, `nan` or element < 0": "chances are numbers from 0 on; NaN or what is "
-    "below 0 comes from a line above",
-    "'Tensor' and 'Linear'": "an nn.Linear is called like a function; its matrix is its `weight`",
+# The usual cause of an error, by words of torch and Python that are in its text.
+CAUSES: dict[str, Message] = {
+    "modified by an inplace operation": errors.OverwritesForGradient(),
+    "leaf Variable that requires grad": errors.WriteWithoutGradient(),
+    "Parameter or None expected)": errors.CopyIntoParameter(),
+    "before Module.__init__() call": errors.SuperInitFirst(),
+    "size and stride": errors.ReshapeCopies(),
+    "'torch.return_types.": errors.TakeValues(),
+    "Boolean value of Tensor with more than one": errors.OneYesOrNo(),
+    "must be Tensor, not int": errors.IsPlainNumber(),
+    "must be Tensor, not float": errors.IsPlainNumber(),
+    "Module [ModuleList]": errors.ModuleListHolds(),
+    "only supports boolean masks": errors.MaskOfNumbers(),
+    "Mismatch in shape: grad_output": errors.ShapesOfGradient(),
+    "`inputs` argument to `grad()` cannot be empty": errors.NothingLearns(),
+    "is not a Module subclass": errors.NoLayer(),
+    "bitwise_xor": errors.NoPower(),
+    "for ^:": errors.NoPower(),
+    "'torch.Size' and": errors.ShapeIsSeveral(),
+    "tuple of ints,but got float": errors.DivideWhole(),
+    "'float' object cannot be interpreted as an integer": errors.DivideWhole(),
+    "'type' object does not support the context manager": errors.BracketsBehindName(),
+    "same number of dimensions as input": errors.GatherDimensions(),
+    "maximum recursion depth": errors.CallsItself(),
+    "EOF when reading a line": errors.NobodyAnswers(),
+    "reading from stdin while output is captured": errors.NobodyAnswers(),
+    "contains either `inf`, `nan` or element < 0": errors.NoChances(),
+    "'Tensor' and 'Linear'": errors.LinearIsCalled(),
 }
-# What a value is that somebody calls like a function, by its type.
-CALLED = {
-    "Parameter": "a parameter is a tensor, which one computes with",
-    "Tensor": "a tensor is indexed with square brackets",
-    "list": "a list cannot be called: its parts are, one after another",
-    "tuple": "a tuple is indexed with square brackets",
-    "Size": "a shape is indexed with square brackets",
-    "int": "what is called there is a plain number",
-    "float": "what is called there is a plain number",
+# What a value is that is called like a function, by its type.
+CALLED: dict[str, Message] = {
+    "Parameter": errors.ParameterIsTensor(),
+    "Tensor": errors.SquareBrackets("tensor"),
+    "list": errors.ListIsNotCalled(),
+    "tuple": errors.SquareBrackets("tuple"),
+    "Size": errors.SquareBrackets("shape"),
+    "int": errors.NumberIsCalled(),
+    "float": errors.NumberIsCalled(),
 }
 
 
 def without_advice(text: str) -> str:
-    """An error's text up to where it is of use to a learner."""
+    """Return an error's text up to the part that is of no use to a learner."""
     return ENOUGH.sub(r"\1", text)
 
 
-def often(error: CaughtError) -> str:
-    """The usual cause of an error that says little by itself."""
-    behind = next((cause for words, cause in BEHIND.items() if words in error.text), "")
-    if behind or (behind := no_function(error) or no_module(error) or no_brackets(error)):
-        return f"; {behind}"
+def usual_cause(error: CaughtError) -> Message | None:
+    """Return the usual cause of an error whose own words say little; None if there is none."""
+    known = next((cause for words, cause in CAUSES.items() if words in error.text), None)
+    if cause := known or no_function(error) or no_module(error) or no_brackets(error):
+        return cause
     if error.type == "NotImplementedError" and "forward" in error.text:
-        return "; is `forward` misspelt, or indented into another method?"
+        return errors.MisspeltForward()
     if "local in init" in error.signs:
-        return "; `__init__` makes it as a local name: is `self.` missing there?"
-    if error.type != "TypeError" or error.line is not None:
-        return ""
+        return errors.LocalInInit()
+    return wrong_arguments(error) if error.type == "TypeError" and error.line is None else None
+
+
+def wrong_arguments(error: CaughtError) -> Message | None:
+    """Return what is wrong with the parameters of a definition that a case could not call."""
     if "has no parameter" in error.text:
-        return f"; the stub has {'them' if 'parameters' in error.text else 'it'}"
+        return errors.StubHasParameter(several="parameters" in error.text)
     if lacks_self(error.text):
-        return "; is `self` missing among its parameters?"
+        return errors.SelfMissing()
     if error.verb == "construct" and "required positional argument" in error.text:
-        return "; the stub has other parameters"
+        return errors.OtherParameters()
     if error.verb == "construct" and "unexpected keyword argument" in error.text:  # of nn.Module
-        return "; is there an `__init__`, with two underscores on each side?"
-    return ""
+        return errors.MisspeltInit()
+    return None
 
 
 def lacks_self(text: str) -> bool:
-    """Whether a method got one argument more than it has names for, as without `self`.
+    """Return True if a method got one argument more than it has names for, as without `self`.
 
     >>> lacks_self("Net.forward() takes 1 positional argument but 2 were given")
     True
@@ -188,139 +169,130 @@ def lacks_self(text: str) -> bool:
     return said is not None and int(said[2]) == int(said[1]) + 1
 
 
-def no_function(error: CaughtError) -> str:
-    """What a value is that the learner's own line calls like a function; or nothing."""
+def no_function(error: CaughtError) -> Message | None:
+    """Return what a value is that the learner's own line calls like a function."""
     called = re.fullmatch(r"'(\w+)' object is not callable", error.text)
-    return CALLED.get(called[1], "") if called and error.line else ""
+    return CALLED.get(called[1]) if called and error.line else None
 
 
-def no_brackets(error: CaughtError) -> str:
-    """What a function or method is, that stands where its result should; nothing for the rest."""
+def no_brackets(error: CaughtError) -> Message | None:
+    """Return what a function or method is that is used in place of its result."""
     if "math." in error.source and re.search("one element|to Scalar", error.text):
-        return "`math` takes single numbers; torch's functions of these names take tensors"
+        return errors.MathTakesNumbers()
     if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
-        return ""
+        return None
     if own := re.search(r"(?<![.\w])(input|sum|max|min|abs|len|pow)\b(?!\s*\()", error.source):
-        return f"`{own[1]}` is a function of Python's own"
-    return "are brackets `()` missing behind the name of a function or method?"
+        return errors.PythonsOwn(own[1])
+    return errors.NotCalled()
 
 
-def no_module(error: CaughtError) -> str:
-    """That a class is no module, where it lacks what every module has; nothing where it is one."""
+def no_module(error: CaughtError) -> errors.NoModule | None:
+    """Return that a class is no nn.Module, if it lacks what every module has."""
     lacks = re.fullmatch(r"'(\w+)' object (?:has no attribute '(\w+)'|is not callable)", error.text)
     if not lacks or lacks[1] in NO_CLASSES or (lacks[2] and lacks[2] not in dir(nn.Module)):
-        return ""
+        return None
     if not lacks[2] and error.line:  # a call of something in the learner's own code
-        return ""
-    return f"`{lacks[1]}` is no module: write `class {lacks[1]}(nn.Module):`"
+        return None
+    return errors.NoModule(lacks[1])
 
 
 NO_CLASSES = {*dir(torch), *dir(builtins), "NoneType"}
 SIZES_MATTER = {"RuntimeError", "IndexError", "ValueError"}
 
 
-def sizes_there(error: CaughtError) -> str:
-    """The sizes of what the line names, where an error is about sizes."""
+def sizes_there(error: CaughtError) -> Message | None:
+    """Return the sizes of the names on the line, if an error is about sizes."""
     if not error.sizes or error.type not in SIZES_MATTER or not re.search(r"\d", error.text):
-        return ""
-    told = [f"`{name}` is {spoken_as_size(size)}" for name, size in error.sizes.items()]
-    return f"; there {' and '.join(told)}"
+        return None
+    sizes = [errors.HasSize(name, errors.Size(size)) for name, size in error.sizes.items()]
+    return errors.SizesThere(Clauses(tuple(sizes), " and "))
 
 
-def spoken_as_size(size: tuple[int, ...] | int) -> str:
-    """A tensor's shape, or a whole number."""
-    return str(size) if isinstance(size, int) else spoken_shape(size)
-
-
-def read_outside(loaded: Loaded, definition: str, case: Case, line: str = "") -> str:
-    """That a definition reads a value made outside of it. line: only where this names it."""
+def read_outside(
+    loaded: Loaded, definition: str, case: Case, line: str = ""
+) -> errors.ReadsOutside | None:
+    """Return which values made outside of it a definition reads. line: only those that it names."""
     words = set(re.findall(r"(?<![.\w])\w+", line))
     names = [n for n in loaded.outside.get(definition, ()) if not line or n in words]
-    if not names:
-        return ""
-    made = "which are" if len(names) > 1 else "which is"
-    meant = "is `self.` missing?" if is_of_class(case) else "is an argument meant?"
-    return f"; it reads {listed_names(names[:3])}, {made} made outside of `{definition}`: {meant}"
+    return errors.ReadsOutside(tuple(names[:3]), definition, is_of_class(case)) if names else None
 
 
-def listed_names(names: Sequence[str]) -> str:
-    """`a`, `b` and `c`, each in quotes of code."""
-    quoted = [f"`{name}`" for name in names]
-    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
-
-
-def to_do(name: str, error: CaughtError) -> str:
-    """Whether the exercise itself is unwritten, or calls one that is."""
+def to_do(name: str, error: CaughtError) -> Message:
+    """Return that the exercise itself is unwritten, or uses a definition that is."""
     if is_of_another(error, name):
-        verb = "calls" if error.function == error.definition else "uses"  # a function, a class
-        return f"it {verb} `{error.definition}`, which is not written yet"
-    return UNWRITTEN
+        is_function = error.function == error.definition
+        return errors.NeedsUnwritten(error.definition, calls=is_function)
+    return errors.NotWritten()
 
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
-    """The file does not define the name: say what it does define, or why it could not."""
+    """Return the diagnosis for a name that the file does not define, or could not define."""
     called = spoken(case, attempt.references.hidden)
     if error := attempt.loaded.failure_of(name):
-        told = raised(error, attempt.place) + lost_name(error, attempt, case)
-        problem = f"`{name}` could not be loaded: {told}"
+        why = Clauses((raised(error, attempt.place), lost_name(error, attempt, case)))
+        problem = errors.CouldNotLoad(name, why)
         return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
-    names = attempt.loaded.names
     close = close_name(attempt, name)
-    there = f"it defines `{close}`, which looks close" if close else listed(names)
-    problem = f"there is no `{name}` in the file; {there}"
-    return Diagnosis(Kind.MISSING, problem, called, case=case.name)
+    there = errors.DefinesSimilar(close) if close else defined(attempt.loaded.names)
+    return Diagnosis(Kind.MISSING, errors.NotInFile(name, there), called, case=case.name)
 
 
 def close_name(attempt: JudgedAttempt, name: str) -> str:
-    """What the file defines under a name that is nearly this one; empty where it does not."""
+    """Return the most similar name that the file defines; empty if none is similar."""
     exercises = {e.name for e in attempt.chapter.exercises}
     own = [n for n in attempt.loaded.names if n not in exercises]
     return next(iter(get_close_matches(name, own, 1, 0.8)), "")
 
 
-def listed(names: tuple[str, ...]) -> str:
-    """What a file defines, in words."""
-    if not names:
-        return "it defines no function and no class, so there is nothing here that could be graded"
-    return "it defines " + ", ".join(f"`{n}`" for n in names[:8])
+def defined(names: tuple[str, ...]) -> Message:
+    """Return what a file defines."""
+    return errors.Defines(errors.name_list(names[:8])) if names else errors.DefinesNothing()
 
 
-def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
-    """What became of a name that is not there, or which one is meant; nothing for other errors."""
+def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message | None:
+    """Return why a name or an attribute is not there, or which one is meant."""
     if error.type == "AttributeError":
         asked = [case for case, _ in attempt.references.of(case.exercise)]
         return lost_attribute(error, asked, attempt.loaded.names)
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
-        return ""
+        return None
     if failure := attempt.loaded.failure_of(lost[1]) or import_like(lost[1], attempt.loaded):
-        return f"; {what_failed(failure, attempt.place)}"
-    if re.search(rf"register_\w+\(\s*{lost[1]}\b", error.source):
-        return f'; the name is a text there: `"{lost[1]}"`'
+        return what_failed(failure, attempt.place)
+    if known := known_elsewhere(lost[1], error, attempt):
+        return known
+    if meant := other_name(lost[1], error, case):
+        return meant
+    in_cell = attempt.is_in_cell(error.line or 0)
+    return errors.MadeNowhere(in_cell, in_class=is_of_class(case))
+
+
+def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Message | None:
+    """Return where the code knows an undefined name: as a text, in `self`, as an exercise."""
+    if re.search(rf"register_\w+\(\s*{name}\b", error.source):
+        return errors.NameIsText(name)
     if "on self" in error.signs and error.function != error.definition:  # in a method
-        return f"; there is `self.{lost[1]}`: is `self.` missing?"
+        return errors.OnSelf(name)
     if "argument of init" in error.signs:
-        return f"; it is an argument of `__init__` alone: keep it there as `self.{lost[1]}`"
-    if any(exercise.name == lost[1] for exercise in attempt.chapter.exercises):
-        return "; it is an exercise of this chapter, which the file does not define"
-    if close := get_close_matches(lost[1], [n for n in names_of(case) if n != lost[1]], 1):
-        return f"; is `{close[0]}` meant?"
-    if lost[1] in MODULES and f"{lost[1]}." in error.source:
-        return f"; is `{MODULES[lost[1]]}` missing at the top of the file?"
-    if f"{lost[1]}(" in error.source and callable(getattr(torch, lost[1], None)):
-        return f"; is `torch.{lost[1]}` meant?"
-    if attempt.place(error.line or 0).startswith("cell "):
-        return (
-            "; it is no argument, and what cells calculate outside of functions is not there when "
-            "these are checked" + (": is `self.` missing?" if is_of_class(case) else "")
-        )
-    return "; it is no argument and nothing before that line makes it" + (
-        ", or is `self.` missing?" if is_of_class(case) else ""
-    )
+        return errors.ArgumentOfInit(name)
+    if any(exercise.name == name for exercise in attempt.chapter.exercises):
+        return errors.ExerciseNotInFile()
+    return None
+
+
+def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
+    """Return what an undefined name may mean: an argument, a module, a function of torch."""
+    if close := get_close_matches(name, [n for n in names_of(case) if n != name], 1):
+        return errors.DidYouMean(close[0])
+    if name in MODULES and f"{name}." in error.source:
+        return errors.ImportMissing(MODULES[name])
+    if f"{name}(" in error.source and callable(getattr(torch, name, None)):
+        return errors.DidYouMean(f"torch.{name}")
+    return None
 
 
 def is_of_class(case: Case) -> bool:
-    """Whether a case makes an object of what the exercise asks for."""
+    """Return True if a case makes an object of what the exercise asks for."""
     return any(step["verb"] == "construct" for step in case.steps)
 
 
@@ -329,51 +301,53 @@ MODULES |= {"nn": "from torch import nn", "np": "import numpy as np"}
 MODULES |= {"F": "import torch.nn.functional as F"}
 
 
-def lost_attribute(error: CaughtError, cases: list[Case], there: Sequence[str] = ()) -> str:
-    """Which part that an object is asked to have is meant; nothing where none is like it.
+def lost_attribute(
+    error: CaughtError, cases: list[Case], there: Sequence[str] = ()
+) -> Message | None:
+    """Return which attribute of an object or a module is meant, or why it is not there.
 
     there: what the file defines.
     """
     if close := of_torch(error.text):
-        return f"; is `{close}` meant?"
+        return errors.DidYouMean(*close)
     lost = re.search(r"'(\w+)' object has no attribute '(\w+)'", error.text)
     if not lost:
-        return ""
+        return None
     owner, name = lost.groups()
     weights = [name for c in cases for step in c.steps for name in step.get("weights", {})]
     parts = sorted({weight.split(".")[0] for weight in weights} - {name})
     if meant := get_close_matches(name, parts, 1, 0.75):
-        return f"; is `{meant[0]}` meant?"
+        return errors.DidYouMean(meant[0])
     if name in there:
-        return f"; `{name}` is defined beside the class, and called without `self.`"
+        return errors.DefinedOutsideClass(name)
     own = owner == error.definition and not name.startswith("_")
-    said = own and not error.signs and not no_module(error)
-    return f"; nothing before that line makes `self.{name}`" if said else ""
+    is_lost = own and not error.signs and not no_module(error)
+    return errors.AttributeMadeNowhere(name) if is_lost else None
 
 
-def of_torch(text: str) -> str:
-    """The name in torch, in one of its modules or of a tensor that is nearly the one not there.
+def of_torch(text: str) -> tuple[str, ...]:
+    """Return the names in torch, one of its modules or a tensor that are similar to a lost one.
 
     >>> of_torch("module 'torch' has no attribute 'matmull'")
-    'matmul'
+    ('matmul',)
     >>> [of_torch(f"module 'torch.nn' has no attribute '{n}'") for n in ("modulelist", "relu")]
-    ['ModuleList', 'ReLU` or `torch.relu']
+    [('ModuleList',), ('ReLU', 'torch.relu')]
     """
     lost = re.match(r"(?:module )?'(torch|torch\.nn|torch\.nn\.functional|Tensor)' .*'(\w+)'", text)
     if not lost or "no attribute" not in text:
-        return ""
+        return ()
     places = {"torch": torch, "torch.nn": nn, "Tensor": torch.Tensor}
     names = [name for name in dir(places.get(lost[1], nn.functional)) if name[0] != "_"]
     if alike := [name for name in names if name.lower() == lost[2].lower()]:
         there = lost[1] == "torch.nn" and hasattr(torch, lost[2])  # a layer, and a function too
-        return f"{alike[0]}` or `torch.{lost[2]}" if there else alike[0]
+        return (alike[0], f"torch.{lost[2]}") if there else (alike[0],)
     if hasattr(nn, lost[2]) and lost[1] == "torch":
-        return f"nn.{lost[2]}"
-    return next(iter(get_close_matches(lost[2], names, 1, 0.8)), "")
+        return (f"nn.{lost[2]}",)
+    return tuple(get_close_matches(lost[2], names, 1, 0.8))
 
 
 def import_like(name: str, loaded: Loaded) -> CaughtError | None:
-    """The import that failed for a name nearly spelt like this: `torhc` for `torch`."""
+    """Return the failed import of a similar name: `torhc` for `torch`."""
     for problem in loaded.problems:
         failed = problem.error.source.startswith(("import ", "from "))
         if failed and get_close_matches(name, problem.names, 1, 0.75):
@@ -382,44 +356,69 @@ def import_like(name: str, loaded: Loaded) -> CaughtError | None:
 
 
 def names_of(case: Case) -> list[str]:
-    """The names of all arguments in a case."""
+    """Return the names of all arguments in a case."""
     return sorted({name for step in case.steps for name in step.get("arguments", {})})
 
 
-def what_failed(error: CaughtError, place: Place) -> str:
-    """The statement that should have made the name, and why it did not."""
+def what_failed(error: CaughtError, place: Place) -> Message:
+    """Return why the statement failed that should have made a name."""
     imports = error.source.startswith(("import ", "from "))
-    what = "its import failed" if imports else "the line that makes it failed"
     line = error.called or error.line
-    at = f", {place(line)}" if line else ""
-    alone = STANDS_ALONE if "unknown location" in error.text else ""
-    return f"{what} ({error.type}: {error.text.removesuffix(' (unknown location)')}{at}){alone}"
+    text = error.text.removesuffix(" (unknown location)")
+    failed = errors.NameFailed(imports, error.type, text, place(line) if line else "")
+    # The runner makes a substitute for another chapter, which is in no file.
+    alone = errors.StandsAlone() if "unknown location" in error.text else None
+    return Clauses((failed, alone))
 
 
-def lost_weights(case: Case, observed: Observation) -> str:
-    """Which parameter was not found, or had another shape, and what there is; or nothing."""
+def lost_weights(
+    case: Case, observed: Observation, insides: Collection[str] = ()
+) -> Message | None:
+    """Return which parameter was not found or has another shape, and what there is instead.
+
+    insides: names of parameters inside parts whose code the learner has not seen.
+    """
     missing = strings(observed.fact("load", "missing", default=[]))
     unexpected = strings(observed.fact("load", "unexpected", default=[]))
     misshapen = observed.fact("load", "misshapen", default={})
     if missing and not unexpected and (part := lost_part(case, missing)):
-        return f"torch finds no parameters in `{part}`, so they could not be given their values"
+        return errors.NoParameters(part)
     if missing:
-        return (
-            f"the module has no parameter `{missing[0]}`, so this could not be given its values"
-            f"{instead(missing[0], unexpected)}"
-        )
+        return Clauses((lost_weight(missing[0], insides), instead(missing[0], unexpected, insides)))
     if misshapen:
-        name, shape = next(iter(misshapen.items()))
-        sizes = spoken_shape(shape) if isinstance(shape, list) else "?"
-        keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
-        asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else "another one"
-        return f"the parameter `{name}` has shape {sizes}; {asked} is asked for"
-    return ""
+        return misshapen_weight(case, *next(iter(misshapen.items())), insides)
+    return None
+
+
+def lost_weight(name: str, insides: Collection[str]) -> Message:
+    """Return that a module lacks a parameter."""
+    part = holder_of(name, insides)
+    return errors.NoWeightInside(part) if part else errors.NoParameter(name)
+
+
+def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> Message:
+    """Return that a parameter has another shape than the one asked for."""
+    keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+    size = errors.Size(tuple(shape)) if isinstance(shape, list) else None
+    asked = errors.Size(tuple(case.tensors[keys[name]].shape)) if name in keys else None
+    part = holder_of(name, insides)
+    return errors.MisshapenParameter(part or name, size, asked, inside=bool(part))
+
+
+def holder_of(name: str, insides: Collection[str]) -> str:
+    """Return the part around a weight that the learner has not seen; empty for other weights.
+
+    >>> holder_of("rows.0.mix.w", {"w"}), holder_of("w", {"w"})
+    ('rows.0.mix', '')
+    """
+    inner = max((one for one in insides if name.endswith(f".{one}")), key=len, default="")
+    return name.removesuffix(f".{inner}") if inner else ""
 
 
 def lost_part(case: Case, missing: list[str]) -> str:
-    """The largest part of which several parameters are asked for and none was found; or one in a
-    list that is too short; or nothing.
+    """Return the largest part of which no parameter was found, if a case asks for several.
+
+    Or one in a list that is too short. Empty if there is none.
     """
     asked = {name for step in case.steps for name in step.get("weights", {})}
     words = missing[0].split(".")
@@ -430,9 +429,9 @@ def lost_part(case: Case, missing: list[str]) -> str:
     return ""
 
 
-def instead(name: str, unexpected: list[str]) -> str:
-    """What is there in place of a parameter, the likeliest first."""
-    close = get_close_matches(name, unexpected, 1, 0.5)
-    if close:
-        return f"; it has `{close[0]}`"
-    return f"; it has {', '.join(f'`{n}`' for n in unexpected[:6])}" if unexpected else ""
+def instead(name: str, unexpected: list[str], insides: Collection[str]) -> Message | None:
+    """Return the parameters in place of a missing one: the most similar, or the first few."""
+    there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
+    parts = [(one, holder_of(one, insides)) for one in there]
+    names = (errors.InsideOf(part) if part else errors.Name(one) for one, part in parts)
+    return errors.HasInstead(Clauses(tuple(dict.fromkeys(names)), ", ")) if there else None

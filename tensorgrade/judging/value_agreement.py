@@ -1,4 +1,4 @@
-"""Whether a value that is no tensor agrees with the reference, and if not, where and how."""
+"""Compare a value that is no tensor with the reference, and find where and how they differ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +9,8 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..exchange.text import short
 from ..exchange.values import KINDS, kind, parts, plain, shown, size_of, sized, type_name, value_of
+from ..messages import values
+from ..messages.message import Message
 from ..runner.values import Tree
 from .agreement import Disagreement, disagreement
 
@@ -169,39 +171,37 @@ def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
     return replace(gap, steps=(step, *gap.steps))
 
 
-def said_in_public(gap: ValueGap, what: str) -> str:
-    """A sentence about a gap, with what is expected. what: how the place is called."""
+def said_in_public(gap: ValueGap, what: Message) -> Message:
+    """Return a message about a gap, with what is expected. what: names the place."""
     if gap.how == "size":
-        size = size_of(gap.expected)
-        asked = f"{size} {'is' if size == 1 else 'are'} asked for"
-        return f"{what} has {count(gap.actual)}; {asked}"
+        return values.OtherNumberOfParts(what, size_of(gap.actual), size_of(gap.expected))
     if gap.how == "missing":
-        return f"{what} has no key {brief(gap.expected)}"
+        return values.KeyMissing(what, brief(gap.expected))
     if gap.how == "extra":
-        return f"{what} has a key {brief(gap.actual)} that is not asked for"
+        return values.KeyNotAskedFor(what, brief(gap.actual))
     got, want = said(gap.actual), said(gap.expected)
     if gap.how == "type" and got == want:
-        got, want = (f"of type {type_name(tree)}" for tree in (gap.actual, gap.expected))
-    return f"{what} is {got}; {want} is asked for"
+        return values.OtherType(what, type_name(gap.actual), type_name(gap.expected))
+    return values.OtherValue(what, got, want)
 
 
 def said(tree: Tree) -> str:
-    """A value in a sentence: small ones as they are, others by what they are."""
+    """Return a small value unchanged, and a description of any other one."""
     if kind(tree) in ("none", "bool", "number", "text", "bytes") and len(shown(tree)) <= BRIEF:
         return shown(tree)
     return shown(tree) if kind(tree) == "unjudged" else sized(tree)
 
 
-def said_in_secret(gap: ValueGap, what: str) -> str:
-    """A sentence about a gap on a hidden case: what came back, how large, and not what is right."""
-    if gap.how in ("missing", "extra"):
-        more = "misses a key" if gap.how == "missing" else "has a key that is not asked for"
-        return f"{what} {more}"
+def said_in_secret(gap: ValueGap, what: Message) -> Message:
+    """Return a message about a gap on a hidden case: what came back, and not what is right."""
+    if gap.how == "missing":
+        return values.SomeKeyMissing(what)
+    if gap.how == "extra":
+        return values.SomeKeyNotAskedFor(what)
     got = sized(gap.actual)
     if gap.how == "type":
-        return f"{what} is {got}; {KINDS[kind(gap.expected)]} is asked for"
-    of_size = gap.how == "size"
-    return f"{what} is {got}, and that is not the right {'size' if of_size else 'one'}"
+        return values.WrongType(what, got, KINDS[kind(gap.expected)])
+    return values.WrongSize(what, got) if gap.how == "size" else values.WrongValue(what, got)
 
 
 def hands_back(case: Case, tree: Tree) -> bool:
@@ -212,14 +212,8 @@ def hands_back(case: Case, tree: Tree) -> bool:
     )
 
 
-def count(tree: Tree) -> str:
-    """`1 part`, `4 parts`."""
-    size = size_of(tree)
-    return f"{size} part{'s' * (size != 1)}"
-
-
 def brief(tree: Tree) -> str:
-    """A value as Python writes it, cut where it is long."""
+    """Return a value as Python writes it, cut if it is long."""
     return short(shown(tree), BRIEF)
 
 

@@ -94,8 +94,6 @@ def render(message: Message | None) -> str:
     """Return the words of a message; none for no message."""
     if message is None:
         return ""
-    if isinstance(message, str):  # until every module's wording is in the catalogue
-        return message
     return WORDS.vformat(message.wording(), (), values_of(message))
 
 

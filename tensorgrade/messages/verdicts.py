@@ -22,6 +22,22 @@ class NotChecked(Message):
 
 
 @dataclass(frozen=True)
+class CheckFailed(Message):
+    """In a learner's own run: the error is printed above."""
+
+    id = "check_failed"
+    template = "the check itself failed; its error stands above"
+
+
+@dataclass(frozen=True)
+class GoOnThere(Message):
+    """After what keeps an exercise from being written."""
+
+    id = "go_on_there"
+    template = "go on there"
+
+
+@dataclass(frozen=True)
 class NotTold(Message):
     """Explaining failed, which is a fault of the graders. The points count."""
 

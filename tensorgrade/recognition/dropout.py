@@ -13,6 +13,8 @@ import torch
 from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
+from ..messages import values
+from ..messages.message import Message
 from .imprints import Imprint, changed_inputs
 
 
@@ -189,27 +191,25 @@ def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
     return bool(both.any()) and bool(((first[1] == second[1]) | ~both).all())
 
 
-def sentence(seen: DropoutBehaviour, p: float) -> str:
-    """What was seen, in words that point at the idea."""
+def sentence(seen: DropoutBehaviour, p: float) -> Message:
+    """Return a message about what dropout did, which points at the idea."""
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale - 1) < 1e-3:
-        return "in training nothing is dropped at all"
+        return values.NothingDropped()
     if seen.zeros == 1:
-        return "in training everything is dropped at once; each entry is drawn on its own"
+        return values.AllDropped()
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale * (1 - p) - 1) < 1e-3:
-        return "in training all is scaled and nothing dropped; each entry is drawn on its own"
+        return values.OnlyScaled()
     if seen.scale is None:
-        return "the kept entries are not all scaled by one and the same factor"
+        return values.SeveralScales()
     if abs(seen.scale * (1 - p) - 1) >= 1e-3 and abs(seen.scale * (1 - seen.zeros) - 1) < 1e-5:
-        return (
-            f"the kept entries are scaled by 1 / {1 / seen.scale:.3g}, where 1 - p is {1 - p:.3g}"
-        )
+        return values.ScaledByShare(1 / seen.scale, 1 - p)
     if abs(seen.scale * (1 - seen.zeros) - 1) < 0.05:
-        return f"a share of {seen.zeros:.2f} of the entries is dropped although p is {p}"
+        return values.OtherShareDropped(seen.zeros, p)
     if abs(seen.scale - 1) < 1e-3:
-        return "the kept entries are not scaled up, so their expected value shrinks"
+        return values.NotScaledUp()
     if abs(seen.scale * (1 - p) - 1) >= 1e-3:
-        return f"the kept entries are scaled by {seen.scale:.2g}, which does not keep the mean"
-    return f"a share of {seen.zeros:.2f} of the entries is dropped although p is {p}"
+        return values.OtherScale(seen.scale)
+    return values.OtherShareDropped(seen.zeros, p)
 
 
 def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:

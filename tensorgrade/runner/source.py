@@ -17,7 +17,7 @@ class Unreadable(Exception):
 class Source:
     """A learner's Python text, and what its lines are called where the learner wrote them.
 
-    filename: the file that it stands in. starts, names: of a notebook, the line before each
+    filename: the file that it is in. starts, names: of a notebook, the line before each
     cell's first one, and the cells' names.
     """
 
@@ -27,19 +27,23 @@ class Source:
     names: tuple[str, ...] = ()
 
     def place(self, line: int) -> str:
-        """A line of the text as the learner knows it.
+        """Return a line of the text as the learner knows it.
 
         >>> Source("x = 1", "a.py").place(1), Source("…", "a.ipynb", (1,), ("`f`",)).place(3)
         ('line 1', 'cell `f`, line 2')
         """
-        at = bisect_right(self.starts, line - 1) - 1
-        number = f"line {self.line_in_place(line)}"
-        return number if at < 0 else f"cell {self.names[at]}, {number}"
+        cell, number = self.cell(line), f"line {self.line_in_place(line)}"
+        return number if cell is None else f"cell {self.names[cell]}, {number}"
 
     def line_in_place(self, line: int) -> int:
-        """A line's number where the learner wrote it: in a notebook that within its cell."""
+        """Return a line's number where the learner wrote it: in a notebook, within its cell."""
+        cell = self.cell(line)
+        return line if cell is None else line - self.starts[cell]
+
+    def cell(self, line: int) -> int | None:
+        """Return which cell of a notebook a line is in; None if it is in none."""
         at = bisect_right(self.starts, line - 1) - 1
-        return line if at < 0 else line - self.starts[at]
+        return None if at < 0 else at
 
 
 # A line that says how a file is written, as Python reads it, in one of its first two lines.

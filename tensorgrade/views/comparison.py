@@ -7,8 +7,8 @@ from rich.style import Style
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
-from ..judging.agreement import dimension_name
 from ..judging.diagnosis import PublicDiagnosis
+from ..messages.places import dimension_name
 
 SHADES = " ░▒▓█"
 # Backgrounds from small to large, each with a number's colour that stands out on it.

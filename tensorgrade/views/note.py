@@ -46,7 +46,7 @@ class Note:
         """Its lines. One idea comes first; the evidence stands below it."""
         finding, diagnosis = self.finding, self.finding.diagnosis
         lines = [Text(finding.asks, "bold"), Text("")] if finding.asks else []
-        lines += idea(finding.mistakes) or facts(diagnosis)
+        lines += idea(finding) or facts(diagnosis)
         if not finding.mistakes and (found := finding.parting()) and found.said:
             lines += [Text(""), Text(render(found.said))]
         lines += [Text(""), *evidence(diagnosis, bool(finding.mistakes))]
@@ -59,13 +59,15 @@ class Note:
         return lines + printed(finding.said())
 
 
-def idea(mistakes: dict[str, str]) -> list[Text]:
-    """The first mistake's message, and whether there is more to come."""
-    if not mistakes:
+def idea(finding: Finding) -> list[Text]:
+    """Return the first mistake's message, and what else there is to say; nothing without one."""
+    if not finding.mistakes:
         return []
-    name, message = next(iter(mistakes.items()))
+    name, message = next(iter(finding.mistakes.items()))
     lines = [Text.assemble(message, (f"  [{name}]", "dim"))]
-    if len(mistakes) > 1:
+    if finding.earlier:
+        lines.append(Text(sentence(finding.earlier)))
+    if len(finding.mistakes) > 1:
         lines.append(
             Text("There is a second thing; it can wait until this one is right.", "italic")
         )

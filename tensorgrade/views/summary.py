@@ -17,8 +17,10 @@ from ..attempts.points import settled
 from ..attempts.results import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.unanswered import UNWRITTEN, raised
-from ..messages.message import render, sentence
+from ..judging.unanswered import raised
+from ..messages.errors import NotWritten
+from ..messages.message import Clauses, render, sentence
+from ..messages.verdicts import CheckFailed, GoOnThere
 from .hints import print_hints
 from .note import Note
 from .words import in_tenths, place_in_file
@@ -35,7 +37,7 @@ MOST_WARNINGS = 3
 ALL_DONE = "Everything is done."
 PART_DONE = "What was run is done; `pytest exercises/` runs it all."
 AGAIN = "Then run this again; `tensorgrade watch` does that by itself each time you save."
-OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, "the check itself failed; its error stands above"))
+OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
 Results = dict[str, list[CheckResult]]  # by exercise
 
 
@@ -79,7 +81,7 @@ def left_out(attempt: Attempt) -> list[str]:
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
     left = f"Left out of {attempt.chapter.name}.py, since"
     endless = f"{left} it does not come to an end: the code outside of functions and classes"
-    told = [f"{left} it fails: {raised(error, attempt.place)}" for error in failed]
+    told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
     return [endless] * attempt.backend.definitions_only + told
 
 
@@ -259,13 +261,13 @@ def print_start(
 
     first: what the first of its checks said. again: how to check it afterwards.
     """
-    told = render(first.finding.diagnosis.problem) if first and first.finding else UNWRITTEN
+    problem = first.finding.diagnosis.problem if first and first.finding else NotWritten()
     to_mend = bool(first and first.finding and first.finding.is_to_mend)
-    begun = told != UNWRITTEN and not to_mend
+    begun = not isinstance(problem, NotWritten) and not to_mend
     title = f"{name} is written" if begun else f"Start here: {name}"
     console.print(Text.assemble((title, "bold"), (f"  ({where})", "dim")))
     console.print()
-    todo = f"{told[:1].upper()}{told[1:]}: go on there." if begun else START
+    todo = sentence(Clauses((problem, GoOnThere()), ": ")) if begun else START
     if to_mend:
-        todo = f"{MEND} {sentence(told)}"
+        todo = f"{MEND} {sentence(problem)}"
     console.print(Padding(Text(f"{todo} {again}"), (0, 2)))

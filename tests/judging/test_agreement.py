@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tensorgrade.course import Tolerance
 from tensorgrade.judging.agreement import disagreement, where_nan, where_they_differ
+from tensorgrade.messages.message import render
 
 TOLERANCES = {"float64": Tolerance(1e-5, 1e-5), "float32": Tolerance(1e-4, 1e-4)}
 numbers = st.floats(-1e3, 1e3, width=64) | st.sampled_from(
@@ -67,15 +68,18 @@ def test_a_column_that_is_right_in_other_rows_makes_no_sentence_false(shape, row
     differs = torch.ones(shape, dtype=torch.bool)
     differs[row] = False
     differs[-1, 0] = False
-    assert where_they_differ(differs) == said
+    assert render(where_they_differ(differs)) == said
 
 
 def test_several_columns_are_told_as_columns():
     differs = torch.ones(3, 5, dtype=torch.bool)
     differs[:, [0, 4]] = False
     told = "all is right in columns 0 and 4, and in no other column (counted from 0)"
-    assert where_they_differ(differs) == told
-    assert where_they_differ(~differs) == "all differences are in columns 0 and 4 (counted from 0)"
+    assert render(where_they_differ(differs)) == told
+    assert (
+        render(where_they_differ(~differs))
+        == "all differences are in columns 0 and 4 (counted from 0)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,4 +91,4 @@ def test_several_columns_are_told_as_columns():
     ],
 )
 def test_where_no_place_is_told_nothing_is_said_of_counting(nan, said):
-    assert where_nan(torch.tensor(nan)) == said
+    assert render(where_nan(torch.tensor(nan))) == said

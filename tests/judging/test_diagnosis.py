@@ -337,7 +337,7 @@ class SelfAttention_v2(nn.Module):
 def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
     for made in (public, hidden):
         part, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
-        assert part.names.sentence == "`W_q` is asked for as `W_query`"
+        assert render(part.names.sentence) == "`W_q` is asked for as `W_query`"
         assert "right shape but not the right values" in render(diagnosis.problem)  # of the scale
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from ...attempts.results import State
 from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
-from ...messages.message import render
+from ...messages.message import render, sentence
 from ...views.comparison import shape_of
 from ...views.note import Note, shortly
 from ...views.words import in_tenths, with_code
@@ -47,6 +47,7 @@ class Card:
         return TEMPLATE.render(
             checked=checked,
             first=first,
+            sentence=sentence,
             state=checked.state,
             mark=mark,
             colour=colour,

@@ -1,0 +1,68 @@
+"""Messages about names and orders of parameters that are not the stub's."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from .message import FromLearner, Message
+
+
+@dataclass(frozen=True)
+class OtherOrder(Message):
+    """The parameters that are in another order, each with commas between them."""
+
+    id = "other_order"
+    template = "the stub's order is `{asked}`; yours is `{own}`"
+    asked: str
+    own: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class StubCalls(Message):
+    id = "stub_calls"
+    template = "the stub calls `{own}` `{asked}`"
+    own: Annotated[str, FromLearner]
+    asked: str
+
+
+@dataclass(frozen=True)
+class ByNameOnly(Message):
+    """The stub's names for parameters that can be passed by name only."""
+
+    id = "by_name_only"
+    template = "{names}, and it can be passed by name only"
+    names: Message
+
+
+@dataclass(frozen=True)
+class Renamed(Message):
+    """A learner's own name. first: it begins the list of such names."""
+
+    id = "renamed"
+    own: Annotated[str, FromLearner]
+    asked: str
+    first: bool
+
+    def wording(self) -> str:
+        return "`{own}` is asked for as `{asked}`" if self.first else "`{own}` as `{asked}`"
+
+
+@dataclass(frozen=True)
+class AndMore(Message):
+    """Names, and how many are left out."""
+
+    id = "and_more"
+    template = "{names} and {count} more"
+    names: Message
+    count: Annotated[int, FromLearner]
+
+
+@dataclass(frozen=True)
+class NamesCost(Message):
+    """What other names cost, in points."""
+
+    id = "names_cost"
+    names: Message
+    points: float
+
+    def wording(self) -> str:
+        return "{names} ({points:g} " + ("point)" if self.points == 1 else "points)")

@@ -1,0 +1,158 @@
+"""Messages about values that are not those asked for, and about what dropout does to values."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from .message import FromLearner, Message, Secret
+
+# Values that are no tensors. `what` names the result.
+
+
+@dataclass(frozen=True)
+class OtherNumberOfParts(Message):
+    id = "other_number_of_parts"
+    what: Message
+    parts: Annotated[int | None, FromLearner]
+    asked: Annotated[int | None, Secret]
+
+    def wording(self) -> str:
+        parts = "part" if self.parts == 1 else "parts"
+        verb = "is" if self.asked == 1 else "are"
+        return f"{{what}} has {{parts}} {parts}; {{asked}} {verb} asked for"
+
+
+@dataclass(frozen=True)
+class KeyMissing(Message):
+    id = "key_missing"
+    template = "{what} has no key {key}"
+    what: Message
+    key: Annotated[str, Secret]
+
+
+@dataclass(frozen=True)
+class KeyNotAskedFor(Message):
+    id = "key_not_asked_for"
+    template = "{what} has a key {key} that is not asked for"
+    what: Message
+    key: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class OtherValue(Message):
+    id = "other_value"
+    template = "{what} is {got}; {asked} is asked for"
+    what: Message
+    got: Annotated[str, FromLearner]
+    asked: Annotated[str, Secret]
+
+
+@dataclass(frozen=True)
+class OtherType(Message):
+    id = "other_type"
+    template = "{what} is of type {got}; of type {asked} is asked for"
+    what: Message
+    got: Annotated[str, FromLearner]
+    asked: Annotated[str, Secret]
+
+
+@dataclass(frozen=True)
+class SomeKeyMissing(Message):
+    id = "some_key_missing"
+    template = "{what} misses a key"
+    what: Message
+
+
+@dataclass(frozen=True)
+class SomeKeyNotAskedFor(Message):
+    id = "some_key_not_asked_for"
+    template = "{what} has a key that is not asked for"
+    what: Message
+
+
+@dataclass(frozen=True)
+class WrongType(Message):
+    """The type of a value on a hidden case. got: the type and size of the learner's."""
+
+    id = "wrong_type"
+    template = "{what} is {got}; {asked} is asked for"
+    what: Message
+    got: Annotated[str, FromLearner]
+    asked: Annotated[str, Secret]
+
+
+@dataclass(frozen=True)
+class WrongSize(Message):
+    """The size of a value on a hidden case. got: the type and size of the learner's."""
+
+    id = "wrong_size"
+    template = "{what} is {got}, and that is not the right size"
+    what: Message
+    got: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class WrongValue(Message):
+    """A value on a hidden case. got: the type and size of the learner's."""
+
+    id = "wrong_value"
+    template = "{what} is {got}, and that is not the right one"
+    what: Message
+    got: Annotated[str, FromLearner]
+
+
+# Dropout. p: the rate that is asked for.
+
+
+@dataclass(frozen=True)
+class NothingDropped(Message):
+    id = "nothing_dropped"
+    template = "in training nothing is dropped at all"
+
+
+@dataclass(frozen=True)
+class AllDropped(Message):
+    id = "all_dropped"
+    template = "in training everything is dropped at once; each entry is drawn on its own"
+
+
+@dataclass(frozen=True)
+class OnlyScaled(Message):
+    id = "only_scaled"
+    template = "in training all is scaled and nothing dropped; each entry is drawn on its own"
+
+
+@dataclass(frozen=True)
+class SeveralScales(Message):
+    id = "several_scales"
+    template = "the kept entries are not all scaled by one and the same factor"
+
+
+@dataclass(frozen=True)
+class ScaledByShare(Message):
+    """The kept entries are scaled by the share that happened to be kept, not by 1 - p."""
+
+    id = "scaled_by_share"
+    template = "the kept entries are scaled by 1 / {divisor:.3g}, where 1 - p is {kept:.3g}"
+    divisor: Annotated[float, FromLearner]
+    kept: float
+
+
+@dataclass(frozen=True)
+class OtherShareDropped(Message):
+    id = "other_share_dropped"
+    template = "a share of {share:.2f} of the entries is dropped although p is {p}"
+    share: Annotated[float, FromLearner]
+    p: float
+
+
+@dataclass(frozen=True)
+class NotScaledUp(Message):
+    id = "not_scaled_up"
+    template = "the kept entries are not scaled up, so their expected value shrinks"
+
+
+@dataclass(frozen=True)
+class OtherScale(Message):
+    id = "other_scale"
+    template = "the kept entries are scaled by {scale:.2g}, which does not keep the mean"
+    scale: Annotated[float, FromLearner]
