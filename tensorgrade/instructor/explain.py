@@ -28,7 +28,7 @@ from ..judging.remarks import remarks
 from ..judging.unanswered import close_name, raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..judging.where_right import right_and_wrong, where_right
-from ..messages.message import Clauses, Plain, render
+from ..messages.message import Clauses, Plain, parts_of, render
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
@@ -162,7 +162,7 @@ def says_no_more(explanation: Explanation) -> bool:
     findings = [check.finding for check in explanation.checks]
     problems = {found.diagnosis.problem for found in findings if found}
     main = problems.pop() if len(problems) == 1 and all(findings) else None
-    return main is not None and main.id == explanation.verdict.message_id
+    return main is not None and next(parts_of(main)).id == explanation.verdict.message_id
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:
@@ -318,7 +318,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
             wrong.append(
                 PublicDiagnosis(
                     Kind(gap.kind),
-                    Quoted(name),
+                    Plain(name),
                     spoken(case, hidden=False),
                     actual=actual,
                     expected=tensor,

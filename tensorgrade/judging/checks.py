@@ -107,8 +107,8 @@ class Checks:
         if gap is None:
             return
         if not gap.steps and observed.value(name) is None:
-            problem = say.CameInstead(self.result_name(name, case), shown(observed, name))
-            self.wrong("values", problem, case=case, texts=side_by_side(gap))
+            came = say.CameInstead(self.result_name(name, case), shown(observed, name))
+            self.wrong("values", came, case=case, texts=side_by_side(gap))
         if gap.tensors:
             self.compare(
                 case, gap.expected["tensor"], expected.tensors[gap.expected["tensor"]], observed
