@@ -10,6 +10,7 @@ import torch
 from hypothesis import settings
 
 from tensorgrade.attempts.pipeline import points_alone, verdict
+from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.grader import Grader
@@ -74,7 +75,7 @@ def judged(project, grader):
             asked = project.course.chapter(chapter).exercise(exercise)
             if not told:
                 bare = points_alone("somebody", asked, part, results)
-                return replace(bare, mistakes=list(part.mistakes))
+                return replace(bare, mistakes=list(mistakes(part)))
             return verdict("somebody", asked, part, results)
         finally:
             attempt.backend.close()

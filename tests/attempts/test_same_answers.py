@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from tensorgrade.attempts.attempt import secret_of
+from tensorgrade.attempts.recognized import secret_of
 from tensorgrade.exchange.references import load_references
 
 CHAPTER = "ch1_simplified_attention"

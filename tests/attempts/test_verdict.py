@@ -2,12 +2,18 @@
 
 import pytest
 
-from tensorgrade.attempts.attempt import ExerciseAttempt
+from tensorgrade.attempts import finding, points
+from tensorgrade.attempts.explainers import evidence
 from tensorgrade.attempts.results import CheckResult, first_failure
-from tensorgrade.attempts.verdict import MOST_MISTAKES, NOT_TOLD, Verdict
+from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
-from tensorgrade.judging.diagnosis import NOT_THE_VALUES, Diagnosis, Finding, Kind
+from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
 from tensorgrade.judging.names import ASKS
+from tensorgrade.messages.checks import ChangesInput, NotTheValues
+from tensorgrade.messages.message import Plain
+from tensorgrade.messages.places import DifferEverywhere
+from tensorgrade.messages.results import GradientOf, Result, WeightName
+from tensorgrade.messages.verdicts import NotTold
 from tensorgrade.sources.handins import Handin
 
 
@@ -27,12 +33,13 @@ def test_what_is_short_enough_stays_as_it_is():
     assert row["message"] == message and row["mistakes"] == ["no_scale"]
 
 
-ALONE = Diagnosis(Kind.VALUES, f"the result {NOT_THE_VALUES}", where="they differ everywhere")
-KNOWN = Diagnosis(Kind.VALUES, f"the result {NOT_THE_VALUES}", remarks=("it is `x`",))
-GRADIENT = Diagnosis(Kind.VALUES, f"the gradient for `x` {NOT_THE_VALUES}", remarks=("it is `x`",))
-RAISED = Diagnosis(Kind.ERROR, "RuntimeError: sizes")
-CHANGED = Diagnosis(Kind.FACT, "it changes the input `x` in place")
-UNREACHED = Diagnosis(Kind.UNREACHED, "not tried")
+IS_X = Plain("it is `x`")
+ALONE = Diagnosis(Kind.VALUES, NotTheValues(Result()), where=DifferEverywhere())
+KNOWN = Diagnosis(Kind.VALUES, NotTheValues(Result()), remarks=(IS_X,))
+GRADIENT = Diagnosis(Kind.VALUES, NotTheValues(GradientOf(WeightName("x"))), remarks=(IS_X,))
+RAISED = Diagnosis(Kind.ERROR, Plain("RuntimeError: sizes"))
+CHANGED = Diagnosis(Kind.FACT, ChangesInput("x"))
+UNREACHED = Diagnosis(Kind.UNREACHED, Plain("not tried"))
 NAMED = {"turned": "It is turned around."}
 
 
@@ -66,9 +73,12 @@ def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(
     assert first_failure(failed).asks == told
 
 
-@pytest.mark.parametrize("lost", ["parting_for", "is_only_squeezed", "repair"])
+@pytest.mark.parametrize(
+    "module, lost",
+    [(finding, "divergence_for"), (points, "is_only_squeezed"), (evidence, "repair")],
+)
 def test_what_cannot_be_told_of_one_answer_costs_nothing(
-    project, grader, monkeypatch, caplog, lost
+    project, grader, monkeypatch, caplog, module, lost
 ):
     """A fault of ours there takes no points, of that exercise or of another one."""
     chapter = "ch4_multi_head_attention"
@@ -81,7 +91,7 @@ def test_what_cannot_be_told_of_one_answer_costs_nothing(
     def fails(*_):
         raise TypeError("a fault of ours")
 
-    monkeypatch.setattr(ExerciseAttempt, lost, property(fails) if lost != "parting_for" else fails)
+    monkeypatch.setattr(module, lost, fails)
     told = {v.exercise: v for v in grader.grade(handin)}
     assert {e: v.points for e, v in told.items()} == {e: v.points for e, v in whole.items()}
     assert {e: v.status for e, v in told.items()} == {e: v.status for e, v in whole.items()}
@@ -90,7 +100,7 @@ def test_what_cannot_be_told_of_one_answer_costs_nothing(
     )
     assert whole["split_heads"].points == 5
     assert caplog.records, "whoever grades is told of it"
-    assert (told["trace_shapes"].message == NOT_TOLD) == (lost != "is_only_squeezed")
+    assert (told["trace_shapes"].message_id == NotTold.id) == (lost != "is_only_squeezed")
 
 
 def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader, monkeypatch):

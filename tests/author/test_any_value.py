@@ -2,7 +2,9 @@
 
 import pytest
 
+from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.course import CourseError
+from tensorgrade.messages.message import render
 from tensorgrade.views.comparison import comparison
 
 from .any_value import SmallCourse
@@ -111,7 +113,7 @@ def test_right_and_wrong_answers(tmp_path, kind):
             assert found is None, (returned, found)
     for returned, said in wrong.items():
         found = small.diagnosis(FOLDED.format(returned), agrees)
-        assert found is not None and said in found.problem, (returned, found)
+        assert found is not None and said in render(found.problem), (returned, found)
         assert small.diagnosis(FOLDED.format(returned), agrees, hidden=True), returned
 
 
@@ -131,7 +133,7 @@ def test_what_is_said_on_hidden_cases_tells_no_value_of_the_answer(tmp_path):
         "{}[x]": "KeyError",
     }.items():
         found = small.diagnosis(FOLDED.format(returned), agrees, hidden=True)
-        assert said in found.problem, (returned, found.problem)
+        assert said in render(found.problem), (returned, render(found.problem))
         for secret in ("sesame", "SESAME", "7341"):
             assert secret.lower() not in f"{found}".lower().replace(returned.lower(), "")
 
@@ -165,9 +167,8 @@ def test_what_is_passed_in_finds_no_way_out_of_a_hidden_case(tmp_path, way):
         for hidden, secrets in ((True, ("sesame", "647", "sesamesesame")), (False, ("kiwi",))):
             attempt = small.attempt(FOLDED.format(way), hidden)
             found = small.diagnosis(FOLDED.format(way), check, hidden)
-            told = (
-                f"{found.problem} {found.called} {found.where} {found.error} {attempt.f.mistakes}"
-            )
+            told = f"{render(found.problem)} {found.called} {render(found.where)} {found.error}"
+            told += str(mistakes(attempt.f))
             if hidden:
                 assert not any(secret in told for secret in secrets), told
     public = small.diagnosis(FOLDED.format(way), agrees)
@@ -269,8 +270,8 @@ def test_inputs_are_kept_at_any_depth(tmp_path, change):
     right = "def f(x):\n    return x[1]['a'] * 2\n"
     wrong = f"def f(x):\n    y = x[1]['a'] * 2\n    {change}\n    return y\n"
     assert small.diagnosis(right, keeps) is None
-    assert "changes the input `x` in place" in small.diagnosis(wrong, keeps).problem
-    assert "changes the input `x` in place" in small.diagnosis(wrong, keeps, True).problem
+    assert "changes the input `x` in place" in render(small.diagnosis(wrong, keeps).problem)
+    assert "changes the input `x` in place" in render(small.diagnosis(wrong, keeps, True).problem)
 
 
 CLASS = """
@@ -301,10 +302,10 @@ def test_an_object_keeps_what_it_holds(tmp_path, base, start):
     assert small.diagnosis(text, keeps) is None
     for hidden in (False, True):
         assert small.diagnosis(text, keeps, hidden) is None
-        assert "changes `self` itself" in small.diagnosis(changing, keeps, hidden).problem
+        assert "changes `self` itself" in render(small.diagnosis(changing, keeps, hidden).problem)
     assert small.diagnosis(changing, lambda f: f.keeps_inputs("values")) is None
     found = small.diagnosis(text.replace("x * self.size", "x"), keeps)
-    assert found.problem == "the result is what was passed in"
+    assert render(found.problem) == "the result is what was passed in"
 
 
 def test_who_does_nothing_has_kept_no_input(tmp_path):
@@ -318,7 +319,7 @@ def test_who_does_nothing_has_kept_no_input(tmp_path):
         "len(x)": "the result is 3; a list of 3 is asked for",
     }.items():
         found = small.diagnosis(FOLDED.format(returned), lambda f: f.keeps_inputs("values"))
-        assert (found is None) if said is None else said in found.problem, found
+        assert (found is None) if said is None else said in render(found.problem), found
     assert small.diagnosis(FOLDED.format("x"), lambda f: f.keeps_inputs("sorted")) is None
 
 
@@ -334,9 +335,9 @@ def test_values_are_held_to_be_the_same_twice(tmp_path):
         f.gives_the_same("same")
 
     assert small.diagnosis(FOLDED.format("{'shape': [3], 'twice': [x + x]}"), same) is None
-    assert "not what it was before" in small.diagnosis(changing, same).problem
+    assert "not what it was before" in render(small.diagnosis(changing, same).problem)
     shapes = FOLDED.format("seen.append(1) or {'shape': len(seen), 'twice': [2 * x]}")
-    assert "not what it was" in small.diagnosis("seen = []\n" + shapes, same).problem
+    assert "not what it was" in render(small.diagnosis("seen = []\n" + shapes, same).problem)
 
 
 @pytest.mark.parametrize("wanted", ["ValueError", "KeyError"])
@@ -355,12 +356,12 @@ def test_functions_and_methods_may_be_asked_to_refuse(tmp_path, wanted):
     assert small.diagnosis(text, refuses) is None and small.diagnosis(text, refuses, True) is None
     assert small.diagnosis(text.replace("'negative'", "x"), refuses) is None, "in other words"
     other = small.diagnosis(text.replace(wanted, "OSError"), refuses)
-    assert f"refused with OSError; {wanted} is asked for" in other.problem
+    assert f"refused with OSError; {wanted} is asked for" in render(other.problem)
     unchecked = text.replace("x < 0", "x < -9")
-    assert small.diagnosis(unchecked, refuses).problem == "a negative number is taken"
+    assert render(small.diagnosis(unchecked, refuses).problem) == "a negative number is taken"
     assert small.attempt(unchecked).f.mistakes == ("unchecked",)
     always = text.replace("x < 0", "True")
-    assert small.diagnosis(always, refuses).problem == "it refuses everything"
+    assert render(small.diagnosis(always, refuses).problem) == "it refuses everything"
 
 
 def test_weights_that_are_loaded_alone_are_no_result(tmp_path):
@@ -421,7 +422,7 @@ def test_attributes_gradients_and_output_can_be_asked_for(tmp_path):
         ),
     ]:
         found = small.diagnosis(STEP.format(**right | change), agrees)
-        assert (found is None) if said is None else said in found.problem, (change, found)
+        assert (found is None) if said is None else said in render(found.problem), (change, found)
 
 
 def test_what_an_argument_holds_afterwards_can_be_asked_for(tmp_path):
@@ -429,7 +430,7 @@ def test_what_an_argument_holds_afterwards_can_be_asked_for(tmp_path):
     small = SmallCourse(tmp_path, FOLDED.format("x.sort()"), cases)
     assert small.diagnosis("def f(x):\n    x[:] = sorted(x)\n", agrees) is None
     found = small.diagnosis("def f(x):\n    return None\n", agrees)
-    assert found.problem == "`afterwards.x[0]` is 3; 1 is asked for"
+    assert render(found.problem) == "`afterwards.x[0]` is 3; 1 is asked for"
 
 
 def test_gradients_through_a_dict_of_results_are_judged(tmp_path):
@@ -461,7 +462,7 @@ def test_an_endless_or_broken_generator_ends(tmp_path):
     endless = "def f(x):\n    while True:\n        yield x[0]\n"
     broken = "def f(x):\n    yield x[0]\n    raise KeyError('later')\n"
     assert small.diagnosis(endless, agrees) is not None
-    assert "KeyError" in small.diagnosis(broken, agrees).problem
+    assert "KeyError" in render(small.diagnosis(broken, agrees).problem)
 
 
 def test_what_the_solution_fails_with_is_told_in_a_sentence(tmp_path):

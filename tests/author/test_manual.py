@@ -10,6 +10,7 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.judging.checks import Checks
+from tensorgrade.messages.message import render
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints, fingerprints_path, save_fingerprints
 from tensorgrade.recognition.signatures import SIGNATURES
@@ -77,7 +78,7 @@ def collected(course):
 def test_an_example_passes_its_tests_and_catches_its_mistakes(course, collected, name):
     made = MadeAttempts(course, course.graders)
     right = collected.results(made.right(CHAPTER), name)
-    assert right and [r.finding.diagnosis.problem for r in right if not r.passed] == []
+    assert right and [render(r.finding.diagnosis.problem) for r in right if not r.passed] == []
     matrix = exercise_matrix(course, collected, made, CHAPTER, name, noticed={})
     assert unproved([matrix]) == [] and len(matrix.rows) >= 4
 

@@ -5,6 +5,7 @@ import pytest
 
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.judging.diagnosis import Wrong
+from tensorgrade.messages.message import render
 from tensorgrade.recognition.mistakes import make, mistake
 from tensorgrade.sources.submission import Source
 
@@ -129,7 +130,7 @@ def test_what_is_left_behind_is_told_with_its_line(attempt_of, exercise, name):
     attempt, lines = attempt_of(exercise, edits)
     with pytest.raises(Wrong) as wrong:
         getattr(attempt, exercise).moves_as_a_whole("moved")
-    problem = wrong.value.diagnosis.problem
+    problem = render(wrong.value.diagnosis.problem)
     assert said in problem
     line = int(problem.removeprefix("line ").partition(":")[0])
     assert blamed in lines[line - 1], (problem, lines[line - 1])

@@ -5,6 +5,7 @@ Parameters are taken by position, whatever they are called; test_renamings.py ha
 
 import pytest
 
+from tensorgrade.messages.message import sentence
 from tensorgrade.sources.handins import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
@@ -356,4 +357,6 @@ def test_self_check_tells_names_too(project):
     attempt = MadeAttempts(project, project.exercises).attempt(CH4, MANY_HEADS)
     *checks, names = collected.results(attempt, "MultiHeadAttention")
     assert all(check.passed for check in checks) and names.earned == -1
-    assert names.finding.message.startswith("Right. The stub's order is `context_length, dropout, ")
+    assert sentence(names.finding.message).startswith(
+        "Right. The stub's order is `context_length, dropout, "
+    )

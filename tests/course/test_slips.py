@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorgrade.messages.message import sentence
 from tensorgrade.sources.handins import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
@@ -338,4 +339,6 @@ def test_self_check_says_which_one_to_mend(project):
     collected = CollectedTests(project.exercises)
     results = collected.results(MadeAttempts(project, project.exercises).attempt(CH2, text))
     failed = [r for r in results if r.exercise == "SelfAttention_v2" and not r.passed]
-    assert failed and "your own `attention_weights` is called here" in failed[0].finding.message
+    assert failed and "your own `attention_weights` is called here" in sentence(
+        failed[0].finding.message
+    )

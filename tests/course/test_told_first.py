@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from tensorgrade.attempts.details import in_place
 from tensorgrade.attempts.results import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Kind
+from tensorgrade.messages.checks import ChangesInput
 from tensorgrade.recognition.mistakes import make, mistake
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
@@ -251,9 +253,9 @@ def test_a_line_that_a_process_claims_and_the_file_has_not_is_not_told(project, 
     attempt.run(["softmax"])
     claimed = [Observation(facts={"result": {"changed_at": told}})]
     monkeypatch.setattr(attempt, "in_public", lambda cases: claimed)
-    changed = Diagnosis(Kind.FACT, "it changes the input `x` in place", changes="x")
+    changed = Diagnosis(Kind.FACT, ChangesInput("x"))
     changed = replace(changed, case=part.seen[0].case.name)
-    assert part.with_line_that_changes(changed) == changed
+    assert in_place.add(part, changed) == changed
 
 
 def test_a_step_in_place_that_a_gradient_cannot_bear_is_told_with_its_line(project, note):

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from tensorgrade.attempts.finding import finding_on
 from tensorgrade.attempts.results import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.proofs.slips import wrong_sentences
 from tensorgrade.exchange.observation import CaughtError, Outcome
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.learner.notebook.checking import run_cases
+from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
 from tensorgrade.sources.handins import Handin
 from tensorgrade.testing.collected import CollectedTests
@@ -98,7 +100,7 @@ def told(grader, project):
         verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", text.encode()))
         (hidden,) = (verdict for verdict in verdicts if verdict.exercise == exercise)
         first = first_failure(collected.results(made.attempt(chapter, text), exercise))
-        return hidden.message, "Right." if first is None else first.finding.message
+        return hidden.message, "Right." if first is None else sentence(first.finding.message)
 
     yield told
 
@@ -645,7 +647,7 @@ def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
     with pytest.raises(Wrong) as wrong:
         part.agrees("values")
     assert "seen 2" in capsys.readouterr().out  # where pytest captures it, apart
-    note = str(Note(part.finding("", wrong.value.diagnosis)))
+    note = str(Note(finding_on(part, "", wrong.value.diagnosis)))
     assert capsys.readouterr().out == "" and "the shapes on your way" in note
     assert "n            = 2" in note
 
@@ -689,11 +691,11 @@ def test_nothing_but_learner_code_is_ended():
 
 def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     error = CaughtError("SyntaxError", "'(' was never closed", 4, "return (inputs @ query")
-    told = Diagnosis(Kind.ERROR, "`attention_scores` could not be loaded: SyntaxError …")
+    told = Diagnosis(Kind.ERROR, Plain("`attention_scores` could not be loaded: SyntaxError …"))
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
     missed = CaughtError("KeyError", "'bird'", 4, "return ids[word]")  # a word alone says nothing
     assert in_short(replace(told, error=missed)) == "line 4: KeyError: 'bird'"
-    assert in_short(told) == told.problem
+    assert in_short(told) == render(told.problem)
 
 
 def test_sizes_are_told_as_public_cases_show_them(told):

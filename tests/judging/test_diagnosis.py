@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tensorgrade.attempts.public_side import own_names
+from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.cases import record
@@ -12,7 +14,7 @@ from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
 from tensorgrade.judging.where_right import where_right
-from tensorgrade.messages.message import render
+from tensorgrade.messages.message import render, sentence
 from tensorgrade.messages.remarks import (
     Argument,
     ColumnsSumToOne,
@@ -90,7 +92,7 @@ def test_a_constant_ratio_on_public_cases_is_told_with_what_it_looks_like(public
     assert list(map(render, diagnosis.remarks)) == [
         "it is the expected result times 6, which is the number of rows of `inputs`",
     ]
-    assert part.mistakes == ()
+    assert mistakes(part) == ()
 
 
 def test_a_wrong_scale_inside_a_softmax_is_told(public):
@@ -100,7 +102,7 @@ def test_a_wrong_scale_inside_a_softmax_is_told(public):
     assert render(remark).startswith(
         "it looks as if what goes into the softmax were 0.6667 times as large as it should be"
     )
-    assert part.mistakes == ()
+    assert mistakes(part) == ()
 
 
 def test_tokens_in_another_order_are_told(public):
@@ -337,7 +339,7 @@ class SelfAttention_v2(nn.Module):
 def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
     for made in (public, hidden):
         part, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
-        assert render(part.names.sentence) == "`W_q` is asked for as `W_query`"
+        assert render(own_names(part).sentence) == "`W_q` is asked for as `W_query`"
         assert "right shape but not the right values" in render(diagnosis.problem)  # of the scale
 
 
@@ -387,5 +389,5 @@ def test_no_message_is_longer_than_it_may_be():
     assert len(said) <= LONGEST_MESSAGE and said.endswith(" …")
     finding = Finding("", diagnosis, {"a": "One idea is wrong. " * 50})
     row = Verdict("ada", "c", "e", 0, 1, Status.FAILED, message=problem).row()
-    assert max(len(finding.message), len(row["message"])) <= LONGEST_MESSAGE
+    assert max(len(sentence(finding.message)), len(row["message"])) <= LONGEST_MESSAGE
     assert Verdict("ada", "c", "e", 1, 1, Status.PASSED, message="Right.").message == "Right."

@@ -13,6 +13,7 @@ from tensorgrade.attempts.results import CheckResult, State, state_of
 from tensorgrade.judging.diagnosis import Finding, Kind, PublicDiagnosis
 from tensorgrade.learner.watch import checker, loop
 from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch, outcome
+from tensorgrade.messages.message import Plain
 
 CHAPTER = "ch1_simplified_attention"
 NAMES = ("attention_scores", "softmax_naive", "softmax")
@@ -22,7 +23,7 @@ def passes(name: str, right: bool, value: float = 0.0) -> CheckResult:
     """The result of one check; a wrong one has seen this value."""
     seen = PublicDiagnosis(
         Kind.VALUES,
-        "the values differ",
+        Plain("the values differ"),
         actual=torch.tensor([value]),
         expected=torch.zeros(1),
         differs=torch.ones(1, dtype=torch.bool),

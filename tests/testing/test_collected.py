@@ -6,6 +6,7 @@ from tensorgrade.attempts.results import state_of
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import CourseError
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
+from tensorgrade.messages.message import Plain, render
 from tensorgrade.runner.errors import OutOfTime
 from tensorgrade.testing.collected import CollectedTests, call
 from tensorgrade.testing.collecting import ExerciseTest
@@ -33,7 +34,7 @@ def raises(error):
 @pytest.mark.parametrize(
     "error, finding",
     [
-        (Wrong(Diagnosis(Kind.FACT, "it is wrong")), "it is wrong"),
+        (Wrong(Diagnosis(Kind.FACT, Plain("it is wrong"))), "it is wrong"),
         (OutOfTime(), "loop"),
         (ZeroDivisionError(), None),
         (SystemExit(), None),
@@ -45,9 +46,7 @@ def test_whatever_a_test_raises_is_a_result(project, error, finding):
     attempt.run([NAME])
     result = call(raises(error), attempt)
     assert not result.passed and result.earned == 0 and result.asks == "It raises."
-    assert ((result.finding and result.finding.diagnosis.problem) or None) is None or finding in (
-        result.finding.diagnosis.problem
-    )
+    assert finding is None or finding in render(result.finding.diagnosis.problem)
     assert bool(result.finding) == bool(finding) and state_of([result]) == "wrong"
 
 

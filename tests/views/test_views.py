@@ -8,13 +8,15 @@ import pytest
 import torch
 from rich.console import Console
 
-from tensorgrade.attempts.attempt import read_trace
+from tensorgrade.attempts.finding import read_trace
+from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
+from tensorgrade.messages.message import Plain
 from tensorgrade.recognition.mistakes import make
 from tensorgrade.runner.watching import ShapeTrace
 from tensorgrade.views.comparison import MOST, block, window
@@ -207,8 +209,8 @@ def test_titles_bars_and_points_stand_in_columns():
 @pytest.mark.parametrize("width, said", [(80, "1 / 2    mixed_up"), (48, "· g    0 / 2    to do")])
 def test_a_narrow_terminal_leaves_room_for_what_is_wrong(width, said):
     chapter = Chapter("ch1", "Pairs", (Exercise("f", 2), Exercise("g", 2)))
-    wrong = Finding("", PublicDiagnosis(Kind.VALUES, "wrong"), mistakes={"mixed_up": "So."})
-    todo = Finding("", PublicDiagnosis(Kind.TO_DO, "to do"))
+    wrong = Finding("", PublicDiagnosis(Kind.VALUES, Plain("wrong")), mistakes={"mixed_up": "So."})
+    todo = Finding("", PublicDiagnosis(Kind.TO_DO, Plain("to do")))
     results = {
         "f": [CheckResult("f", 1, True), CheckResult("f", 1, False, finding=wrong)],
         "g": [CheckResult("g", 2, False, finding=todo)],
@@ -225,7 +227,7 @@ def note_of(**details) -> str:
         Note(
             Finding(
                 "Values.",
-                PublicDiagnosis(Kind.VALUES, "the values are wrong", "f(x: 2)", **details),
+                PublicDiagnosis(Kind.VALUES, Plain("the values are wrong"), "f(x: 2)", **details),
             )
         )
     )
@@ -268,7 +270,9 @@ def test_a_hidden_diagnosis_shows_no_values():
         Note(
             Finding(
                 "Values.",
-                Diagnosis(Kind.VALUES, "it differs", "f(x: 2)", actual=torch.full((2, 2), 0.125)),
+                Diagnosis(
+                    Kind.VALUES, Plain("it differs"), "f(x: 2)", actual=torch.full((2, 2), 0.125)
+                ),
             )
         )
     )
@@ -318,7 +322,7 @@ def test_the_solution_is_never_named_wrong(project):
     attempt.run(["attention_weights"])
     part = attempt.attention_weights
     part.agrees("values")
-    assert part.mistakes == ()
+    assert mistakes(part) == ()
 
 
 def test_what_may_be_sent_to_a_learner_shows_their_code_and_nothing_hidden(grader, tmp_path):
