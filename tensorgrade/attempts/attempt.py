@@ -10,17 +10,17 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from types import MethodType
 
 import torch
 
-from ..course import Chapter, Course, CourseError, Tolerance
+from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case, last_call_alone, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.stages import Way, read_way
 from ..judging.agreement import disagreement, listed
-from ..judging.checks import Checks
+from ..judging.checked import CheckedExercise
+from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import NO_WAY_BACK, Diagnosis, Finding, Kind, Step
 from ..judging.handed_in import HandedIn
@@ -257,7 +257,7 @@ class Attempt:
         return self.backend.source.place(line)
 
 
-class ExerciseAttempt(Checks):
+class ExerciseAttempt(CheckedExercise):
     """One exercise of an attempt: what was seen on each case, and the checks on it."""
 
     attempt: Attempt
@@ -275,10 +275,7 @@ class ExerciseAttempt(Checks):
         self.stand_ins: dict[str, str] = {}
         # Found where they are asked for, by whether it is those of cases that end in an error.
         self.partings: dict[bool, Parting | None] = {}
-        for check, function in attempt.own.checks.items():
-            if hasattr(self, check):
-                raise CourseError(f"checks.py: {check!r} is taken; choose another name")
-            setattr(self, check, MethodType(function, self))
+        bind_checks(self, attempt.own.checks)
 
     def judge_by(self, claimed: list[Seen], stand_ins: dict[str, str] | None = None) -> None:
         """Be judged by what the learner's process says on all cases, in this run or another one.
