@@ -5,10 +5,12 @@ A course's own checks and signatures stand in the file `checks.py` of a folder o
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pytest
 
 ADDED = "__added_to_tensorgrade__"
+Function = TypeVar("Function", bound=Callable)
 
 
 def exercise(name: str, points: float, *, guard: bool = False) -> pytest.MarkDecorator:
@@ -55,7 +57,7 @@ def find_the_bug(of: str, *, points: float, among: dict[str, tuple[str, str]]) -
     return FindTheBug(of, points, among)
 
 
-def check(function: Callable) -> Callable:
+def check(function: Function) -> Function:
     """Mark a function of `checks.py`: tests call it on an exercise, like a check of the engine.
 
     It is given the exercise's attempt and what the test passes on. It raises Wrong, or passes.

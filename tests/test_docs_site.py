@@ -118,6 +118,21 @@ def test_the_python_api_shows_the_public_names_and_no_others(pages):
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
+def test_the_page_of_checks_shows_every_check_and_its_parts_and_no_helper(pages):
+    from tensorgrade.judging.checked import CheckedExercise
+    from tensorgrade.judging.checks import ENGINE_CHECKS
+
+    ids = pages["reference/checks.html"].ids
+    names = {f"{check.__module__}.{name}" for name, check in ENGINE_CHECKS.items()}
+    parts = {name for name in vars(CheckedExercise) if not name.startswith("_")}
+    names |= {f"{CheckedExercise.__module__}.CheckedExercise.{name}" for name in parts}
+    shown = {one for one in ids if one.startswith("tensorgrade.")}
+    modules = {check.__module__ for check in ENGINE_CHECKS.values()}
+    assert len(names) > 20 and shown == names | modules
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser_without_a_server_pages_fit_and_can_be_searched(site, scheme):
     playwright = pytest.importorskip("playwright.sync_api")

@@ -12,15 +12,15 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property, wraps
-from types import MethodType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..course import Chapter, Course, CourseError, Tolerance
+from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..judging.agreement import disagreement
-from ..judging.checks import Checks
+from ..judging.checked import CheckedExercise
+from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
 from ..judging.handed_in import HandedIn
 from ..judging.names import in_asked_names
@@ -250,7 +250,7 @@ class Attempt:
         return self.backend.source.cell(line) is not None
 
 
-class ExerciseAttempt(Checks):
+class ExerciseAttempt(CheckedExercise):
     """One exercise of an attempt: what was seen on each case, and the checks on it."""
 
     attempt: Attempt
@@ -269,10 +269,7 @@ class ExerciseAttempt(Checks):
         # What functions in this folder found out, by their names: of the results, and of the file.
         self.found_in_results: dict[tuple, Any] = {}
         self.found_in_file: dict[tuple, Any] = {}
-        for check, function in attempt.own.checks.items():
-            if hasattr(self, check):
-                raise CourseError(f"checks.py: {check!r} is taken; choose another name")
-            setattr(self, check, MethodType(function, self))
+        bind_checks(self, attempt.own.checks)
 
     def judge_by(self, claimed: list[Seen], stand_ins: dict[str, str] | None = None) -> None:
         """Judge the exercise by these results of all cases, from this run or another one.

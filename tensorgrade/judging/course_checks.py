@@ -12,12 +12,16 @@ from pathlib import Path
 from ..course import CourseError
 from ..marker import ADDED
 from ..recognition.signatures import SIGNATURES, Signature
-from .checks import Checks
+from .checked import CheckedExercise
+from .checks import ENGINE_CHECKS
 
 FILE = "checks.py"
 PRICES = "PRICES"  # a table in it
 # What the engine has of each kind: a course adds to it and replaces nothing.
-TAKEN = {"check": {*dir(Checks), *Checks.__annotations__}, "signature": {*SIGNATURES}}
+TAKEN = {
+    "check": {*ENGINE_CHECKS, *dir(CheckedExercise), *CheckedExercise.__annotations__},
+    "signature": {*SIGNATURES},
+}
 
 
 @dataclass(frozen=True)

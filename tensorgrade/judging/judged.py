@@ -1,10 +1,10 @@
-"""What judging reads of an attempt: the checks and sentences below know no backend."""
+"""What judging reads of an attempt and of its exercises. It knows no backend."""
 
 from typing import Protocol
 
 from ..course import Chapter, Tolerance
 from ..exchange.observation import Loaded
-from ..exchange.references import References
+from ..exchange.references import References, Seen
 from ..sources.submission import Weights
 
 
@@ -30,3 +30,16 @@ class JudgedAttempt(Protocol):
 
     def is_in_cell(self, line: int) -> bool:
         """Return True if a line is in a cell of a notebook."""
+
+
+class JudgedExercise(Protocol):
+    """One exercise of an attempt. seen: each case with what is expected and what was observed."""
+
+    @property
+    def attempt(self) -> JudgedAttempt: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def seen(self) -> list[Seen]: ...

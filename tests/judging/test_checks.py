@@ -1,5 +1,8 @@
-"""How results are called in sentences, and what is said of two that should be equal."""
+"""The registry of checks, the names of results in messages, and results that should be equal."""
 
+import inspect
+from importlib import import_module
+from pkgutil import iter_modules
 from types import SimpleNamespace
 
 import pytest
@@ -8,8 +11,12 @@ import torch
 from tensorgrade.course import Tolerance
 from tensorgrade.exchange.cases import Draw, Recorder, record
 from tensorgrade.exchange.observation import Observation
-from tensorgrade.judging.checks import Checks, not_the_same, spoken_result
+from tensorgrade.judging import checks
+from tensorgrade.judging.checked import CheckedExercise
+from tensorgrade.judging.checks import ENGINE_CHECKS
 from tensorgrade.judging.diagnosis import PublicDiagnosis, Wrong
+from tensorgrade.judging.naming import not_the_same, result_name
+from tensorgrade.messages.message import render
 from tensorgrade.views.comparison import comparison
 
 
@@ -27,22 +34,53 @@ def copies(attempt: Recorder, draw: Draw) -> None:
 CASE = record("Layer", "same/copies", copies, seed=1)
 
 
-def test_a_copy_that_differs_is_called_a_copy():
-    assert not_the_same("copy", CASE) == (
+# An attempt on public cases, of which nothing is known but what came back.
+ATTEMPT = SimpleNamespace(
+    tolerances={"float32": Tolerance(1e-4, 1e-4)},
+    loaded=SimpleNamespace(outside={}),
+    references=SimpleNamespace(hidden=False),
+    chapter=SimpleNamespace(exercises=()),
+)
+
+
+@pytest.fixture
+def exercise() -> CheckedExercise:
+    """Return an exercise of this attempt, without results."""
+    made = CheckedExercise()
+    made.attempt, made.name, made.seen = ATTEMPT, "mean", []
+    return made
+
+
+def test_each_public_function_of_the_checks_is_registered_under_its_own_name():
+    names = [f"{checks.__name__}.{one.name}" for one in iter_modules(checks.__path__)]
+    public = [
+        function
+        for module in map(import_module, names)
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    assert len(public) > 15 and len(public) == len(ENGINE_CHECKS)
+    assert {function.__name__: function for function in public} == ENGINE_CHECKS
+    first = {next(iter(inspect.signature(function).parameters)) for function in public}
+    assert first == {"exercise"} and all(map(inspect.getdoc, public))
+
+
+def test_a_copy_that_differs_is_called_a_copy(exercise):
+    assert render(not_the_same(exercise, "copy", CASE)) == (
         "a deep copy, and a module that the copy's state is loaded into, give different results"
     )
 
 
-def test_inputs_that_lie_in_memory_otherwise_are_told():
-    assert not_the_same("scattered.1", CASE) == (
+def test_inputs_that_lie_in_memory_otherwise_are_told(exercise):
+    assert render(not_the_same(exercise, "scattered.1", CASE)) == (
         "the second part of the result of the third call is not what it was before; how its inputs "
         "lie in memory should make no difference"
     )
 
 
-def test_another_call_is_told_without_the_name_that_we_gave_it():
-    said = not_the_same("exchanged", record("mean", "order/turned", in_two_orders, seed=1))
-    assert said == (
+def test_another_call_is_told_without_the_name_that_we_gave_it(exercise):
+    case = record("mean", "order/turned", in_two_orders, seed=1)
+    assert render(not_the_same(exercise, "exchanged", case)) == (
         "the result of the second call is not what it was before; what changed should make no "
         "difference"
     )
@@ -54,7 +92,7 @@ def in_two_orders(attempt: Recorder, draw: Draw) -> None:
     attempt.call("mean", x=draw.normal(3), result="exchanged")
 
 
-def test_a_mode_is_told_between_commas():
+def test_a_mode_is_told_between_commas(exercise):
     def evaluated(attempt: Recorder, draw: Draw) -> None:
         module = attempt.construct("Layer")
         module.mode(training=False)
@@ -62,39 +100,33 @@ def test_a_mode_is_told_between_commas():
         module.call(x=draw.normal(2))
 
     case = record("Layer", "chunks/2", evaluated, seed=1)
-    assert spoken_result("piece0.0", case) == (
+    assert render(result_name(exercise, "piece0.0", case)) == (
         "the first part of the result of the first call, in evaluation,"
     )
-    assert spoken_result("scattered", CASE) == "the result of the third call"
+    assert render(result_name(exercise, "scattered", CASE)) == "the result of the third call"
 
 
-# An attempt on public cases, of which nothing is known but what came back.
-ATTEMPT = SimpleNamespace(
-    tolerances={"float32": Tolerance(1e-4, 1e-4)},
-    loaded=SimpleNamespace(outside={}),
-    references=SimpleNamespace(hidden=False),
-)
-
-
-def told_of(name: str, **tensors: torch.Tensor) -> tuple[str, list[str]]:
-    """What is said where a tensor of three ones is asked for under a name, and what is shown."""
+def told_of(exercise: CheckedExercise, name: str, **tensors: torch.Tensor) -> tuple[str, list[str]]:
+    """Return the message if three ones are asked for under a name, and the comparison shown."""
     case, observed = (
         record("mean", "order/turned", in_two_orders, seed=1),
         Observation(tensors=tensors),
     )
-    checks = Checks()
-    checks.attempt, checks.name, checks.seen = ATTEMPT, "mean", []
     with pytest.raises(Wrong) as raised:
-        checks.compare(case, name, torch.ones(3), observed)
+        exercise.compare(case, name, torch.ones(3), observed)
     diagnosis = raised.value.diagnosis
     assert isinstance(diagnosis, PublicDiagnosis)
-    return diagnosis.problem, [line.plain for line in comparison(diagnosis, 80, colour=False)]
+    return render(diagnosis.problem), [
+        line.plain for line in comparison(diagnosis, 80, colour=False)
+    ]
 
 
-def test_tensors_that_came_otherwise_are_not_called_none():
-    problem, shown = told_of("result.0", result=torch.ones(3))
+def test_tensors_that_came_otherwise_are_not_called_none(exercise):
+    problem, shown = told_of(exercise, "result.0", result=torch.ones(3))
     assert "is one tensor; a tuple of several is asked for" in problem and shown == []
-    problem, shown = told_of("result", **{"result.0": torch.ones(3), "result.1": torch.ones(3)})
+    problem, shown = told_of(
+        exercise, "result", **{"result.0": torch.ones(3), "result.1": torch.ones(3)}
+    )
     assert "is a tuple or list of 2 tensors; one tensor" in problem and shown == []
-    problem, shown = told_of("result")
+    problem, shown = told_of(exercise, "result")
     assert "is missing" in problem and shown[1] == "yours     no tensor"

@@ -12,8 +12,8 @@ from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from types import MethodType, ModuleType, SimpleNamespace
-from typing import Any
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
@@ -23,9 +23,11 @@ from ...course_sources import EXERCISE
 from ...exchange.cases import Case
 from ...exchange.references import Seen
 from ...grader_files import grader_path, syntax_of
-from ...judging.checks import Checks
+from ...judging.checked import CheckedExercise
+from ...judging.checks import bind_checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...judging.diagnosis import Wrong
+from ...judging.judged import JudgedAttempt
 from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make
 from ...recognition.signatures import signature_of
@@ -371,8 +373,8 @@ class OneExercise(SimpleNamespace):
         raise AttributeError(f"{name} is not the exercise {own}, which the test judges")
 
 
-class Asked(Checks):
-    """Stands for an exercise's attempt, and notes the groups of cases that its tests ask for.
+class Asked(CheckedExercise):
+    """A substitute for an exercise that records the groups of cases that its tests ask for.
 
     own: the course's checks.
     """
@@ -381,16 +383,13 @@ class Asked(Checks):
         self.name = name
         self.groups: list[str] = []
         self.seen: list[Seen] = []
-        for check, function in own.checks.items():
-            setattr(self, check, MethodType(function, self))
+        self.attempt = cast(JudgedAttempt, SimpleNamespace(names={}))  # there is no text
+        bind_checks(self, own.checks)
 
     def __getattr__(self, name: str) -> Any:
         close = get_close_matches(name, dir(self), 1)
         meant = f"; is it {close[0]}?" if close else ""
         raise AttributeError(f"there is no check {name}{meant}")
-
-    def names_none(self, *what: object, **how: object) -> None:
-        """Pass: there is no text."""
 
     def group(self, group: str) -> list:
         """No cases: there is nothing to judge."""

@@ -1,0 +1,206 @@
+"""An exercise as checks see it: its cases, single results, and how a check fails.
+
+Checks are functions whose first parameter is this exercise (the folder checks/). Each passes or
+raises Wrong, and can be called like a method: `exercise.agrees("values")`.
+"""
+
+from typing import NoReturn
+
+import torch
+
+from ..exchange.cases import Case, spoken
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import Seen
+from ..messages import checks as say
+from ..messages.message import Message, Plain
+from ..messages.results import Quoted
+from ..recognition.imprints import echoed
+from .agreement import Disagreement, disagreement, where_nan, where_they_differ
+from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
+from .judged import JudgedAttempt
+from .naming import is_within, names_in_substitutes, result_name, weight_name
+from .problems import came_otherwise, result_problem, what_came
+from .remarks import remarks
+from .unanswered import lost_weights, read_outside, why_it_ended, why_it_raised
+from .value_agreement import (
+    ValueJudge,
+    hands_back,
+    said_in_public,
+    said_in_secret,
+    side_by_side,
+)
+from .where_right import right_and_wrong, where_right
+
+
+class CheckedExercise:
+    """One exercise of an attempt, with the methods that checks are made of.
+
+    attempt: the attempt that the exercise is a part of. seen: the results of each of its cases.
+    """
+
+    attempt: JudgedAttempt
+    name: str
+    seen: list[Seen]
+
+    def group(self, group: str) -> list[Seen]:
+        """Return the cases of a group, each with the expected and the observed results."""
+        entries = [entry for entry in self.seen if entry.case.group == group]
+        assert entries, f"{self.name} has no cases in the group {group!r}"
+        return entries
+
+    def answered(self, group: str) -> list[Seen]:
+        """Return the cases of a group. Raises Wrong if one has no result, or an error instead."""
+        for case, _, observed in self.group(group):
+            self.came_back(case, observed)
+            if observed.error:
+                raise Wrong(why_it_raised(self.attempt, self.name, case, observed.error))
+        return self.group(group)
+
+    def came_back(self, case: Case, observed: Observation) -> None:
+        """Check that a case has a result or an error. Raises Wrong if it has neither."""
+        if observed.status != Outcome.ANSWERED:
+            raise Wrong(why_it_ended(self.attempt, case, observed))
+
+    def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
+        """Check that a call returned more than its own input, unless the reference returns that.
+
+        Doing nothing changes no input either, and earns nothing.
+        """
+        for name in expected.tensors:
+            if name.startswith("gradient.") or is_within(name):
+                continue
+            result = self.result(case, name, expected, observed)
+            if echoed(case, result) and not echoed(case, expected.tensors[name]):
+                said = say.HandedBack(result_name(self, name, case))
+                self.wrong("values", said, case=case, actual=result)
+        judge = ValueJudge(expected, observed, self.attempt.tolerances)
+        for name in expected.values:
+            want, got = expected.value(name), observed.value(name)
+            if not judge.same_type(want, got):
+                self.compare_value(case, name, expected, observed, strict=False)
+            if hands_back(case, got) and not hands_back(case, want):
+                self.wrong("values", say.HandedBack(result_name(self, name, case)), case=case)
+
+    def result(
+        self, case: Case, name: str, expected: Observation, observed: Observation
+    ) -> torch.Tensor:
+        """Return one result. Raises Wrong if its shape is not that of the reference."""
+        actual, reference = observed.tensors.get(name), expected.tensors[name]
+        if actual is not None and actual.shape == reference.shape:
+            return actual
+        kind = "absent" if actual is None else "shape"
+        problem = result_problem(self, kind, name, case, reference, observed)
+        self.wrong(kind, problem, case=case, actual=actual, expected=reference)
+
+    def compare(self, case: Case, name: str, expected: torch.Tensor, observed: Observation) -> None:
+        """Compare one result with the reference. Raises Wrong if they disagree."""
+        actual = observed.tensors.get(name)
+        gap = disagreement(actual, expected, self.attempt.tolerances)
+        if gap is None:
+            return
+        if lost := lost_weights(case, observed, names_in_substitutes(self)):
+            self.wrong("fact", lost, case=case)
+        whole, _, weight = name.partition(".")
+        if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
+            problem = say.PlainTensor(weight_name(self, weight))
+            self.wrong("absent", problem, case=case, expected=expected)
+        self.wrong(
+            gap.kind,
+            result_problem(self, gap.kind, name, case, expected, observed),
+            case=case,
+            where=None if gap.differs is None else self.right_in or places(gap, actual),
+            actual=actual,
+            expected=None if actual is None and came_otherwise(name, observed) else expected,
+            differs=gap.differs,
+            remarks=mixed_up(self, case, name, actual)
+            or remarks(case, actual, expected, self.attempt.references.hidden),
+        )
+
+    def compare_value(
+        self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
+    ) -> None:
+        """Compare a value that is not a tensor with the reference. Raises Wrong if they disagree.
+
+        strict: see `agrees`.
+        """
+        gap = ValueJudge(expected, observed, self.attempt.tolerances, strict).gap(name)
+        if gap is None:
+            return
+        if not gap.steps and observed.value(name) is None:
+            problem = say.CameInstead(result_name(self, name, case), what_came(observed, name))
+            self.wrong("values", problem, case=case, texts=side_by_side(gap))
+        if gap.tensors:
+            self.compare(
+                case, gap.expected["tensor"], expected.tensors[gap.expected["tensor"]], observed
+            )
+        hidden = self.attempt.references.hidden
+        what = Quoted(name + gap.place) if gap.place else result_name(self, name, case)
+        problem = said_in_secret(gap, what) if hidden else said_in_public(gap, what)
+        texts = side_by_side(gap)
+        self.wrong("values", problem, case=case, where=self.right_in, texts=texts)
+
+    @property
+    def right_in(self) -> Message | None:
+        """Return in which cases the values are right; None if there is no pattern."""
+        return where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
+
+    def wrong(
+        self,
+        kind: str,
+        problem: Message | str,
+        *,
+        case: Case,
+        where: Message | None = None,
+        actual: torch.Tensor | None = None,
+        expected: torch.Tensor | None = None,
+        differs: torch.Tensor | None = None,
+        remarks: tuple[Message, ...] = (),
+        texts: tuple[str, str] | None = None,
+    ) -> NoReturn:
+        """Raise Wrong, with the expected values only if the case is public.
+
+        problem: a message, or a sentence of the course's own checks.
+        """
+        if outside := read_outside(self.attempt.loaded, self.name, case):
+            remarks = (outside, *remarks)
+        hidden = self.attempt.references.hidden
+        problem = Plain(problem) if isinstance(problem, str) else problem
+        told = Diagnosis(
+            Kind(kind), problem, spoken(case, hidden), where, case.name, actual, None, remarks
+        )
+        if hidden:
+            raise Wrong(told)
+        raise Wrong(PublicDiagnosis(**vars(told), expected=expected, differs=differs, texts=texts))
+
+
+def mixed_up(
+    exercise: CheckedExercise, case: Case, name: str, actual: torch.Tensor | None
+) -> tuple[Message, ...]:
+    """Return a remark if a result equals another one of the case; on public cases only."""
+    attempt = exercise.attempt
+    if attempt.references.hidden or actual is None or actual.unique().numel() < 2:
+        return ()
+    right = next(seen.expected.tensors for seen in exercise.seen if seen.case.id == case.id)
+    whole = name.partition(".")[0]
+    meant = (
+        other
+        for other in sorted(right, key=lambda other: other.partition(".")[0] != whole)
+        if other != name and not disagreement(actual, right[other], attempt.tolerances)
+    )
+    return tuple(say.IsAnotherResult(result_name(exercise, other, case)) for other in meant)[:1]
+
+
+def places(gap: Disagreement, actual: torch.Tensor | None) -> Message | None:
+    """Return where a result is wrong, or NaN."""
+    if gap.kind == "nan" and actual is not None:
+        return where_nan(actual.isnan())
+    return None if gap.differs is None else where_they_differ(gap.differs)
+
+
+def is_no_parameter(weight: str, seen: list[Seen]) -> bool:
+    """Return True if, in any case, a module keeps a weight as a plain tensor."""
+    return any(
+        weight in observed.fact(name, "attributes", default=[])
+        for _, _, observed in seen
+        for name in observed.facts
+    )

@@ -1,0 +1,50 @@
+"""Code: which operations a call uses, and which names the text contains."""
+
+from collections.abc import Collection
+
+from ...marker import check
+from ...messages import checks as say
+from ...messages.message import Plain
+from ...recognition.operations import arithmetic, grows
+from ..checked import CheckedExercise
+from ..diagnosis import Diagnosis, Kind, Wrong
+from ..naming import result_name
+
+
+@check
+def avoids(exercise: CheckedExercise, group: str, calls: set[str], problem: str) -> None:
+    """Check that a watched call made none of these calls."""
+    for case, _, observed in exercise.answered(group):
+        if observed.uses(calls):
+            exercise.wrong("fact", problem, case=case)
+
+
+@check
+def names_none(
+    exercise: CheckedExercise, names: Collection[str], problem: str, share: float
+) -> None:
+    """Check that the text contains none of these names (`x.softmax`, an import, `getattr`).
+
+    If it does, at most `1 - share` of the exercise is earned. The text is parsed before a line of
+    it runs, so no code can hide the names that it uses.
+    """
+    if set(names) & set(exercise.attempt.names.get(exercise.name, ())):
+        raise Wrong(Diagnosis(Kind.FACT, Plain(problem), share=share))
+
+
+@check
+def does_not_grow(exercise: CheckedExercise, group: str, problem: str) -> None:
+    """Check that the call named `many` needs no more operations than the one named `few`: no loop.
+
+    Both must return numbers in the right shape: code that computes nothing has no loop either.
+    """
+    for case, expected, observed in exercise.answered(group):
+        results = {
+            name: exercise.result(case, name, expected, observed) for name in expected.tensors
+        }
+        if nan := [name for name, result in results.items() if result.isnan().any()]:
+            exercise.wrong("nan", say.ContainsNaN(result_name(exercise, nan[0], case)), case=case)
+        few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
+        if grows(few, many) or not arithmetic(few):
+            said = say.GrowingOperations(Plain(problem), arithmetic(few), arithmetic(many))
+            exercise.wrong("fact", said, case=case)

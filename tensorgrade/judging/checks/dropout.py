@@ -1,0 +1,101 @@
+"""Dropout: inverted dropout of single entries, judged by its statistics."""
+
+import torch
+
+from ...exchange.observation import Observation
+from ...marker import check
+from ...messages import checks as say
+from ...recognition import dropout
+from ..checked import CheckedExercise
+
+REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDropped()}
+
+
+@check
+def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) -> None:
+    """Check that inverted dropout of single entries made the runs `dropped` and `again` of `plain`.
+
+    Entries are counted on the reference. Each is dropped independently of other entries, rows,
+    parts, slices and runs. The case names the argument that is the rate. twice: the two halves (of
+    each part, if the case has parts) hold the same entries.
+    """
+    totals: list[float] = []
+    for case, expected, observed in exercise.answered(group):
+        runs = [exercise.result(case, r, expected, observed) for r in ("dropped", "again")]
+        plain = exercise.result(case, "plain", expected, observed)
+        plain = _undropped(plain, runs[0], expected, dropout.rate(case))
+        p, halves = dropout.rate(case), 2 if twice else 1
+        filled = (expected.tensors["plain"].abs() > 1e-12) & (plain.abs() > 1e-12)
+        if 2 * filled.sum() < (expected.tensors["plain"].abs() > 1e-12).sum():
+            lost = _lost_in(plain, expected)
+            said = say.AlreadyZero() if lost else say.NotEnoughToDrop()
+            exercise.wrong("values", said, case=case, actual=plain)
+        behaviours = [(run, dropout.behaviour(plain, run)) for run in runs]
+        problem = REPEATED.get(dropout.repeats(case, plain, *runs))
+        if problem and all(0 < behaviour.zeros < 1 for _, behaviour in behaviours):
+            exercise.wrong("fact", problem, case=case, actual=runs[0])
+        for run, behaviour in behaviours:
+            if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
+                lost = _lost_in(plain, expected)
+                problem = say.AlreadyZero() if lost else dropout.sentence(behaviour, p)
+                exercise.wrong("fact", problem, case=case, actual=run)
+        entries = dropout.once(case, filled, halves)
+        drawn = dropout.chances(
+            torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
+        )
+        if (dim := dropout.dependence(drawn, entries, p)) is not None:
+            exercise.wrong("fact", say.DroppedTogether(calls=dim == 0), case=case, actual=runs[0])
+        totals += dropout.deviations(drawn, entries, p)
+    if not dropout.counts_by_chance(totals):
+        exercise.wrong("fact", say.AlwaysAsMany(), case=case)
+
+
+@check
+def drops_something(exercise: CheckedExercise, group: str) -> None:
+    """Check that something is dropped in training: code that does nothing earns nothing."""
+    for case, expected, observed in exercise.answered(group):
+        plain, dropped = (
+            exercise.result(case, r, expected, observed) for r in ("plain", "dropped")
+        )
+        if not ((plain != 0) & (dropped == 0)).any():
+            exercise.wrong("fact", say.NothingDropped(), case=case, actual=dropped)
+
+
+@check
+def drops_gradients(exercise: CheckedExercise, group: str, name: str) -> None:
+    """Check that gradients of `dropped` pass only kept entries, scaled as these are.
+
+    name: the argument whose entries are dropped.
+    """
+    drops_something(exercise, group)
+    for case, expected, observed in exercise.answered(group):
+        dropped = exercise.result(case, "dropped", expected, observed)
+        plain = exercise.result(case, "plain", expected, observed)
+        plain = _undropped(plain, dropped, expected, dropout.rate(case))
+        gradient = exercise.result(case, f"gradient.{name}", expected, observed)
+        passed = gradient.double() * plain
+        if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
+            if _lost_in(plain, expected):
+                exercise.wrong("fact", say.AlreadyZero(), case=case, actual=plain)
+            exercise.wrong("values", say.GradientOfDropped(name), case=case, actual=gradient)
+
+
+def _undropped(
+    plain: torch.Tensor, dropped: torch.Tensor, expected: Observation, p: float
+) -> torch.Tensor:
+    """Return the tensor from which entries were dropped at a rate p: the run without dropout.
+
+    If `dropped` fits the reference's run instead, return that: only the learner's run without
+    dropout is wrong then.
+    """
+    right, kept = expected.tensors["plain"].to(plain), dropped != 0
+    yours, due = (
+        torch.allclose((1 - p) * dropped[kept], one.to(dropped)[kept], rtol=1e-4, atol=1e-6)
+        for one in (plain, right)
+    )
+    return right if due and not yours else plain
+
+
+def _lost_in(plain: torch.Tensor, expected: Observation) -> bool:
+    """Return True if entries are 0 without dropout that are not 0 in the reference."""
+    return bool(((expected.tensors["plain"].abs() > 1e-12) & (plain == 0)).any())

@@ -1,0 +1,42 @@
+"""Refusals: what the solution refuses is refused."""
+
+from collections.abc import Collection
+
+from ...exchange.observation import REFUSALS, Observation
+from ...marker import check
+from ...messages import checks as say
+from ..checked import CheckedExercise
+from ..diagnosis import Wrong
+from ..unanswered import why_it_raised
+
+
+@check
+def refuses(
+    exercise: CheckedExercise, group: str, problem: str, errors: Collection[str] = REFUSALS
+) -> None:
+    """Check that what the solution refuses is refused: to make an object, or to answer a call.
+
+    errors: the accepted types of errors. Code that refuses everything earns nothing.
+    """
+    for case, expected, observed in exercise.group(group):
+        exercise.came_back(case, observed)
+        error, verb = observed.error, expected.error.verb if expected.error else "construct"
+        if error and (error.missing or (error.is_unwritten and not error.text)):
+            raise Wrong(why_it_raised(exercise.attempt, exercise.name, case, error))
+        if error and error.verb == verb and not error.is_refusal(verb, errors):
+            asked = () if set(errors) == REFUSALS else tuple(errors)
+            exercise.wrong("fact", say.RefusedOtherwise(error.type, asked), case=case)
+        if error is None or error.verb != verb:
+            exercise.wrong("fact", problem, case=case)
+    others = [
+        seen for seen in exercise.seen if not (seen.case.group == group or seen.expected.error)
+    ]
+    if others and all(_is_refused(seen.observed) for seen in others):
+        exercise.wrong("fact", say.CannotBeMade(), case=others[0].case)
+    if others and all(seen.observed.error for seen in others):
+        exercise.wrong("fact", say.RefusesEverything(), case=others[0].case)
+
+
+def _is_refused(observed: Observation) -> bool:
+    """Return True if a case ended when an object was to be made."""
+    return observed.error is not None and observed.error.verb == "construct"

@@ -1,0 +1,97 @@
+"""The problem of a single result that is missing or differs from the reference, as a message."""
+
+import torch
+
+from ..exchange.cases import Case
+from ..exchange.observation import Observation
+from ..exchange.values import kind as kind_of_value
+from ..exchange.values import plain
+from ..exchange.values import shown as value_shown
+from ..messages import checks as say
+from ..messages.message import Message
+from ..recognition.singletons import is_squeezed
+from .judged import JudgedExercise
+from .naming import result_name
+
+SEVERAL = "a tuple of several"
+
+
+def result_problem(
+    exercise: JudgedExercise,
+    kind: str,
+    name: str,
+    case: Case,
+    expected: torch.Tensor,
+    observed: Observation,
+) -> Message:
+    """Return what is wrong with a result that disagrees with the reference in this way."""
+    what, actual = result_name(exercise, name, case), observed.tensors.get(name)
+    if actual is None:
+        return missing_problem(exercise, name, case, observed)
+    if kind == "shape":
+        axis = axis_of_one(actual, expected)
+        return say.WrongShape(what, tuple(actual.shape), tuple(expected.shape), axis)
+    return say.ContainsNaN(what) if kind == "nan" else say.NotTheValues(what)
+
+
+def missing_problem(
+    exercise: JudgedExercise, name: str, case: Case, observed: Observation
+) -> Message:
+    """Return what was returned instead of a tensor."""
+    whole, _, part = name.partition(".")
+    parent, _, place = name.rpartition(".")
+    if place.isdigit() and parent in observed.tensors:
+        return say.CameInstead(result_name(exercise, parent, case), say.OneTensor(), SEVERAL)
+    if part.isdigit() and whole in observed.values and name not in observed.values:
+        instead = what_came(observed, whole)
+        return say.CameInstead(result_name(exercise, whole, case), instead, SEVERAL)
+    other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType"
+    parts = any(result.startswith(f"{name}.") for result in observed.tensors)
+    asked = "one tensor" if (other and "." not in name) or parts else ""
+    return say.CameInstead(result_name(exercise, name, case), what_came(observed, name), asked)
+
+
+def came_otherwise(name: str, observed: Observation) -> bool:
+    """Return True if one tensor came instead of several, or several instead of one.
+
+    Then there is nothing to compare.
+    """
+    whole = name.partition(".")[0]
+    return any(other == whole or other.startswith(f"{name}.") for other in observed.tensors)
+
+
+def axis_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return what became of a dimension of size 1, if the shapes differ in nothing else.
+
+    >>> axis_of_one(torch.ones(4, 3), torch.ones(1, 4, 3))
+    'gone'
+    """
+    if is_squeezed(actual, expected):
+        return "gone"
+    return "too many" if is_squeezed(expected, actual) else ""
+
+
+def what_came(observed: Observation, name: str) -> Message:
+    """Return what was returned under a name, instead of what is asked for."""
+    if name.startswith("gradient."):
+        return say.NoGradient()
+    if parts := sum(other.startswith(f"{name}.") for other in observed.tensors):
+        return say.SeveralTensors(parts)
+    value = observed.values.get(name) or observed.values.get(name.split(".")[0])
+    if value is None:
+        return say.NothingCame()
+    told, of_type = value.get("json"), str(value.get("type"))
+    if of_type == "NoneType":
+        return say.NoneReturned("changed" in observed.facts.get(name.split(".")[0], {}))
+    if kind_of_value(told) == "dict":
+        return say.DictWithKeys(tuple(map(str, keys_of(plain(told)))))
+    if of_type.endswith(" tensor"):
+        return say.SomeTensor(of_type)
+    if kind_of_value(told) in ("none", "unjudged"):
+        return say.SomeObject(of_type)
+    return say.SomeValue(value_shown(told), of_type)
+
+
+def keys_of(value: object) -> list[str]:
+    """Return the keys of a dict; [] for anything else."""
+    return list(value) if isinstance(value, dict) else []
