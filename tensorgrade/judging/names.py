@@ -101,8 +101,8 @@ class Names:
         differ = dict.fromkeys(map(self.within, self.understood))
         if not differ:
             return None
-        lengths = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)
-        fit = max(1, sum(length - len(", ") <= LONGEST for length in lengths))
+        ends = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)
+        fit = max(1, sum(end - len(", ") <= LONGEST for end in ends))
         names = [Renamed(own, asked, first=n == 0) for n, (asked, own) in enumerate(differ)]
         told = Clauses(tuple(names[:fit]), ", ")
         return AndMore(told, len(names) - fit) if fit < len(names) else told
