@@ -34,10 +34,10 @@ class Disagreement:
 def disagreement(
     actual: torch.Tensor | None, expected: torch.Tensor, tolerances: dict[str, Tolerance]
 ) -> Disagreement | None:
-    """None where `actual` agrees with `expected` (same shape, close values, no NaN).
+    """Return None if `actual` agrees with `expected` (same shape, close values, no NaN).
 
-    The tolerance is that of the coarser of the two dtypes: a right answer that passes through
-    float32 on its way is right.
+    The tolerance is that of the coarser of the two dtypes: an answer that uses float32 on the way
+    can be right.
 
     >>> exact = {"float64": Tolerance(0, 0)}
     >>> disagreement(torch.zeros(2, 1).double(), torch.zeros(2).double(), exact).kind
@@ -61,7 +61,7 @@ def disagreement(
 def coarsest(
     actual: torch.Tensor, expected: torch.Tensor, tolerances: dict[str, Tolerance]
 ) -> Tolerance:
-    """The looser tolerance of the two dtypes; whole numbers and booleans must be equal."""
+    """Return the looser tolerance of the two dtypes; integers and booleans must be equal."""
     names = (str(t.dtype).removeprefix("torch.") for t in (actual, expected))
     known = [tolerances[name] for name in names if name in tolerances]
     return max(known, key=lambda t: t.relative, default=Tolerance(0.0, 0.0))

@@ -127,8 +127,8 @@ class CheckedExercise:
         if gap is None:
             return
         if not gap.steps and observed.value(name) is None:
-            problem = say.CameInstead(result_name(self, name, case), what_came(observed, name))
-            self.wrong("values", problem, case=case, texts=side_by_side(gap))
+            came = say.CameInstead(result_name(self, name, case), what_came(observed, name))
+            self.wrong("values", came, case=case, texts=side_by_side(gap))
         if gap.tensors:
             self.compare(
                 case, gap.expected["tensor"], expected.tensors[gap.expected["tensor"]], observed

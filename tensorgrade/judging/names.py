@@ -24,10 +24,10 @@ SHARE, POINTS = 0.1, 1.0  # what names that differ cost of an exercise, whicheve
 
 @dataclass(frozen=True)
 class Names:
-    """What the learner calls otherwise, or has in another order, and the stub decides.
+    """The names and orders in which the learner's code differs from the stub.
 
-    understood: of weights, of parts and of definitions, by the name that is asked for. orders: of
-    parameters whose places cannot be those of the stub's.
+    understood: the learner's names of weights, parts and definitions, by the stub's name. orders:
+    the orders of parameters that are not in the stub's places.
     """
 
     understood: dict[str, str] = field(default_factory=dict)
@@ -35,16 +35,16 @@ class Names:
 
     @classmethod
     def told(cls, observed: Iterable[Observation], orders: tuple[Order, ...] = ()) -> Self:
-        """All names that differ in any of the cases, and these orders."""
+        """Return all names that differ in any of the cases, and these orders."""
         names = cls(orders=orders)
         for one in observed:
             names.understood.update(texts(one.fact("names", "understood", default={})))
         return names
 
     def without(self, earlier: Self, itself: bool = False) -> Self:
-        """Less those in parts that an earlier exercise makes, where they have been told of.
+        """Return the names that are not in parts of an earlier exercise, which reports those.
 
-        itself: the cases make just what that exercise defines, so its names are no new ones.
+        itself: the cases only make what that exercise defines, so its names are not new.
 
         >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
         {'width': 'w'}
@@ -60,7 +60,7 @@ class Names:
         )
 
     def within(self, asked: str) -> tuple[str, str]:
-        """A name asked for and its own, less the parts that hold both, whatever those are called.
+        """Return a name asked for and the learner's, without the parts that hold both.
 
         >>> Names({"rows.0.last": "rows.0.end", "last.1": "last.2"}).within("rows.0.last")
         ('last', 'end')
@@ -68,7 +68,7 @@ class Names:
         return next(self.inner(asked), (asked, self.understood[asked]))
 
     def inner(self, asked: str) -> Iterator[tuple[str, str]]:
-        """The same less each of the parts that hold both, the innermost first."""
+        """Yield the same without each of the parts that hold both, the innermost first."""
         wanted, there = asked.split("."), self.understood[asked].split(".")
         for count in range(min(len(wanted), len(there)) - 1, 0, -1):
             holder, other = ".".join(wanted[:count]), ".".join(there[:count])
@@ -78,7 +78,7 @@ class Names:
 
     @property
     def differ(self) -> bool:
-        """Whether anything does, which costs points."""
+        """Return True if anything differs, which costs points."""
         return bool(self.understood or self.orders)
 
     @property
@@ -101,8 +101,8 @@ class Names:
         differ = dict.fromkeys(map(self.within, self.understood))
         if not differ:
             return None
-        lengths = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)
-        fit = max(1, sum(length - len(", ") <= LONGEST for length in lengths))
+        ends = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)
+        fit = max(1, sum(end - len(", ") <= LONGEST for end in ends))
         names = [Renamed(own, asked, first=n == 0) for n, (asked, own) in enumerate(differ)]
         told = Clauses(tuple(names[:fit]), ", ")
         return AndMore(told, len(names) - fit) if fit < len(names) else told
@@ -119,17 +119,17 @@ class Names:
         return Finding(ASKS, Diagnosis(Kind.FACT, problem))
 
     def cost(self, most: float) -> float:
-        """The points that they cost, all together, in an exercise worth `most`."""
+        """Return the points that they cost together in an exercise worth `most`."""
         return min(POINTS, SHARE * most) if self.differ else 0.0
 
 
 def texts(told: dict) -> dict[str, str]:
-    """The pairs of texts in what a learner's process claims."""
+    """Return the pairs of texts in what a learner's process claims."""
     return {key: value for key, value in told.items() if isinstance(value, str)}
 
 
 def in_asked_names(expected: Observation, observed: Observation) -> Observation:
-    """What was seen, with the parts of described modules under the names asked for."""
+    """Return what was seen, with the parts of described modules under the names asked for."""
     for name, facts in expected.facts.items():
         if "parameters" in facts:
             observed = described_as_asked(name, expected, observed)
@@ -137,7 +137,7 @@ def in_asked_names(expected: Observation, observed: Observation) -> Observation:
 
 
 def described_as_asked(name: str, expected: Observation, observed: Observation) -> Observation:
-    """The same for one described module."""
+    """Return the same for one described module."""
     renamed: dict[str, str] = {}
     for kind in ("parameters", "buffers"):
         want, got = (shapes(seen.fact(name, kind, default={})) for seen in (expected, observed))
@@ -159,7 +159,7 @@ def described_as_asked(name: str, expected: Observation, observed: Observation) 
 
 
 def shapes(told: dict) -> dict[str, list[int]]:
-    """The shape of each tensor that a described module is said to have."""
+    """Return the shape of each tensor that a described module claims to have."""
     return {
         name: fact[0]
         for name, fact in told.items()

@@ -22,7 +22,7 @@ BRIEF, BEFORE, AFTER = 60, 24, 36
 class ValueGap:
     """The first place at which two values disagree.
 
-    steps: the way there, as keys (trees) and indices. how: `type`, `size`, `missing` or `extra`
+    steps: the keys (trees) and indices that lead there. how: `type`, `size`, `missing` or `extra`
     (a key), `tensor` or `value`. around: what to show of both, side by side.
     """
 
@@ -35,7 +35,7 @@ class ValueGap:
 
     @property
     def place(self) -> str:
-        """`['a'][2]`."""
+        """The keys and indices that lead there, such as `['a'][2]`."""
         steps = (step.tree if isinstance(step, Key) else step for step in self.steps)
         return "".join(f"[{shown(step)}]" for step in steps)
 
@@ -49,10 +49,10 @@ class Key:
 
 @dataclass(frozen=True)
 class ValueJudge:
-    """Compares what came back on one case with what is right there.
+    """Compares the values of one case with the right ones.
 
-    strict: whether a tuple is no list and 1 not 1.0. Otherwise the type of a container does not
-    count, nor the order of a dict's keys, and a number may be a tensor that holds just one.
+    strict: types count, so that a tuple is no list and 1 is not 1.0. Otherwise neither the type of
+    a container nor the order of a dict's keys counts, and a tensor of one number may be a number.
     """
 
     expected: Observation
@@ -61,12 +61,12 @@ class ValueJudge:
     strict: bool = False
 
     def gap(self, name: str) -> ValueGap | None:
-        """The first disagreement in the value of that name; None where there is none."""
+        """Return the first disagreement in the value of that name; None if there is none."""
         want, got = self.expected.value(name), self.observed.value(name)
         return self.between(want, got, (want, got))
 
     def between(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
-        """The first disagreement of two trees."""
+        """Return the first disagreement of two trees."""
         if "tensor" in (kind(want), kind(got)):
             return self.of_tensors(want, got, around)
         if not self.same_type(want, got):
@@ -79,24 +79,24 @@ class ValueJudge:
         return None if alike else ValueGap("value", want, got, around)
 
     def same_type(self, want: Tree, got: Tree) -> bool:
-        """Whether two trees are of one type, as strictly as is asked for."""
+        """Return True if two trees are of one type, as strictly as the check asks for."""
         if self.strict and type_name(want) != type_name(got):
             return False
         return ALIKE.get(kind(want), kind(want)) == ALIKE.get(kind(got), kind(got))
 
     def close(self, want: float, got: float) -> bool:
-        """Whether two numbers agree: whole ones exactly. NaN agrees with nothing."""
+        """Return True if two numbers agree: integers exactly. NaN agrees with nothing."""
         if isinstance(want, int) and isinstance(got, int):
             return want == got
         tolerance = self.tolerances.get("float64", Tolerance(0.0, 0.0))
         try:
             room = tolerance.absolute + tolerance.relative * abs(want)
             return want == got or isclose(want, got, rel_tol=0.0, abs_tol=room)
-        except OverflowError:  # a whole number beyond all floats
+        except OverflowError:  # an integer that is larger than all floats
             return False
 
     def of_tensors(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
-        """Two tensors; or, unless types count, a number and a tensor that holds just one."""
+        """Compare two tensors or, unless types count, a number and a tensor of one number."""
         if kind(want) != "tensor" or kind(got) != "tensor":
             number = self.number_in(want, got) if not self.strict else None
             if number is None:
@@ -112,14 +112,14 @@ class ValueJudge:
         return ValueGap("tensor", want, got, around, tensors=gap) if gap else None
 
     def number_in(self, want: Tree, got: Tree) -> tuple[float, float] | None:
-        """A number that is asked for, and the one in a tensor of no dimensions."""
+        """Return the number that is asked for, and the one in a tensor without dimensions."""
         tensor = self.observed.tensors.get(got["tensor"]) if kind(got) == "tensor" else None
         if kind(want) not in ("number", "bool") or tensor is None or tensor.dim():
             return None
         return want, tensor.item()
 
     def of_lists(self, want: Tree, got: Tree) -> ValueGap | None:
-        """Lists and tuples: as many parts, and each as it should be."""
+        """Compare lists and tuples: their sizes, then each part."""
         if len(parts(want)) != len(parts(got)):
             return ValueGap("size", want, got, (want, got))
         found = (
@@ -129,7 +129,7 @@ class ValueJudge:
         return next(filter(None, found), None)
 
     def of_dicts(self, want: Tree, got: Tree) -> ValueGap | None:
-        """Dicts and dataclasses: the same keys, in any order, and each value as it should be."""
+        """Compare dicts and dataclasses: their keys, in any order, then each value."""
         wanted, given = ({value_of(k): (k, v) for k, v in parts(tree)} for tree in (want, got))
         around = want, in_order(got, list(wanted))
         for key in (key for key in wanted if key not in given):
@@ -139,24 +139,24 @@ class ValueJudge:
         return next(filter(None, self.of_entries(wanted, given)), None)
 
     def of_entries(self, wanted: dict, given: dict) -> Iterator[ValueGap | None]:
-        """What there is to say of each value of two dicts with the same keys."""
+        """Yield the gap in each value of two dicts with the same keys."""
         for key, (written, value) in wanted.items():
             around = entry(written, value), entry(*given[key])
             yield inside(self.between(value, given[key][1], around), Key(written))
 
 
 def same(want: Tree, got: Tree) -> bool:
-    """Whether two texts, bytes, sets or truth values are equal. What is not judged never is."""
+    """Return True if two texts, bytes, sets or bools are equal. Unjudged values never are."""
     return kind(want) != "unjudged" and value_of(want) == value_of(got)
 
 
 def entry(key: Tree, value: Tree) -> Tree:
-    """One entry of a dict, as a dict."""
+    """Return one entry of a dict, as a dict."""
     return {"dict": [[key, value]]}
 
 
 def in_order(tree: Tree, keys: list) -> Tree:
-    """A dict with these keys first, in this order, so that it can be read beside another one."""
+    """Return a dict with these keys first, in this order, to be read next to another one."""
     if kind(tree) != "dict":
         return tree
     places = {key: place for place, key in enumerate(keys)}
@@ -165,7 +165,7 @@ def in_order(tree: Tree, keys: list) -> Tree:
 
 
 def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
-    """The same gap, seen from the container around it."""
+    """Return the same gap, seen from the container around it."""
     if gap is None:
         return None
     return replace(gap, steps=(step, *gap.steps))
@@ -205,7 +205,7 @@ def said_in_secret(gap: ValueGap, what: Message) -> Message:
 
 
 def hands_back(case: Case, tree: Tree) -> bool:
-    """Whether a value is a text or a container that was passed in, just as it was."""
+    """Return True if a value is a text or a container that was passed in, unchanged."""
     passed = [v for step in case.steps for v in step.get("arguments", {}).values()]
     return size_of(tree) is not None and any(
         size_of(value) is not None and plain(value) == plain(tree) for value in passed
@@ -218,7 +218,7 @@ def brief(tree: Tree) -> str:
 
 
 def side_by_side(gap: ValueGap) -> tuple[str, str]:
-    """What is expected and what came, around the first character that differs."""
+    """Return the expected and the learner's value, around the first character that differs."""
     want, got = map(shown, gap.around)
     pairs = enumerate(zip(want, got, strict=False))
     first = next((n for n, (a, b) in pairs if a != b), min(len(want), len(got)))
@@ -226,7 +226,7 @@ def side_by_side(gap: ValueGap) -> tuple[str, str]:
 
 
 def cut(text: str, place: int) -> str:
-    """The part of a text around a place; all of a short one."""
+    """Return the part of a text around a place, or all of a short text."""
     first = 0 if len(text) <= BEFORE + AFTER else max(0, place - BEFORE)
     last = len(text) if len(text) - first <= BEFORE + AFTER else first + BEFORE + AFTER
     return "…" * (first > 0) + text[first:last] + "…" * (last < len(text))

@@ -427,12 +427,6 @@ class WholeSlicesDropped(Message):
 
 
 @dataclass(frozen=True)
-class NothingDropped(Message):
-    id = "nothing_dropped"
-    template = "in training nothing is dropped at all"
-
-
-@dataclass(frozen=True)
 class GradientOfDropped(Message):
     id = "gradient_of_dropped"
     template = "the gradient for {argument:code} is not that of the entries that were kept"

@@ -12,7 +12,7 @@ FLOORS = [
     {"marker", "folders", "course", "processes"},
     {"runner", "grader_files"},
     {"isolation", "exchange", "course_sources"},
-    {"sources"},
+    {"sources", "messages"},
     {"project", "recognition"},
     {"judging"},
     {"attempts"},

@@ -17,6 +17,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.messages.message import Plain
+from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
 from tensorgrade.runner.watching import ShapeTrace
 from tensorgrade.views.comparison import MOST, block, window
@@ -277,6 +278,14 @@ def test_a_hidden_diagnosis_shows_no_values():
         )
     )
     assert "It differs." in text and ".125" not in text
+
+
+def test_a_wrong_earlier_exercise_is_told_after_the_mistake():
+    diagnosis = Diagnosis(Kind.VALUES, "the values are wrong")
+    found = Finding("", diagnosis, {"no_sum": "No sum."}, earlier=EarlierIsWrong("halves"))
+    said = " ".join(str(Note(found)).split())
+    word = "Your own `halves` is called here, and it is wrong: mend that first."
+    assert said == f"No sum. [no_sum] {word} problem the values are wrong"
 
 
 def test_shades_and_marks_are_there_without_colour_and_numbers_with_it():

@@ -5,6 +5,7 @@ import torch
 from ...exchange.observation import Observation
 from ...marker import check
 from ...messages import checks as say
+from ...messages.values import NothingDropped
 from ...recognition import dropout
 from ..checked import CheckedExercise
 
@@ -58,7 +59,7 @@ def drops_something(exercise: CheckedExercise, group: str) -> None:
             exercise.result(case, r, expected, observed) for r in ("plain", "dropped")
         )
         if not ((plain != 0) & (dropped == 0)).any():
-            exercise.wrong("fact", say.NothingDropped(), case=case, actual=dropped)
+            exercise.wrong("fact", NothingDropped(), case=case, actual=dropped)
 
 
 @check
