@@ -1,7 +1,7 @@
-"""Where an attempt's values part from those that right answers pass through, on a case of learners.
+"""Where an attempt's values diverge from those of right answers, on a public case.
 
-From a wrong result the way is followed back to the first value that no right answer has. A value
-that nobody has, but from which a right one is made again, is only another way to get there.
+The comparison goes back from a wrong result to the first value that no right answer has. A value
+that no right answer has, but that leads to a right one later, is just another way to get there.
 """
 
 from collections.abc import Callable, Iterator
@@ -487,7 +487,7 @@ class Comparison:
         )
 
     def parting(self) -> Parting | None:
-        """Where the ways part; None where that cannot be told."""
+        """Return where the values diverge; None if that is not known."""
         if error := self.observed.error:
             line = next(iter(self.way.raised), error.line)
             return self.before_error(line) if error.verb == "call" else None
@@ -508,7 +508,7 @@ class Comparison:
         return replace(found, unused=unused) if found and found.line != unused else found
 
     def parting_before(self, roots: list[int]) -> Parting | None:
-        """The first value that is lost on the way to wrong results, or what stands for it."""
+        """Return the divergence at the first wrong value before wrong results, or at its cause."""
         lost = self.first_lost(roots)
         if lost is None:
             return self.right_elsewhere(roots)
@@ -530,11 +530,11 @@ class Comparison:
         return self.in_stretch(lost, roots, self.told(lost))
 
     def in_stretch(self, lost: int, ends: list[int], told: Parting) -> Parting:
-        """The same with as many lines as the mistake may stand on, and what is right before them.
+        """Return a divergence with all lines where the mistake may be, and the values before them.
 
-        Before the lost value, where what goes into it is right in part alone or not yet complete;
-        after it, up to the wrong results, where right answers have nothing in its place: it may
-        be another way to get there.
+        Lines before the first wrong value count if what they make is right only in part, or not
+        complete yet. Lines after it, up to the wrong results, count if right answers have no value
+        in its place: it may be another way to get there.
         """
         line = told.line
         loose = [at for at in self.loose_before(lost) if self.way.stages[at].line < line]
@@ -639,7 +639,7 @@ class Comparison:
         )
 
     def left_as_made(self, start: int, roots: list[int]) -> Parting:
-        """A constant that should have been written to, and was not, or not everywhere."""
+        """Return the divergence for a constant that was not written to, or not everywhere."""
         line, filler = self.way.stages[start].line, self.way.stages[start].value
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         pairs = list(zip(self.way.returned, expected, strict=False))
@@ -654,7 +654,7 @@ class Comparison:
         return Parting(line, what=LeftAsMade() if left and wrong else None, since=line, until=until)
 
     def is_to_come_back(self) -> str:
-        """The argument that right answers give back as it is, where there is just one result."""
+        """Return the argument that is the one right result; an empty string if none is."""
         passed = [item for step in self.case.steps for item in step.get("arguments", {}).items()]
         return next(
             (
@@ -702,7 +702,7 @@ class Comparison:
         return Parting(self.way.stages[at].line, name, *self.reached(at), NothingIsDone())
 
     def right_elsewhere(self, roots: list[int]) -> Parting | None:
-        """Where right values came back that are not asked for, or not all that are."""
+        """Return the divergence if right values came back that are not asked for, or too few."""
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         if len(self.way.returned) != len(expected):
             made = all(any(self.is_right_result(at, t) for at in self.told_of) for t in expected)
@@ -718,7 +718,7 @@ class Comparison:
         return [at for at, stage in enumerate(self.way.stages) if stage.value is not None]
 
     def before_error(self, line: int | None) -> Parting | None:
-        """An error's own line, or one before it that makes what no right answer has.
+        """Return the line of an error, or one before it that makes a value no right answer has.
 
         That is a value with right numbers in wrong places, or one on the way to what failed.
         """

@@ -28,14 +28,17 @@ from tensorgrade.judging.stages import (
 )
 from tensorgrade.messages.divergence import (
     ComesTooEarly,
+    DefaultOnLine,
     HoldsOtherValue,
     LeftAsMade,
+    MakesPart,
+    MakesPartOfShape,
     NothingIsDone,
     NothingIsDoneWith,
     ReturnsEarlierValue,
     ShouldComeBack,
 )
-from tensorgrade.messages.message import render
+from tensorgrade.messages.message import render, sentence
 from tensorgrade.messages.remarks import (
     Compared,
     HoldsInfinities,
@@ -527,3 +530,29 @@ def test_the_verb_agrees_with_the_name_of_a_value():
         " are the weights of the mean"
     )
     assert render(ReturnsEarlierValue("mean of rows")) == "what comes back is the mean of rows"
+
+
+@pytest.mark.parametrize(
+    "message, said",
+    [
+        (
+            DefaultOnLine("line 3", "scale"),
+            "Line 3 says what `scale` is where it is not passed in.",
+        ),
+        (MakesPart("cell 2, line 3", "norm"), "Cell 2, line 3 makes `norm`."),
+        (
+            MakesPartOfShape("line 3", "scale", (4,), (4, 2)),
+            "Line 3 makes `scale`: it has shape (4,) where (4, 2) is asked for.",
+        ),
+        (
+            MakesPartOfShape("line 3", "out", (), (4,), weight="out.bias"),
+            "Line 3 makes `out`: `out.bias` has shape a single number where (4,) is asked for.",
+        ),
+        (
+            MakesPartOfShape("line 3", "out", (3,), (4,), weight="out.0.ff.bias", deep=True),
+            "Line 3 makes `out`: a weight in it has shape (3,) where (4,) is asked for.",
+        ),
+    ],
+)
+def test_a_line_that_makes_something_else_is_told(message, said):
+    assert sentence(message) == said
