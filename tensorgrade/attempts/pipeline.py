@@ -1,6 +1,6 @@
 """From one submission of a chapter to its verdicts: load, run, check, score, explain.
 
-`grade` reads from top to bottom. Each step takes records and returns records:
+`grade` and what it calls read from top to bottom. Each step takes records and returns records:
 
     load      the learner's file, in the process that its cases run in    attempt.py
     run       the cases of each exercise                                  judging/order.py
@@ -12,13 +12,20 @@
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import CaughtError, Outcome
+from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..messages.details import OtherCodeRuns
 from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotTold
 from .attempt import Attempt, ExerciseAttempt
+from .details import cut_gradient, in_place, kept_state, unreachable
+from .divergence import divergence_for
+from .earlier import Results, once
 from .explainers import (
     earlier_exercise,
     ended_early,
@@ -31,10 +38,11 @@ from .explainers import (
 )
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
-from .public_side import public_checks
-from .recognized import mistakes, same_answers
+from .points import settled
+from .public_side import printed_lines, public_checks, trace
+from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
-from .results import About, CheckResult, first_failure, is_wrong
+from .results import About, CheckResult, State, first_failure, is_wrong, state_of
 from .verdict import Status, Verdict
 
 # Tried in this order; the first answer counts, and the last one always has one.
@@ -48,8 +56,59 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
     not_started.explain,
     first_wrong_value.explain,
 )
+# What other runs of public cases add to the diagnosis of a failed check.
+DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
+    in_place.add,
+    unreachable.add,
+    cut_gradient.add,
+    kept_state.add,
+)
 # Statuses of wrong answers that are put into groups if no mistake is recognised.
 UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
+
+
+class Tests(Protocol):
+    """The tests of a folder, ready to be called (testing/collected.py)."""
+
+    @property
+    def folder(self) -> Path: ...
+
+    def call(self, attempt: Attempt, *exercises: str) -> Results:
+        """Call the tests of these exercises (default: all) on what was seen."""
+
+
+def grade(student: str, attempt: Attempt, tests: Tests) -> list[Verdict]:
+    """Return the verdicts on one submission of a chapter."""
+    return verdicts_on(student, attempt, checked(attempt, tests))
+
+
+def checked(attempt: Attempt, tests: Tests, *exercises: str) -> list[CheckResult]:
+    """Load the file, run the cases of these exercises (default: all), check and score them."""
+    attempt.checked = lambda other, names: checked(other, tests, *names)
+    attempt.run(exercises)
+    results = tests.call(attempt, *exercises)
+    if any(state_of(checks) == State.WRONG for checks in results.values()):
+        results = once(attempt, results, lambda name: tests.call(attempt, name)[name], tests.folder)
+    return [one for name in results for one in settled(attempt.exercises[name], results[name])]
+
+
+def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
+    """Return all that is to be said about a failed check. asks: the check's own line."""
+    if is_replaced(part):
+        said = OtherCodeRuns(part.name)
+        return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
+    unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
+    for add in () if part.attempt.references.hidden else DETAILS:
+        diagnosis = add(part, diagnosis)
+    names = () if unfinished else mistakes_on(part, diagnosis.case)
+    return Finding(
+        asks,
+        diagnosis,
+        {name: part.attempt.fingerprints.messages[name] for name in names},
+        trace=lambda: trace(part, diagnosis.case),
+        parting=lambda: None if unfinished else divergence_for(part, diagnosis),
+        said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
+    )
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:

@@ -1,6 +1,7 @@
 """What an exercise's public cases show. They run in a process that has seen no hidden case."""
 
-from ..exchange.observation import Outcome
+from ..exchange.observation import Observation, Outcome
+from ..judging.diagnosis import Step
 from ..judging.names import Names
 from ..judging.order import assign
 from ..messages.message import Message
@@ -66,3 +67,46 @@ def names_to_report(part: ExerciseAttempt) -> Names:
     asked = own_names(part).sentence or ("public_checks",) in part.found_in_file
     public = on_public_cases(part) if asked else None
     return own_names(public) if public else Names()
+
+
+def trace(part: ExerciseAttempt, case: str) -> list[Step]:
+    """Run a case once more; return the tensors on the way through the learner's own code."""
+    observed = part.attempt.again(part.name, case, "trace")
+    return read_trace(observed) if observed else []
+
+
+def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
+    """Run a case once more; return the first lines that the learner's own code prints."""
+    may_print = part.attempt.handed_in.prints_when_called
+    observed = part.attempt.again(part.name, case, "aloud") if may_print else None
+    return read_said(observed) if observed else []
+
+
+def read_trace(observed: Observation) -> list[Step]:
+    """Return the trace of a case's last call, as claimed: entries of another form are left out."""
+    traces = [
+        facts["trace"]
+        for facts in observed.facts.values()
+        if isinstance(facts, dict) and "trace" in facts
+    ]
+    told = traces[-1] if traces and isinstance(traces[-1], list) else []
+    entries = [entry for entry in told if isinstance(entry, list) and len(entry) == 3]
+    return [
+        (line, name, tuple(size) if isinstance(size, list) else size)
+        for line, name, size in entries
+        if isinstance(line, int) and isinstance(name, str) and is_size(size)
+    ]
+
+
+def read_said(observed: Observation) -> list[str]:
+    """Return the lines that a case's calls printed. They are a claim: only strings are kept."""
+    told = [facts.get("said") for facts in observed.facts.values()]
+    lines = [line for one in told if isinstance(one, list) for line in one]
+    return [line for line in lines if isinstance(line, str)]
+
+
+def is_size(told: object) -> bool:
+    """Return True if a claim is a shape or an integer."""
+    if isinstance(told, list):
+        return all(isinstance(size, int) for size in told)
+    return type(told) is int

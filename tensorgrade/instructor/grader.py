@@ -9,7 +9,7 @@ import torch
 
 from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
-from ..attempts.pipeline import verdicts_on
+from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
@@ -62,7 +62,7 @@ class Grader:
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
         """Run the cases, the tests on what was seen, and sum them up."""
         try:
-            return verdicts_on(student, attempt, self.collected.results(attempt))
+            return grade_attempt(student, attempt, self.collected)
         finally:
             attempt.backend.close()
 

@@ -13,7 +13,7 @@ import torch
 
 from ..exchange.observation import CaughtError
 from ..messages.checks import NotFixedYet, NotTheValues
-from ..messages.message import Clauses, Message, Sentences, render
+from ..messages.message import Clauses, Message, Sentences
 from ..messages.places import HowMany
 from ..messages.results import GradientOf
 from ..messages.verdicts import KnownMistake
@@ -97,7 +97,7 @@ class Wrong(AssertionError):
     """Raised by a check that fails; carries its diagnosis."""
 
     def __init__(self, diagnosis: Diagnosis):
-        super().__init__(render(diagnosis.problem))
+        super().__init__(diagnosis.problem)
         self.diagnosis = diagnosis
 
 

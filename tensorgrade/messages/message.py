@@ -69,7 +69,7 @@ class Clauses(Message):
     between: str = "; "
 
     def wording(self) -> str:
-        words = (render(part) for part in self.parts)
+        words = map(words_of, self.parts)
         return braced(self.between.join(filter(None, words)))
 
     def joins(self) -> tuple[Message | None, ...]:
@@ -91,7 +91,12 @@ class Sentences(Message):
 
 
 def render(message: Message | None) -> str:
-    """Return the words of a message; none for no message."""
+    """Return the words of a message, cut if too long; none for no message."""
+    return short(words_of(message))
+
+
+def words_of(message: Message | None) -> str:
+    """Return all words of a message, for a message that joins it to others."""
     if message is None:
         return ""
     return WORDS.vformat(message.wording(), (), values_of(message))
@@ -99,7 +104,7 @@ def render(message: Message | None) -> str:
 
 def sentence(message: Message | None) -> str:
     """Return a message as a sentence, with a capital letter and a full stop, cut if too long."""
-    text = " ".join(render(message).split())
+    text = " ".join(words_of(message).split())
     text = text[:1].upper() + text[1:]
     return short(text if not text or text.endswith((".", "?", "!", "…")) else text + ".")
 
@@ -152,7 +157,7 @@ class Words(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, Message):
-            return render(value)
+            return words_of(value)
         if format_spec == "size":
             return "?" if value is None else spoken_shape(value)
         if value is None:
@@ -160,7 +165,7 @@ class Words(Formatter):
         if format_spec == "code":
             return listed([f"`{one}`" for one in ([value] if isinstance(value, str) else value)])
         if format_spec == "list":
-            return listed([render(one) if isinstance(one, Message) else one for one in value])
+            return listed([words_of(one) if isinstance(one, Message) else one for one in value])
         return format(value, format_spec)
 
 

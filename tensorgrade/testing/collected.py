@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.earlier import once
-from ..attempts.finding import finding_on
 from ..attempts.given_code import is_as_given
-from ..attempts.points import settled
-from ..attempts.results import CheckResult, State, state_of
+from ..attempts.pipeline import checked, finding_on
+from ..attempts.results import CheckResult
 from ..course import CourseError
 from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong, as_given
@@ -60,20 +58,16 @@ class CollectedTests:
         found = self.by_chapter[chapter]
         return [test for test in found if not exercises or test.exercise in exercises]
 
-    def results(self, attempt: Attempt, *exercises: str) -> list[CheckResult]:
-        """Run the cases of these exercises (default: all), then call every test on the attempt."""
-        attempt.checked = lambda other, names: self.results(other, *names)
-        attempt.run(exercises)
+    def call(self, attempt: Attempt, *exercises: str) -> dict[str, list[CheckResult]]:
+        """Call the tests of these exercises (default: all) on what has been observed by now."""
         results: dict[str, list[CheckResult]] = {}
         for test in self.of(attempt.chapter.name, *exercises):
             results.setdefault(test.exercise, []).append(call(test, attempt))
-        if any(state_of(checks) == State.WRONG for checks in results.values()):
-            results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
-        return [r for name in results for r in settled(attempt.exercises[name], results[name])]
+        return results
 
-    def again(self, attempt: Attempt, exercise: str) -> list[CheckResult]:
-        """Call the tests of one exercise on what has been observed of it by now."""
-        return [call(test, attempt) for test in self.of(attempt.chapter.name, exercise)]
+    def results(self, attempt: Attempt, *exercises: str) -> list[CheckResult]:
+        """Run the cases of these exercises (default: all), then check and score them."""
+        return checked(attempt, self, *exercises)
 
 
 def call(test: ExerciseTest, attempt: Attempt) -> CheckResult:

@@ -16,7 +16,7 @@ class Part:
     excused_by = ""
 
     @property
-    def mistakes(self):
+    def found_in_results(self):
         raise Asked
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tensorgrade.attempts import verdict as verdicts
+from tensorgrade.attempts import pipeline
 from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.redaction import BITS, FIXED, possible_points, sentences
 from tensorgrade.exchange.cases import Case
@@ -224,7 +224,7 @@ def anything(secret: random.Random, lines: int, cases: dict, case, right) -> Obs
 
 def test_without_redaction_most_carriers_carry_something(rows, monkeypatch):
     """So the test above proves something."""
-    monkeypatch.setattr(verdicts, "for_learner", lambda part, status, checks: checks)
+    monkeypatch.setattr(pipeline, "for_learner", lambda part, status, checks: checks)
     told = {
         carrier: {
             rows(CH1, "attention_scores", lambda c, r, n=n, say=say: say(random.Random(n), r))

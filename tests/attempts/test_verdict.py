@@ -2,9 +2,9 @@
 
 import pytest
 
-from tensorgrade.attempts import finding, points
+from tensorgrade.attempts import pipeline, points
 from tensorgrade.attempts.explainers import evidence
-from tensorgrade.attempts.results import CheckResult, first_failure
+from tensorgrade.attempts.results import About, CheckResult, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
@@ -45,7 +45,9 @@ NAMED = {"turned": "It is turned around."}
 
 def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = None) -> CheckResult:
     """A check that failed."""
-    return CheckResult("f", 1.0, False, asks, Finding(asks, diagnosis, mistakes or {}))
+    about = About.NAMES if asks == ASKS else About.ANSWER
+    finding = Finding(asks, diagnosis, mistakes or {})
+    return CheckResult("f", 1.0, False, asks, finding, about=about)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(
 
 @pytest.mark.parametrize(
     "module, lost",
-    [(finding, "divergence_for"), (points, "is_only_squeezed"), (evidence, "repair")],
+    [(pipeline, "divergence_for"), (points, "is_only_squeezed"), (evidence, "repair")],
 )
 def test_what_cannot_be_told_of_one_answer_costs_nothing(
     project, grader, monkeypatch, caplog, module, lost

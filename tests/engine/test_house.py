@@ -50,6 +50,8 @@ ENTRY_POINTS = {
 }
 # The folder imports all of its modules without naming them.
 COLLECTED = {name for name in MODULES if name.startswith("tensorgrade.judging.checks.")}
+# Modules of one function that one list names, so that adding one touches one file and the list.
+LISTED = ("tensorgrade.attempts.details.", "tensorgrade.attempts.explainers.")
 FOLDERS = [name for name, path in MODULES.items() if path.name == "__init__.py"]
 
 
@@ -101,5 +103,6 @@ def test_every_module_is_imported_or_an_entry_point():
 
 def test_few_modules_have_only_one_importer():
     """A module that one other imports is mostly a part of it that was cut off."""
-    lonely = [module for module in MODULES if len(importers_of(module)) == 1]
+    alone = [module for module in MODULES if len(importers_of(module)) == 1]
+    lonely = [module for module in alone if not module.startswith(LISTED)]
     assert len(lonely) <= 25, lonely

@@ -14,7 +14,7 @@ from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
 from tensorgrade.judging.where_right import where_right
-from tensorgrade.messages.message import render, sentence
+from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.messages.remarks import (
     Argument,
     ColumnsSumToOne,
@@ -384,7 +384,7 @@ def test_every_file_of_the_engine_is_free_of_the_course_words(project):
 
 def test_no_message_is_longer_than_it_may_be():
     problem = "it changes " + "its input " * 100_000
-    diagnosis = Diagnosis(Kind.FACT, problem)
+    diagnosis = Diagnosis(Kind.FACT, Plain(problem))
     said = render(diagnosis.problem)
     assert len(said) <= LONGEST_MESSAGE and said.endswith(" …")
     finding = Finding("", diagnosis, {"a": "One idea is wrong. " * 50})

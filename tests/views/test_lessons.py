@@ -13,6 +13,7 @@ from tensorgrade.author.building.notebooks import notebook_text
 from tensorgrade.author.building.script import read_script, readable, stub_text
 from tensorgrade.course import CourseError
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
+from tensorgrade.messages.message import Plain
 from tensorgrade.views.formulas import in_mathml
 from tensorgrade.views.lessons import SCREENS, lessons_page
 
@@ -147,7 +148,8 @@ def test_the_page_shows_the_learners_own_progress(project, root):
 
 def test_the_page_says_where_to_go_on_and_what_is_wrong_there(project, root):
     finding = Finding(
-        "Is a <sum> right?", Diagnosis(Kind.VALUES, 12 * "the values and " + "values differ")
+        "Is a <sum> right?",
+        Diagnosis(Kind.VALUES, Plain(12 * "the values and " + "values differ")),
     )
     wrong = {
         "attention_scores": [CheckResult("attention_scores", 5, True)],

@@ -8,7 +8,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from tensorgrade.attempts.finding import read_trace
+from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.proofs.made_attempts import MadeAttempts

@@ -23,7 +23,7 @@ def avoids(exercise: CheckedExercise, group: str, calls: set[str], problem: str)
 def names_none(
     exercise: CheckedExercise, names: Collection[str], problem: str, share: float
 ) -> None:
-    """Check that the text contains none of these names (`x.softmax`, an import, `getattr`).
+    """Check that the text contains none of these names (`x.mean`, an import, `getattr`).
 
     If it does, at most `1 - share` of the exercise is earned. The text is parsed before a line of
     it runs, so no code can hide the names that it uses.
