@@ -42,6 +42,7 @@ from ..recognition.singletons import only_squeezed
 from ..runner.edits import Edit
 from ..runner.source import Source
 from ..runner.stages import changes_its_input
+from ..runner.verbs import Call, Mode
 from ..sources.beside import missing
 from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
@@ -427,16 +428,16 @@ class ExerciseAttempt(Checks):
 
     def trace(self, name: str) -> list[Step]:
         """A case run once more: the tensors on the way through the learner's own code."""
-        observed = self.again(name, "trace")
+        observed = self.again(name, trace=True)
         return read_trace(observed) if observed else []
 
     def said(self, name: str) -> list[str]:
         """A case run once more: the first lines that the learner's own code prints in its calls."""
         may_print = self.attempt.handed_in.prints_when_called
-        observed = self.again(name, "aloud") if may_print else None
+        observed = self.again(name, aloud=True) if may_print else None
         return read_said(observed) if observed else []
 
-    def again(self, name: str, asking_for: str) -> Observation | None:
+    def again(self, name: str, *, trace: bool = False, aloud: bool = False) -> Observation | None:
         """A case run once more, with calls that tell more. None on hidden ones: it is a claim."""
         case = next((seen.case for seen in self.seen if seen.case.name == name), None)
         if case is None or self.attempt.loaded.status != Outcome.LOADED:
@@ -445,7 +446,7 @@ class ExerciseAttempt(Checks):
             return None
         with quietly():
             backend = self.attempt.backend_of(self.name)
-            (observed,) = backend.run([with_steps(case, **{asking_for: True})])
+            (observed,) = backend.run([with_steps(case, trace=trace, aloud=aloud)])
         self.attempt.backend.close()
         return observed
 
@@ -745,7 +746,7 @@ class ExerciseAttempt(Checks):
             return found
         known = {name for stage in way.stages for name in stage.names}
         known |= {f"self.{name}" for name in self.made_by_weights(case)}
-        known |= {name for step in case.steps for name in step.get("arguments", {})}
+        known |= {name for name, _ in case.passed}
         spans = [span for span in self.attempt.definitions if span[0] <= found.line <= span[1]]
         made = [
             (name, made)
@@ -758,13 +759,12 @@ class ExerciseAttempt(Checks):
 
     def made_by_weights(self, case: Case) -> set[str]:
         """The parts of the module that are nothing but weights of a case, or one layer of them."""
-        asked = [name for step in case.steps for name in step.get("weights", {})]
-        deep = {name.partition(".")[0] for name in asked if name.count(".") > 1}
-        return {name.partition(".")[0] for name in asked} - deep
+        deep = {name.partition(".")[0] for name in case.weights if name.count(".") > 1}
+        return {name.partition(".")[0] for name in case.weights} - deep
 
     def is_idle(self, line: int, case: Case) -> bool:
         """Whether a line makes a dropout, which does nothing in evaluation."""
-        training = any(step.get("training") for step in case.steps if step["verb"] == "mode")
+        training = any(step.training for step in case.steps if isinstance(step, Mode))
         return "Dropout(" in self.attempt.handed_in.code(line) and not training
 
     @property
@@ -777,14 +777,13 @@ class ExerciseAttempt(Checks):
         """The parameters that could not be given a case's weights, with the shape that they have;
         None for what is not there, or is not asked for.
         """
-        asked = {name for step in case.steps for name in step.get("weights", {})}
         misshapen: dict = seen.fact("load", "misshapen", default={})
         missing: list = seen.fact("load", "missing", default=[])
         told = [(name, shape) for name, shape in misshapen.items() if is_shape(shape)]
         told += [(name, None) for name in missing if isinstance(name, str)]
         unexpected: list = seen.fact("load", "unexpected", default=[])
         more = [(name, None) for name in unexpected if isinstance(name, str)]
-        return [one for one in told if one[0] in asked] + more
+        return [one for one in told if one[0] in case.weights] + more
 
     def making_one_of(
         self, case: Case, strangers: list[tuple[str, list[int] | None]]
@@ -802,7 +801,7 @@ class ExerciseAttempt(Checks):
         if line is None or shape is None:
             said = f"{capital(self.attempt.place(line))} makes `{part}`." if line else ""
             return Parting(line, said=said) if line else None
-        keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+        keys = case.weights
         sizes, right = spoken_shape(shape), spoken_shape(case.tensors[keys[name]].shape)
         # What is deeper inside belongs to a class that may be none of the learner's.
         what = "a weight in it" if is_deep(inner) else f"`{name}`" if inner else "it"
@@ -843,10 +842,15 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def with_steps(case: Case, **asked: bool) -> Case:
+def with_steps(
+    case: Case, *, trace: bool = False, changes: bool = False, aloud: bool = False
+) -> Case:
     """A case whose calls ask for more."""
-    steps = (step | asked if step["verb"] == "call" else step for step in case.steps)
-    return replace(case, steps=tuple(steps))
+    more = (
+        replace(step, trace=trace, changes=changes, aloud=aloud) if isinstance(step, Call) else step
+        for step in case.steps
+    )
+    return replace(case, steps=tuple(more))
 
 
 def is_for_want_of_a_copy(error: CaughtError) -> bool:

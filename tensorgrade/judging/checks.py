@@ -22,7 +22,9 @@ from ..recognition import dropout
 from ..recognition.imprints import echoed, results_in
 from ..recognition.operations import arithmetic, grows
 from ..recognition.singletons import is_squeezed
+from ..runner.case_runner import Step
 from ..runner.second_device import TwoDevices
+from ..runner.verbs import Call, Describe, Duplicate, Gradients, Load, Mode, Read
 from .agreement import Disagreement, disagreement, where_nan, where_they_differ
 from .diagnosis import (
     NO_WAY_BACK,
@@ -676,17 +678,17 @@ def spoken_result(name: str, case: Case) -> str:
     if is_within(name):
         return f"`{name}`"
     for step in case.steps:
-        if step["verb"] == "read" and f"{name}.".startswith(f"{step['as']}."):
-            return part_of(name.removeprefix(step["as"]), f"`{step['as']}`")
-        if step.get("printed") == name:
+        if isinstance(step, Read) and f"{name}.".startswith(f"{step.result}."):
+            return part_of(name.removeprefix(step.result), f"`{step.result}`")
+        if isinstance(step, Call) and step.printed == name:
             return "what it prints"
     whole, _, part = name.partition(".")
     if whole == "gradient":
         return f"{OF_A_GRADIENT} `{part}`"
     if whole == "afterwards":
         return f"`{part}`, after the call,"
-    verbs = {step["as"]: step["verb"] for step in case.steps if "as" in step}
-    if kept := OF_PARAMETERS.get(verbs.get(whole, "")):
+    kept_by = {step.result: type(step) for step in case.steps if step.result}
+    if kept := OF_PARAMETERS.get(kept_by.get(whole, Call)):
         return f"{kept} `{part}`{of_which_object(whole, case)}"
     return part_of(part, f"the result{of_which_call(whole, case)}")
 
@@ -696,36 +698,39 @@ def of_which_object(name: str, case: Case) -> str:
 
     Where they were looked at before, what has got other weights by now is told too.
     """
-    at = next(n for n, step in enumerate(case.steps) if step.get("as") == name)
-    looked, owner = case.steps[at], passed_as(case, case.steps[at]["on"])
+    at = next(n for n, step in enumerate(case.steps) if step.result == name)
+    looked, owner = case.steps[at], passed_as(case, case.steps[at].on)
     if not owner:
         return "" if name in ("module", "grad") else f" of `{name}`"
-    alike = [n for n in range(at) if is_look_at(looked["on"], case.steps[n])]
+    alike = [n for n in range(at) if is_look_at(looked.on, case.steps[n])]
     since = case.steps[alike[-1] : at] if alike else ()
-    loaded = [passed_as(case, step["on"]) for step in since if step["verb"] == "load"]
+    loaded = [passed_as(case, step.on) for step in since if isinstance(step, Load)]
     return f" of `{owner}`" + "".join(f", after `{other}` got other weights," for other in loaded)
 
 
-def is_look_at(handle: str, step: dict) -> bool:
-    """Whether a step keeps what an object is made of."""
-    return step["verb"] == "describe" and step["on"] == handle
+def is_look_at(handle: str, step: Step) -> bool:
+    """Return True if a step keeps what an object is made of."""
+    return isinstance(step, Describe) and step.on == handle
 
 
-OF_PARAMETERS = {"describe": "the parameter", "gradients": "the gradient of the parameter"}
+OF_PARAMETERS: dict[type[Step], str] = {
+    Describe: "the parameter",
+    Gradients: "the gradient of the parameter",
+}
 
 
 def not_the_same(name: str, case: Case) -> str:
     """That a result should have been another one's equal, and what alone was different."""
-    twins = {step["as"] for step in case.steps if step["verb"] == "duplicate"}
-    calls = {step["as"]: step for step in case.steps if step["verb"] == "call"}
-    call = calls.get(name.partition(".")[0], {})
-    if call.get("on") in twins:
+    twins = {step.result for step in case.steps if isinstance(step, Duplicate)}
+    calls = {call.result: call for call in case.calls}
+    call = calls.get(name.partition(".")[0], Call())
+    if call.on in twins:
         return (
             "a deep copy, and a module that the copy's state is loaded into, give different results"
         )
-    if call.get("no_grad"):
+    if call.no_grad:
         return f"{spoken_result(name, case)} is another one inside `torch.no_grad()`"
-    what = "how its inputs lie in memory" if call.get("scattered") else "what changed"
+    what = "how its inputs lie in memory" if call.scattered else "what changed"
     said = f"{spoken_result(name, case)} is not what it was before"
     return f"{said}; {what} should make no difference"
 
@@ -765,10 +770,10 @@ def of_which_call(name: str, case: Case) -> str:
     """Which of a case's calls gave a result, and in what mode; nothing where there is but one."""
     modes, calls = "", {}
     for step in case.steps:
-        if step["verb"] == "mode":
-            modes = ", in training" if step["training"] else ", in evaluation"
-        elif step["verb"] == "call":
-            calls[step["as"]] = modes
+        if isinstance(step, Mode):
+            modes = ", in training" if step.training else ", in evaluation"
+        elif isinstance(step, Call):
+            calls[step.result] = modes
     if len(calls) < 2 or name not in calls:
         return ""
     which, mode = counted_off(list(calls).index(name)), calls[name]

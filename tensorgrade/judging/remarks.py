@@ -144,11 +144,9 @@ def spoken_sum(total: float) -> str:
 
 def echoes(case: Case, actual: torch.Tensor) -> str:
     """A sentence that names the input, or nothing."""
-    for step in case.steps:
-        for name, value in step.get("arguments", {}).items():
-            passed = isinstance(value, dict) and "tensor" in value
-            if passed and same(actual, case.tensors[value["tensor"]]):
-                return f"it is `{name}`, just as it was passed in"
+    for name, tensor in case.passed_tensors:
+        if same(actual, tensor):
+            return f"it is `{name}`, just as it was passed in"
     return ""
 
 
@@ -238,7 +236,7 @@ def forms(number: float) -> dict[str, float]:
 
 def numbers(case: Case) -> Iterator[tuple[float, str]]:
     """(number, what it is) for the numbers passed in, then for the sizes of the tensors."""
-    passed = [item for step in case.steps for item in step.get("arguments", {}).items()]
+    passed = case.passed
     for name, value in passed:
         if (
             isinstance(value, (int, float))

@@ -15,6 +15,7 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.references import Seen
 from ..exchange.stages import Stage, Way
+from ..runner.verbs import Passing
 from .agreement import listed, where_they_differ
 from .remarks import constant, remarks, same, sums
 
@@ -634,20 +635,13 @@ class Comparison:
 
     def is_to_come_back(self) -> str:
         """The argument that right answers give back as it is, where there is just one result."""
-        passed = [item for step in self.case.steps for item in step.get("arguments", {}).items()]
-        return next(
-            (
-                name
-                for name, value in passed
-                if isinstance(value, dict) and "tensor" in value and len(self.asked) == 1
-                if same(self.case.tensors[value["tensor"]], self.asked[0])
-            ),
-            "",
-        )
+        passed = self.case.passed_tensors if len(self.asked) == 1 else ()
+        return next((name for name, tensor in passed if same(tensor, self.asked[0])), "")
 
     def told_with(self) -> str:
         """With which plain arguments the case is called, to begin a sentence; or nothing."""
-        passed = self.case.steps[-1].get("arguments", {}).items()
+        last = self.case.steps[-1]
+        passed = last.arguments.items() if isinstance(last, Passing) else ()
         plain = [f"`{name}={value}`" for name, value in passed if not isinstance(value, dict)]
         return f"With {listed(plain)} " if plain else ""
 
@@ -735,9 +729,7 @@ class Comparison:
 
     def is_of_arguments(self, at: int) -> bool:
         """Whether something that was passed in went into a value."""
-        named = (step.get("arguments", {}).values() for step in self.case.steps)
-        keys = [v["tensor"] for vs in named for v in vs if isinstance(v, dict) and "tensor" in v]
-        given = [self.case.tensors[key] for key in keys]
+        given = [tensor for _, tensor in self.case.passed_tensors]
         values = (self.way.stages[one].value for one in self.ancestors(at))
         return any(v is not None and same(v, one) for v in values for one in given)
 

@@ -11,6 +11,7 @@ from torch import nn
 from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, strings
 from ..exchange.text import short
+from ..runner.verbs import Construct
 from .diagnosis import Diagnosis, Kind
 from .judged import JudgedAttempt
 
@@ -321,7 +322,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
 
 def is_of_class(case: Case) -> bool:
     """Whether a case makes an object of what the exercise asks for."""
-    return any(step["verb"] == "construct" for step in case.steps)
+    return any(isinstance(step, Construct) for step in case.steps)
 
 
 MODULES = {name: f"import {name}" for name in ("math", "random", "copy", "itertools", "torch")}
@@ -340,7 +341,7 @@ def lost_attribute(error: CaughtError, cases: list[Case], there: Sequence[str] =
     if not lost:
         return ""
     owner, name = lost.groups()
-    weights = [name for c in cases for step in c.steps for name in step.get("weights", {})]
+    weights = [name for case in cases for name in case.weights]
     parts = sorted({weight.split(".")[0] for weight in weights} - {name})
     if meant := get_close_matches(name, parts, 1, 0.75):
         return f"; is `{meant[0]}` meant?"
@@ -383,7 +384,7 @@ def import_like(name: str, loaded: Loaded) -> CaughtError | None:
 
 def names_of(case: Case) -> list[str]:
     """The names of all arguments in a case."""
-    return sorted({name for step in case.steps for name in step.get("arguments", {})})
+    return sorted({name for name, _ in case.passed})
 
 
 def what_failed(error: CaughtError, place: Place) -> str:
@@ -411,7 +412,7 @@ def lost_weights(case: Case, observed: Observation) -> str:
     if misshapen:
         name, shape = next(iter(misshapen.items()))
         sizes = spoken_shape(shape) if isinstance(shape, list) else "?"
-        keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+        keys = case.weights
         asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else "another one"
         return f"the parameter `{name}` has shape {sizes}; {asked} is asked for"
     return ""
@@ -421,10 +422,9 @@ def lost_part(case: Case, missing: list[str]) -> str:
     """The largest part of which several parameters are asked for and none was found; or one in a
     list that is too short; or nothing.
     """
-    asked = {name for step in case.steps for name in step.get("weights", {})}
     words = missing[0].split(".")
     for part in (".".join(words[:depth]) for depth in range(1, len(words))):
-        inside = {name for name in asked if name.startswith(f"{part}.")}
+        inside = {name for name in case.weights if name.startswith(f"{part}.")}
         if (len(inside) > 1 or part[-1].isdigit()) and inside.issubset(missing):
             return part
     return ""

@@ -11,6 +11,7 @@ from ..course import Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..exchange.references import Seen
+from ..runner.verbs import Mode
 from .agreement import disagreement
 from .value_agreement import ValueJudge
 
@@ -48,7 +49,7 @@ def agrees(expected: Observation, observed: Observation, tolerances: dict[str, T
 
 def is_called(case: Case) -> bool:
     """Whether a case calls anything."""
-    return any(step["verb"] == "call" for step in case.steps)
+    return bool(case.calls)
 
 
 def where_right(right: list[Case], wrong: list[Case]) -> str:
@@ -78,13 +79,12 @@ def only_where_passed(right: list[Case], wrong: list[Case]) -> str:
 
 def passed_in(case: Case) -> list[str]:
     """The arguments that a case passes."""
-    passed = (step.get("arguments", {}).items() for step in case.steps)
-    return [name for items in passed for name, value in items if value is not None]
+    return [name for name, value in case.passed if value is not None]
 
 
 def traits(case: Case) -> Iterator[str]:
     """What can be said of the sizes and options that a case asks for, the plainest first."""
-    modes = [step["training"] for step in case.steps if step["verb"] == "mode"]
+    modes = [step.training for step in case.steps if isinstance(step, Mode)]
     if len(set(modes)) == 1:
         yield "it is called in training" if modes[0] else "it is called in evaluation"
     yield from (f"`{name}` is passed in" for name in passed_in(case))
@@ -100,11 +100,10 @@ def traits(case: Case) -> Iterator[str]:
 
 def sizes_in(case: Case) -> Iterator[tuple[str, float]]:
     """(what it is, number) for the options and the sizes of tensors that a case passes."""
-    for step in case.steps:
-        for name, value in step.get("arguments", {}).items():
-            if isinstance(value, (int, float)):
-                yield f"`{name}`", value
-            elif isinstance(value, dict) and "tensor" in value:
-                shape = case.tensors[value["tensor"]].shape
-                for dim, size in enumerate(shape):
-                    yield f"the size of dimension {dim - len(shape)} of `{name}`", size
+    for name, value in case.passed:
+        if isinstance(value, (int, float)):
+            yield f"`{name}`", value
+        elif isinstance(value, dict) and "tensor" in value:
+            shape = case.tensors[value["tensor"]].shape
+            for dim, size in enumerate(shape):
+                yield f"the size of dimension {dim - len(shape)} of `{name}`", size

@@ -5,26 +5,28 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from tensorgrade.author import call, construct, duplicate, mode, restore
 from tensorgrade.course import Tolerance
-from tensorgrade.exchange.cases import Draw, Recorder, record
+from tensorgrade.exchange.cases import Case, record
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.checks import Checks, not_the_same, spoken_result
 from tensorgrade.judging.diagnosis import PublicDiagnosis, Wrong
 from tensorgrade.views.comparison import comparison
 
 
-def copies(attempt: Recorder, draw: Draw) -> None:
+def copies() -> Case:
     """A module, its copy, and one that is given the copy's state."""
-    first = attempt.construct("Layer")
-    copy = first.duplicate()
-    copy.call(x=draw.normal(2, 3), result="copy")
-    fresh = attempt.construct("Layer")
-    fresh.restore(copy)
-    fresh.call(x=draw.normal(2, 3))
-    fresh.call(x=draw.normal(2, 3), scattered=True, result="scattered")
+    first, fresh = construct("Layer"), construct("Layer")
+    copy = duplicate(first)
+    calls = [
+        call(fresh, x=torch.ones(2, 3)),
+        call(fresh, x=torch.ones(2, 3), scattered=True, result="scattered"),
+    ]
+    steps = [first, copy, call(copy, x=torch.ones(2, 3), result="copy"), fresh, restore(copy)]
+    return record("Layer", "same/copies", [*steps, *calls])
 
 
-CASE = record("Layer", "same/copies", copies, seed=1)
+CASE = copies()
 
 
 def test_a_copy_that_differs_is_called_a_copy():
@@ -41,27 +43,22 @@ def test_inputs_that_lie_in_memory_otherwise_are_told():
 
 
 def test_another_call_is_told_without_the_name_that_we_gave_it():
-    said = not_the_same("exchanged", record("mean", "order/turned", in_two_orders, seed=1))
+    said = not_the_same("exchanged", record("mean", "order/turned", IN_TWO_ORDERS))
     assert said == (
         "the result of the second call is not what it was before; what changed should make no "
         "difference"
     )
 
 
-def in_two_orders(attempt: Recorder, draw: Draw) -> None:
-    """Two calls of a function."""
-    attempt.call("mean", x=draw.normal(3))
-    attempt.call("mean", x=draw.normal(3), result="exchanged")
+IN_TWO_ORDERS = [
+    call("mean", x=torch.ones(3)),
+    call("mean", x=torch.ones(3), result="exchanged"),
+]
 
 
 def test_a_mode_is_told_between_commas():
-    def evaluated(attempt: Recorder, draw: Draw) -> None:
-        module = attempt.construct("Layer")
-        module.mode(training=False)
-        module.call(x=draw.normal(2), result="piece0")
-        module.call(x=draw.normal(2))
-
-    case = record("Layer", "chunks/2", evaluated, seed=1)
+    calls = [call(x=torch.ones(2), result="piece0"), call(x=torch.ones(2))]
+    case = record("Layer", "chunks/2", [construct("Layer"), mode(training=False), *calls])
     assert spoken_result("piece0.0", case) == (
         "the first part of the result of the first call, in evaluation,"
     )
@@ -79,7 +76,7 @@ ATTEMPT = SimpleNamespace(
 def told_of(name: str, **tensors: torch.Tensor) -> tuple[str, list[str]]:
     """What is said where a tensor of three ones is asked for under a name, and what is shown."""
     case, observed = (
-        record("mean", "order/turned", in_two_orders, seed=1),
+        record("mean", "order/turned", IN_TWO_ORDERS),
         Observation(tensors=tensors),
     )
     checks = Checks()
