@@ -7,9 +7,9 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from itertools import islice
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any, ClassVar, TypeGuard
 
 import torch
@@ -88,6 +88,7 @@ class MissingName(Exception):
     """The learner's file does not define what the case calls."""
 
 
+@dataclass(eq=False)
 class CaseRunner:
     """Runs cases on one learner's module.
 
@@ -99,32 +100,19 @@ class CaseRunner:
     learner's parameter for each of them, where that is not the one at its place.
     """
 
-    def __init__(
-        self,
-        module: ModuleType,
-        given: dict,
-        device: str = "cpu",
-        misspelt: Mapping[str, str] = MappingProxyType({}),
-        beside: Mapping[str, dict[str, torch.Tensor]] = MappingProxyType({}),
-        asked: Mapping[str, list[str]] = MappingProxyType({}),
-        assigned: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    ):
-        self.module, self.given, self.device = module, given, device
-        self.misspelt, self.beside = misspelt, beside
-        self.asked, self.assigned = asked, assigned
-        # Beside what they are of: while that lives, nothing else has its id().
-        self.parameters: dict[int, tuple[Callable, Parameters]] = {}
+    module: ModuleType
+    given: dict
+    device: str = "cpu"
+    misspelt: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, dict[str, torch.Tensor]] = field(default_factory=dict)
+    asked: Mapping[str, list[str]] = field(default_factory=dict)
+    assigned: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # Beside what they are of: while that lives, nothing else has its id().
+    parameters: dict[int, tuple[Callable, Parameters]] = field(default_factory=dict, init=False)
 
     def on(self, module: ModuleType) -> "CaseRunner":
         """Return the same on another version of the learner's module."""
-        return CaseRunner(
-            module,
-            self.given,
-            self.device,
-            beside=self.beside,
-            asked=self.asked,
-            assigned=self.assigned,
-        )
+        return replace(self, module=module, misspelt={})
 
     def run_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
         """Do the steps in order; returns (header, tensors) with whatever was reached.
@@ -158,9 +146,7 @@ class CaseRunner:
         self.tensors = tensors
         self.recorder = recorder_for(steps, str(self.module.__file__))
         self.objects: dict[str, Any] = {}
-        self.made_of: dict[
-            str, str
-        ] = {}  # by object, the learner's class of it, as it is asked for
+        self.made_of: dict[str, str] = {}  # by object, its class, as that is asked for
         self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
         self.passed: dict[str, dict[str, Any]] = {}  # arguments, by the same names
         self.renamed: dict[str, dict[str, str]] = {}  # by object, the names that it has for parts

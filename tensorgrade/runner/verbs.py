@@ -245,11 +245,10 @@ class Call(Passing):
         watcher = OperationCounter() if self.watch else None
         facts = runner.header["facts"].setdefault(self.result, {})
         returned: object = None
-        recorded, noted = runner.recorder or nullcontext(), self.noting(runner, facts, before)
+        recorded, traced = runner.recorder or nullcontext(), self.tracer(runner, facts, before)
         learning = torch.no_grad() if self.no_grad else nullcontext()
         try:
-            said, aloud = self.keeping_print(runner), self.noting_print(facts)
-            with watcher or nullcontext(), recorded, noted, said, aloud, learning:
+            with watcher or nullcontext(), recorded, traced, self.heard(runner, facts), learning:
                 target = runner.target(self)
                 returned = runner.call(target, arguments, runner.called_in(self))
         finally:
@@ -295,43 +294,39 @@ class Call(Passing):
         names |= {"self": self.on} if self.on else {}
         return {name: runner.held_under(handle) for name, handle in names.items()}
 
-    @contextmanager
-    def noting(self, runner: CaseRunner, facts: dict, before: dict) -> Iterator[None]:
-        """Note shapes on the way, or lines that change what was passed in; also if it fails."""
+    def tracer(
+        self, runner: CaseRunner, facts: dict, before: dict[str, Snapshot]
+    ) -> ShapeTrace | nullcontext:
+        """Return what notes shapes on the way, or lines that change what was passed in."""
         filename = str(runner.module.__file__)
-        tracer: ShapeTrace | None = None
         if self.changes:
-            tracer = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
-            facts["changed_at"] = tracer.lines
-        elif self.trace:
-            tracer = ShapeTrace(filename)
-            facts["trace"] = tracer.steps
-        with tracer or nullcontext():
-            yield
+            changes = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
+            facts["changed_at"] = changes.lines
+            return changes
+        if self.trace:
+            shapes = ShapeTrace(filename)
+            facts["trace"] = shapes.steps
+            return shapes
+        return nullcontext()
 
     @contextmanager
-    def keeping_print(self, runner: CaseRunner) -> Iterator[None]:
-        """Keep what the call prints, if it has a name; ends of lines without their blanks."""
-        if not self.printed:
+    def heard(self, runner: CaseRunner, facts: dict) -> Iterator[None]:
+        """Keep what is printed, ends of lines without blanks; note the first lines, if asked for,
+        also of a call that fails.
+        """
+        if not self.printed and not self.aloud:
             yield
             return
-        with redirect_stdout(io.StringIO()) as said:
-            yield
-        lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
-        runner.keep(self.printed, "\n".join(line.rstrip() for line in lines).strip("\n"))
-
-    @contextmanager
-    def noting_print(self, facts: dict) -> Iterator[None]:
-        """Note the first lines that the call prints, if asked for, also as it fails."""
-        if not self.aloud:
-            yield
-            return
+        lines: list[str] = []
         with redirect_stdout(io.StringIO()) as said:
             try:
                 yield
             finally:
-                lines = said.getvalue()[:MOST_TEXT].splitlines()
-                facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
+                lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
+                if self.aloud:
+                    facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
+        if self.printed:
+            runner.keep(self.printed, "\n".join(line.rstrip() for line in lines).strip("\n"))
 
     def keep_gradients(self, runner: CaseRunner, returned: object, leaves: dict) -> None:
         """Keep the gradients of all results together by inputs and parameters, by name."""
