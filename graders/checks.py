@@ -465,8 +465,8 @@ def draw_problem(case, expected, result: torch.Tensor) -> str:
 
 def chances_of(case, logits: torch.Tensor) -> torch.Tensor:
     """The probability of each token: softmax(logits / temperature) over the top k of its row."""
-    passed_in = (step.get("arguments", {}) for step in case.steps)
-    asked = next(arguments for arguments in passed_in if "max_new_tokens" in arguments)
+    passed = (call.arguments for call in case.calls)
+    asked = next(arguments for arguments in passed if "max_new_tokens" in arguments)
     logits = logits.double() / asked.get("temperature", 1.0)
     if (top_k := asked.get("top_k")) is not None:
         least = logits.topk(int(top_k), dim=-1).values[:, -1:]

@@ -23,10 +23,11 @@ def scattered(**arguments):
     return call(**arguments), call(**arguments, scattered=True, result="scattered")
 
 
-def copied(twins: list, values, x):
+def copied(twins: list, values, x, **more):
     """A module, its deep copy, and a fresh one that is given the state the first one saves.
 
     twins: two `construct` of the same. values: a step that loads weights into the one made last.
+    more: arguments that are the same in every call.
     """
     made, fresh = twins
     twin = duplicate(made)
@@ -34,16 +35,16 @@ def copied(twins: list, values, x):
         made,
         twin,
         values,  # into the copy: what it computes must come from its own weights
-        call(twin, x=x, result="copy"),
+        call(twin, x=x, **more, result="copy"),
         fresh,
         # What it keeps of its first weights, of the size of a text, or of what stood in this very
         # tensor before, is of no use later.
-        call(fresh, x=computed(without_last, x), unkept=True),
-        call(fresh, x=computed(turned_round, x), result="before", unkept=True),
+        call(fresh, x=computed(without_last, x), **more, unkept=True),
+        call(fresh, x=computed(turned_round, x), **more, result="before", unkept=True),
         restore(twin),
-        call(fresh, x=x, refilled="before"),
-        call(fresh, x=x, scattered=True, result="scattered"),
-        call(fresh, x=x, no_grad=True, result="without gradients"),
+        call(fresh, x=x, **more, refilled="before"),
+        call(fresh, x=x, **more, scattered=True, result="scattered"),
+        call(fresh, x=x, **more, no_grad=True, result="without gradients"),
     )
 
 

@@ -74,7 +74,10 @@ def cases(pick):
             "gradients/in training",
             *module(2, 3, 4, 5, 2, 3, 2, qkv_bias=True, gradient=normal(2, 3, 6), training=True),
         ),
-        case("same/copies", *twinned(twins)),
+        case(
+            "same/copies",
+            *copied(twins, load(layers(3, 5, 6, True)), normal(2, 4, 3), context=normal(2, 3, 5)),
+        ),
         case("order/exchanged", *exchanged(2, 3, 5)),
         *starts(**made),
         *(
@@ -186,16 +189,6 @@ def exchanged(b, n, m):
 def turned_round(tensor: torch.Tensor, dim: int) -> torch.Tensor:
     """A tensor with one dimension in the opposite order."""
     return tensor.flip(dim)
-
-
-def twinned(twins):
-    """`copied`, with a context beside x that is the same in every call."""
-    steps = copied(twins, load(layers(3, 5, 6, True)), normal(2, 4, 3))
-    context = normal(2, 3, 5)
-    for step in steps:
-        if step.verb == "call":
-            step.arguments["context"] = context
-    return steps
 
 
 def self_reading():

@@ -29,6 +29,7 @@ from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
 from ..runner.source import Source
+from ..runner.verbs import Call
 from ..sources.beside import missing
 from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
@@ -180,18 +181,20 @@ class Attempt:
         with quietly():
             return self.backend_of(cases[0].exercise).run(cases) if cases else []
 
-    def again(self, name: str, case_name: str, asking_for: str) -> Observation | None:
+    def again(
+        self, name: str, case_name: str, *, trace: bool = False, aloud: bool = False
+    ) -> Observation | None:
         """Run a public case of an exercise once more with calls that report more.
 
-        asking_for: `trace` or `aloud`. None on hidden cases: what a call reports is a claim of the
-        learner's process, and it could repeat hidden inputs.
+        None on hidden cases: what a call reports is a claim of the learner's process, and it could
+        repeat hidden inputs.
         """
         seen = self.exercises[name].seen
         case = next((one.case for one in seen if one.case.name == case_name), None)
         if case is None or self.loaded.status != Outcome.LOADED or self.references.hidden:
             return None
         with quietly():
-            (observed,) = self.backend_of(name).run([with_steps(case, **{asking_for: True})])
+            (observed,) = self.backend_of(name).run([with_steps(case, trace=trace, aloud=aloud)])
         self.backend.close()
         return observed
 
@@ -367,7 +370,12 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def with_steps(case: Case, **asked: bool) -> Case:
+def with_steps(
+    case: Case, *, trace: bool = False, changes: bool = False, aloud: bool = False
+) -> Case:
     """Return a case whose calls report more."""
-    steps = (step | asked if step["verb"] == "call" else step for step in case.steps)
-    return replace(case, steps=tuple(steps))
+    more = (
+        replace(step, trace=trace, changes=changes, aloud=aloud) if isinstance(step, Call) else step
+        for step in case.steps
+    )
+    return replace(case, steps=tuple(more))

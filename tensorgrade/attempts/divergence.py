@@ -18,6 +18,7 @@ from ..messages.divergence import (
     SaysAll,
 )
 from ..messages.message import Sentences
+from ..runner.verbs import Mode
 from .attempt import ExerciseAttempt, found_in_file
 
 MOST_READ = 3  # of what a line reads, those whose lines are reported
@@ -118,19 +119,18 @@ def known_names(case: Case, way: Way) -> set[str]:
     """Return the names whose values are known to be right where values diverge."""
     known = {name for stage in way.stages for name in stage.names}
     known |= {f"self.{name}" for name in made_by_weights(case)}
-    return known | {name for step in case.steps for name in step.get("arguments", {})}
+    return known | {name for name, _ in case.passed}
 
 
 def made_by_weights(case: Case) -> set[str]:
     """Return the parts of the module that hold only weights of a case, or one layer of them."""
-    asked = [name for step in case.steps for name in step.get("weights", {})]
-    deep = {name.partition(".")[0] for name in asked if name.count(".") > 1}
-    return {name.partition(".")[0] for name in asked} - deep
+    deep = {name.partition(".")[0] for name in case.weights if name.count(".") > 1}
+    return {name.partition(".")[0] for name in case.weights} - deep
 
 
 def is_idle(part: ExerciseAttempt, line: int, case: Case) -> bool:
     """Return True if a line makes a dropout and the case runs in evaluation."""
-    training = any(step.get("training") for step in case.steps if step["verb"] == "mode")
+    training = any(step.training for step in case.steps if isinstance(step, Mode))
     return "Dropout(" in part.attempt.handed_in.code(line) and not training
 
 
@@ -157,14 +157,13 @@ def without_weights(case: Case, seen: Observation) -> Strangers:
 
     The shape is None if the parameter is missing, or if nobody asked for it.
     """
-    asked = {name for step in case.steps for name in step.get("weights", {})}
     misshapen: dict = seen.fact("load", "misshapen", default={})
     missing: list = seen.fact("load", "missing", default=[])
     told = [(name, shape) for name, shape in misshapen.items() if is_shape(shape)]
     told += [(name, None) for name in missing if isinstance(name, str)]
     unexpected: list = seen.fact("load", "unexpected", default=[])
     more = [(name, None) for name in unexpected if isinstance(name, str)]
-    return [one for one in told if one[0] in asked] + more
+    return [one for one in told if one[0] in case.weights] + more
 
 
 def line_making_one_of(part: ExerciseAttempt, case: Case, strangers: Strangers) -> Parting | None:
@@ -187,8 +186,7 @@ def line_making(
     place = part.attempt.place(line)
     if shape is None:
         return Parting(line, said=Sentences((MakesPart(place, owner),)))
-    keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
-    right = tuple(case.tensors[keys[parameter]].shape)
+    right = tuple(case.tensors[case.weights[parameter]].shape)
     # A name deeper inside belongs to a class that may not be the learner's.
     weight, deep = parameter if inner else "", is_deep(inner)
     said = MakesPartOfShape(place, owner, tuple(shape), right, weight, deep)

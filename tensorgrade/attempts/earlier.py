@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from ..exchange.cases import Case, Recorder, record
+from ..exchange.cases import Case, Planned, record
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.agreement import disagreement
@@ -29,6 +29,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..messages.verdicts import EarlierIsWrong
 from ..recognition.signatures import imprint
 from ..runner.source import Source
+from ..runner.verbs import Call, Move
 from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
@@ -202,10 +203,8 @@ class Helpers:
         if secrets.randbelow(MORE_OFTEN_THAN) == 0:
             self.ask_an_old_one()
 
-        def call(attempt: Recorder, draw: object) -> None:
-            attempt.call(name, gradient=gradient, **arguments)
-
-        (observed,) = self.backend.run([record(name, "asked", call, 0)])
+        asked = Planned(Call, name, {"gradient": gradient, "named": arguments})
+        (observed,) = self.backend.run([record(name, "asked", [asked])])
         return observed
 
     def ask_an_old_one(self) -> None:
@@ -308,7 +307,7 @@ def expected_with(
 
 def is_computed(case: Case) -> bool:
     """Whether a case comes to numbers: on a second device nothing is computed, nor asked."""
-    return all(step["verb"] != "move" for step in case.steps)
+    return not any(isinstance(step, Move) for step in case.steps)
 
 
 def loaded(path: Path, chapter: str) -> InProcess:

@@ -40,6 +40,11 @@ ROOM_FOR_A_TEXT = 4
 LAST_WORDS = 0.5  # seconds in which a call that is out of time can still say where it was
 
 
+def encoded(case: Case) -> list[dict]:
+    """Return the steps of a case as they are sent."""
+    return [step.encode() for step in case.steps]
+
+
 class Request:
     """The `run` message for a case, packed once. It holds inputs, and no answer.
 
@@ -49,7 +54,7 @@ class Request:
 
     def __init__(self, case: Case):
         self.case, self.number = case, str(secrets.randbits(64))
-        asked = {"do": "run", "id": self.number, "steps": list(case.steps)}
+        asked = {"do": "run", "id": self.number, "steps": encoded(case)}
         self.message = pack(asked, case.tensors)
 
 
@@ -241,7 +246,7 @@ class InChild:
         request = self.requests.of(case)
         asked = {"do": "mend", "id": request.number, "name": name, "line": line}
         asked |= {"first": first, "most": most, "seconds": SECONDS_OF_SEARCH}
-        asked |= {"steps": list(case.steps)}
+        asked |= {"steps": encoded(case)}
         try:
             if child is None:
                 return []

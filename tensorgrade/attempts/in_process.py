@@ -18,11 +18,11 @@ from ..exchange.observation import (
     read_own_parameters,
 )
 from ..runner import serve
+from ..runner.case_runner import CaseRunner
 from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error, may_be_ended
 from ..runner.messages import pack, plain
 from ..runner.reading import foreign_names, spans
-from ..runner.verbs import CaseRunner
 from ..sources.submission import Source, Submission
 from .backend import Spans
 from .not_begun import briefly
@@ -109,7 +109,7 @@ class InProcess:
         tensors = {name: t.clone() for name, t in case.tensors.items()}
         runner = self.ready_runner()
         with self.noting_warnings(), may_be_ended():
-            header, results = runner.run_case(list(case.steps), tensors)
+            header, results = runner.run_case(case.steps, tensors)
         told = json.loads(json.dumps({"id": case.id, **header}))  # as it would be sent
         return observation_of(told, {n: plain(results[n]) for n in sorted(results)}, case.id)
 

@@ -33,7 +33,7 @@ def says_again(first: Observation, case: Case, source: str) -> bool:
     asked, error = case.exercise, first.error
     if error is None or not error.is_unwritten or error.definition != asked:
         return False
-    return case.steps[0].get("name") == asked and asked in not_begun(source)
+    return case.steps[0].name == asked and asked in not_begun(source)
 
 
 @lru_cache(maxsize=16)

@@ -71,14 +71,14 @@ def names_to_report(part: ExerciseAttempt) -> Names:
 
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:
     """Run a case once more; return the tensors on the way through the learner's own code."""
-    observed = part.attempt.again(part.name, case, "trace")
+    observed = part.attempt.again(part.name, case, trace=True)
     return read_trace(observed) if observed else []
 
 
 def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     """Run a case once more; return the first lines that the learner's own code prints."""
     may_print = part.attempt.handed_in.prints_when_called
-    observed = part.attempt.again(part.name, case, "aloud") if may_print else None
+    observed = part.attempt.again(part.name, case, aloud=True) if may_print else None
     return read_said(observed) if observed else []
 
 

@@ -1,14 +1,8 @@
-"""Cases: what an attempt is asked to do, written as calls and recorded as data.
+"""Cases: what an attempt is asked to do, as steps and tensors.
 
-A case is written once, as a function of an attempt and a source of seeded numbers:
-
-    def small_layer(attempt, draw):
-        module = attempt.construct("Layer", width=3, size=4)
-        module.load({"weight": draw.weights(4, 3)})
-        module.call(x=draw.normal(2, 3))
-
-`record` turns it into steps and tensors. The same steps then run on the solution (the
-reference), on every mistake (its fingerprint) and on every learner's attempt.
+A case is written once (`tensorgrade.author`), with numbers that are still to be drawn. `record`
+draws them and turns what is written into steps (runner/verbs.py). The same steps then run on the
+solution (the reference), on every mistake (its fingerprint) and on every learner's attempt.
 """
 
 import json
@@ -16,12 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import torch
 
 from ..course import CourseError
+from ..runner.case_runner import Step
 from ..runner.values import Packer, Tree
+from ..runner.verbs import Call, Construct, Duplicate, Load, Move, Passing
 from .text import short
 from .values import kind, shown, sized, unjudged
 
@@ -41,7 +37,7 @@ class Case:
 
     exercise: str
     name: str
-    steps: tuple[dict, ...]
+    steps: tuple[Step, ...]
     tensors: dict[str, torch.Tensor] = field(repr=False)
     shown: bool = False
     signature: str = "values"
@@ -53,11 +49,34 @@ class Case:
         """`values` for `values/3`."""
         return self.name.split("/")[0]
 
-    def asked(self, argument: str) -> float:
-        """The number that the first step with that argument passes for it. Raises CourseError."""
-        for step in self.steps:
-            if argument in step.get("arguments", {}):
-                return step["arguments"][argument]
+    @property
+    def passed(self) -> list[tuple[str, Tree]]:
+        """The names and values of the arguments of all steps."""
+        asking = (step for step in self.steps if isinstance(step, Passing))
+        return [item for step in asking for item in step.arguments.items()]
+
+    @property
+    def passed_tensors(self) -> list[tuple[str, torch.Tensor]]:
+        """The same of the arguments that are tensors."""
+        keys = [(name, v["tensor"]) for name, v in self.passed if kind(v) == "tensor"]
+        return [(name, self.tensors[key]) for name, key in keys]
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """The weights that are copied in: by their names, those of their tensors."""
+        loads = (step for step in self.steps if isinstance(step, Load))
+        return {name: key for step in loads for name, key in step.weights.items()}
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls among the steps."""
+        return [step for step in self.steps if isinstance(step, Call)]
+
+    def asked(self, argument: str) -> Any:
+        """The value that the first step with that argument passes for it. Raises CourseError."""
+        for name, value in self.passed:
+            if name == argument:
+                return value
         raise CourseError(f"{self.id}: no step has the argument {argument!r}")
 
     @property
@@ -97,120 +116,17 @@ class Draw:
         return torch.where(signs, -size, size).to(self.dtype)
 
 
-# What a result's gradients are taken against: one tensor, or one for each part of a tuple.
-Gradient = torch.Tensor | tuple[torch.Tensor, ...] | None
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A step as it is written: its values may still be drawn.
 
-
-class Recorder:
-    """Stands where an attempt will stand, and writes down what it is asked.
-
-    seeds: what is set in the attempt's process where an author writes a seed. Learner code can
-    read it there, so on hidden cases it is another number, from which nothing else follows.
+    target: a name, the step that makes an object, or None. given: settings and arguments, in the
+    order in which they stand; `named` holds arguments that have the name of a setting.
     """
 
-    def __init__(self, seeds: Callable[[int], int] = int) -> None:
-        self.seeds = seeds
-        self.steps: list[dict] = []
-        self.tensors: dict[str, torch.Tensor] = {}
-
-    def construct(
-        self,
-        name: str,
-        *,
-        given: bool = False,
-        seed: int = 0,
-        dtype: str = "float64",
-        **arguments: object,
-    ) -> "RecordedObject":
-        """Make an object of a class of the attempt (or of the stand-ins, where `given`)."""
-        handle = self.new_handle()
-        settings = {"name": name, "given": given, "dtype": dtype, "seed": self.seeds(seed)}
-        self.step("construct", arguments, handle=handle, **settings)
-        return RecordedObject(self, handle)
-
-    def new_handle(self) -> str:
-        """A name for one more object."""
-        return f"object{sum(step['verb'] in ('construct', 'duplicate') for step in self.steps)}"
-
-    def call(
-        self,
-        name: str,
-        *,
-        gradient: Gradient = None,
-        watch: bool = False,
-        seed: int | None = 0,
-        result: str = "result",
-        scattered: bool = False,
-        refilled: str = "",
-        constants: Sequence[str] = (),
-        printed: str = "",
-        afterwards: Sequence[str] = (),
-        no_grad: bool = False,
-        unkept: bool = False,
-        **arguments: object,
-    ) -> None:
-        """Call a function of the attempt.
-
-        gradient: asks for gradients, one tensor for each result that is a part of a tuple.
-        watch: counts operations. scattered: tensors do not lie contiguously in memory.
-        refilled: tensors are the very objects that the call with this result was given.
-        constants: arguments that need no gradient. printed: a name for what the call prints.
-        afterwards: arguments whose values after the call are kept, as `afterwards.` and the name.
-        no_grad: inside `torch.no_grad()`. unkept: what comes back is of no interest. seed: None
-        goes on with the random numbers of before.
-        """
-        more = {"scattered": scattered, "constants": constants, "printed": printed}
-        more |= {"afterwards": afterwards, "no_grad": no_grad, "unkept": unkept}
-        more |= {"refilled": refilled}
-        self.record_call({"name": name}, arguments, gradient, watch, seed, result, more)
-
-    def record_call(
-        self,
-        target: dict[str, str],
-        arguments: dict,
-        gradient: Gradient,
-        watch: bool,
-        seed: int | None,
-        result: str,
-        more: dict,
-    ) -> None:
-        """A call of what `target` says: a name, or an object and the path of a part of it.
-
-        more: settings that stand in the step only where they say something.
-        """
-        settings: dict = {**target, "gradient": self.gradient_keys(gradient, result)}
-        settings |= {"watch": watch, "seed": None if seed is None else self.seeds(seed)}
-        settings |= {k: list(v) if isinstance(v, tuple) else v for k, v in more.items() if v}
-        self.step("call", arguments, **settings, handle=result)
-
-    def gradient_keys(self, gradient: Gradient, result: str) -> list[str] | None:
-        """The names under which the gradients are sent; None where none is asked for."""
-        if gradient is None:
-            return None
-        if isinstance(gradient, tuple):
-            return [self.tensor(f"{result}.gradient.{n}", g) for n, g in enumerate(gradient)]
-        return [self.tensor(f"{result}.gradient", gradient)]
-
-    def step(self, verb: str, arguments: dict, *, handle: str, **settings: object) -> None:
-        """A step with arguments; those whose names are settings of the verb stand in `named`."""
-        at, named = len(self.steps), arguments.get("named", {})
-        arguments = {k: v for k, v in arguments.items() if k != "named"} | named
-        spelled = {k: self.spell(f"{at}.{k}", v) for k, v in arguments.items()}
-        self.steps.append({"verb": verb, "as": handle, "arguments": spelled, **settings})
-
-    def spell(self, key: str, value: object) -> Tree:
-        """How an argument is written in a step: tensors and objects by name. Raises CourseError."""
-        tree = Packer(lambda place, held: {"tensor": self.tensor(place, held)}, handle_of).pack(
-            value, key
-        )
-        place, what = next(unjudged(tree, key.partition(".")[2]), ("", ""))
-        if what:
-            raise CourseError(f"{place} is {what}, which cannot be passed to learner code")
-        return tree
-
-    def tensor(self, key: str, value: torch.Tensor) -> str:
-        self.tensors[key] = value
-        return key
+    verb: type[Step]
+    target: "str | Planned | None" = None
+    given: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -229,107 +145,114 @@ class Part:
         return ".".join(map(str, (self.result, *self.path)))
 
 
-def handle_of(value: object) -> Tree | None:
-    """What stands for an object that an earlier step makes; None for any other value."""
-    return {"object": value.handle} if isinstance(value, (RecordedObject, Part)) else None
+# What of a step that passes arguments is no argument.
+SETTINGS: dict[type[Step], tuple[str, ...]] = {
+    Construct: ("given", "dtype", "seed"),
+    Call: (
+        *("gradient", "watch", "result", "seed", "path", "scattered", "refilled", "constants"),
+        *("printed", "afterwards", "no_grad", "unkept"),
+    ),
+    Move: ("result",),
+}
 
 
-class RecordedObject:
-    """A handle on an object that will live on the learner's side."""
+class CaseWriter:
+    """Writes the steps of one case; tensors and objects stand in them by name.
 
-    def __init__(self, recorder: Recorder, handle: str):
-        self.recorder, self.handle = recorder, handle
+    value: makes what is still to be drawn. seeds: what is set in the attempt's process where an
+    author writes a seed. Learner code can read it there, so on hidden cases it is another number,
+    from which nothing else follows.
+    """
 
-    def load(self, weights: dict[str, torch.Tensor], beside: str = "") -> None:
-        """Copy weights in by their names. beside: after them those of a file, where they fit."""
-        at = f"{self.handle}.{len(self.recorder.steps)}"  # it may be given weights twice
-        keys = {k: self.recorder.tensor(f"{at}.{k}", v) for k, v in weights.items()}
-        file = {"beside": beside} if beside else {}
-        self.recorder.steps.append({"verb": "load", "on": self.handle, "weights": keys, **file})
+    def __init__(self, exercise: str, value: Callable[[Any], Any], seeds: Callable[[int], int]):
+        self.exercise, self.value, self.seeds = exercise, value, seeds
+        self.steps: list[Step] = []
+        self.tensors: dict[str, torch.Tensor] = {}
+        self.objects: dict[Planned, str] = {}  # what their makers are called on the wire
 
-    def duplicate(self) -> "RecordedObject":
-        """A deep copy of it."""
-        handle = self.recorder.new_handle()
-        self.recorder.steps.append({"verb": "duplicate", "on": self.handle, "as": handle})
-        return RecordedObject(self.recorder, handle)
+    def write(self, planned: Planned) -> None:
+        """Add a step. Raises CourseError if it cannot be sent."""
+        verb, about = planned.verb, self.about(planned)
+        drawn = {name: self.value(value) for name, value in planned.given.items()}
+        named = drawn.pop("named", {})
+        known = SETTINGS.get(verb, tuple(drawn))
+        settings = {name: drawn.pop(name) for name in known if name in drawn}
+        about |= {name: self.setting(name, v, about | settings) for name, v in settings.items()}
+        if issubclass(verb, Passing):
+            passed = (drawn | named).items()
+            about["arguments"] = {name: self.spell(name, value) for name, value in passed}
+        if verb in (Construct, Duplicate):
+            made = sum(isinstance(step, (Construct, Duplicate)) for step in self.steps)
+            about["result"] = self.objects[planned] = f"object{made}"
+        self.steps.append(verb(**about))
 
-    def restore(self, source: "RecordedObject") -> None:
-        """Load the state that another object saves."""
-        self.recorder.steps.append({"verb": "restore", "on": self.handle, "source": source.handle})
+    def about(self, planned: Planned) -> dict[str, Any]:
+        """Return what a step is about: by default the object made last, or else the exercise."""
+        verb, target = planned.verb, planned.target
+        if isinstance(target, Planned):
+            return {"on": self.objects[target]}
+        if target or verb is Construct or (verb is Call and not self.objects):
+            return {"name": target or self.exercise}
+        if not self.objects:
+            raise CourseError(f"`{verb.__name__.lower()}` is about an object, and none is made yet")
+        return {"on": [*self.objects.values()][-1]}
 
-    def mode(self, training: bool) -> None:
-        """Switch between training and evaluation."""
-        self.recorder.steps.append({"verb": "mode", "on": self.handle, "training": training})
+    def setting(self, name: str, value: Any, step: dict[str, Any]) -> Any:
+        """Return a setting as it stands in a step, of which the others are known."""
+        match name:
+            case "seed":
+                return None if value is None else self.seeds(value)
+            case "gradient":
+                place = f"{step.get('result', 'result')}.gradient"
+                if isinstance(value, tuple):
+                    return [self.keep(f"{place}.{n}", part) for n, part in enumerate(value)]
+                return None if value is None else [self.keep(place, value)]
+            case "weights":
+                place = f"{step['on']}.{len(self.steps)}"  # it may be given weights twice
+                return {key: self.keep(f"{place}.{key}", part) for key, part in value.items()}
+            case "source":
+                return self.objects[value]
+            case "constants" | "afterwards":
+                return list(value)
+        return value
 
-    def describe(self, result: str = "module", state: bool = False, path: str = "") -> None:
-        """Ask what the object is made of; with `state`, its parameters' values too."""
-        self.recorder.steps.append(
-            {"verb": "describe", "on": self.handle, "as": result, "state": state, "path": path}
-        )
+    def spell(self, name: str, value: object) -> Tree:
+        """Return an argument as it stands in a step: tensors and objects by name."""
+        packer = Packer(lambda place, held: {"tensor": self.keep(place, held)}, self.handle_of)
+        tree = packer.pack(value, f"{len(self.steps)}.{name}")
+        place, what = next(unjudged(tree, name), ("", ""))
+        if what:
+            raise CourseError(f"{place} is {what}, which cannot be passed to learner code")
+        return tree
 
-    def move(self, *, result: str = "moved", **arguments: object) -> None:
-        """Move the object to a second device and call it there."""
-        self.recorder.step("move", arguments, handle=result, on=self.handle)
+    def handle_of(self, value: object) -> Tree | None:
+        """Return what stands for an object that an earlier step makes; None for other values."""
+        if isinstance(value, Planned):
+            return {"object": self.objects[value]}
+        return {"object": value.handle} if isinstance(value, Part) else None
 
-    def call(
-        self,
-        *,
-        gradient: Gradient = None,
-        watch: bool = False,
-        seed: int | None = 0,
-        result: str = "result",
-        path: str = "",
-        scattered: bool = False,
-        refilled: str = "",
-        constants: Sequence[str] = (),
-        printed: str = "",
-        afterwards: Sequence[str] = (),
-        no_grad: bool = False,
-        unkept: bool = False,
-        **arguments: object,
-    ) -> None:
-        """Call the object, or the part of it at a dotted `path`."""
-        target = {"on": self.handle, "path": path}
-        more = {"scattered": scattered, "constants": constants, "printed": printed}
-        more |= {"afterwards": afterwards, "no_grad": no_grad, "unkept": unkept}
-        more |= {"refilled": refilled}
-        self.recorder.record_call(target, arguments, gradient, watch, seed, result, more)
-
-    def read(self, path: str, result: str = "") -> None:
-        """Keep what stands at a dotted path, under that name or another one."""
-        at = {"on": self.handle, "path": path, "as": result or path}
-        self.recorder.steps.append({"verb": "read", **at})
-
-    def gradients(self, result: str = "grad", path: str = "") -> None:
-        """Keep the gradients that the object's parameters hold by now, each by its name."""
-        at = {"on": self.handle, "path": path, "as": result}
-        self.recorder.steps.append({"verb": "gradients", **at})
+    def keep(self, key: str, value: torch.Tensor) -> str:
+        """Keep a tensor under a name."""
+        self.tensors[key] = value
+        return key
 
 
 def record(
     exercise: str,
     name: str,
-    write: Callable[[Recorder, Draw], None],
-    seed: int,
-    dtype: torch.dtype = torch.float64,
-    hidden: bool = False,
+    steps: Sequence[Planned],
+    value: Callable[[Any], Any] = lambda value: value,
+    seeds: Callable[[int], int] = int,
     **settings: Unpack[CaseSettings],
 ) -> Case:
-    """The case that `write(attempt, draw)` writes.
-
-    Its numbers depend on the seed, the exercise and the case's name, and on no other case. On a
-    hidden case so do the seeds that its steps set.
-    """
-
-    def own_seed(written: int) -> int:
-        return seed_for(seed, exercise, name, "seed", written)
-
-    recorder = Recorder(own_seed if hidden else int)
+    """Return the case with these steps. value, seeds: see CaseWriter. Raises CourseError."""
+    writer = CaseWriter(exercise, value, seeds)
     try:
-        write(recorder, Draw(seed_for(seed, exercise, name), dtype))
+        for planned in steps:
+            writer.write(planned)
     except CourseError as error:
         raise CourseError(f"{exercise}, case {name}: {error}") from None
-    return Case(exercise, name, tuple(recorder.steps), recorder.tensors, **settings)
+    return Case(exercise, name, tuple(writer.steps), writer.tensors, **settings)
 
 
 def seed_for(master: int, *purpose: str | int) -> int:
@@ -350,19 +273,20 @@ def last_call_alone(case: Case) -> tuple[Case, str] | None:
 
     None where there are no calls before it, or where it is given what comes of them.
 
-    >>> case = record("mean", "a/1", lambda a, d: (a.call("f", result="one"), a.call("f", x=1)), 1)
-    >>> alone, name = last_call_alone(case)
-    >>> name, [step["arguments"] for step in alone.steps]
-    ('result', [{'x': 1}])
+    >>> first, last = Planned(Call, "f", {"result": "one"}), Planned(Call, "f", {"x": 1})
+    >>> alone, name = last_call_alone(record("mean", "a/1", [first, last]))
+    >>> name, alone.passed
+    ('result', [('x', 1)])
     """
-    *before, last = [step for step in case.steps if step["verb"] == "call"] or [{}]
-    made = {step["as"] for step in before}
-    given = {part for value in last.get("arguments", {}).values() for part in objects_in(value)}
-    if not before or made & {handle.partition(".")[0] for handle in given}:
+    if len(case.calls) < 2:
         return None
-    alone = {name: value for name, value in last.items() if name != "refilled"}
+    *before, last = case.calls
+    given = {part for value in last.arguments.values() for part in objects_in(value)}
+    if {step.result for step in before} & {handle.partition(".")[0] for handle in given}:
+        return None
+    alone = replace(last, refilled="")
     steps = (alone if step is last else step for step in case.steps if step not in before)
-    return replace(case, steps=tuple(steps)), last["as"]
+    return replace(case, steps=tuple(steps)), last.result
 
 
 def objects_in(value: Tree) -> Iterator[str]:
@@ -381,30 +305,24 @@ def objects_in(value: Tree) -> Iterator[str]:
 def spoken(case: Case, hidden: bool = True) -> str:
     """What a case calls, in one line, with shapes. hidden: of texts and lists only their sizes.
 
-    >>> spoken(record("mean", "a/1", lambda a, d: a.call("mean", x=d.normal(2, 3), dim=1), 1))
+    >>> spoken(record("mean", "a/1", [Planned(Call, None, {"x": torch.ones(2, 3), "dim": 1})]))
     'mean(x: (2, 3), dim=1)'
     """
     said = (spoken_step(case, step, hidden) for step in case.steps)
-    return ", then ".join(sentence for sentence in said if sentence is not None)
+    return ", then ".join(filter(None, said))
 
 
-def spoken_step(case: Case, step: dict, hidden: bool) -> str | None:
-    if step["verb"] == "mode":
-        return ".train()" if step["training"] else ".eval()"
-    if step["verb"] not in ("construct", "call", "move"):
-        return None
-    passed = step["arguments"].items()
-    arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed)
-    name = step.get("name") or ("." + step["path"] if step.get("path") else "its forward")
-    made = passed_as(case, step["as"]) if step["verb"] == "construct" else ""
-    called = f"{made} = {name}({arguments})" if made else f"{name}({arguments})"
-    return called + " on another device" * (step["verb"] == "move")
+def spoken_step(case: Case, step: Step, hidden: bool) -> str:
+    """What a step asks, in words; nothing where that says nothing to a learner."""
+    passed = step.arguments if isinstance(step, Passing) else {}
+    arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed.items())
+    made = passed_as(case, step.result) if isinstance(step, Construct) else ""
+    return f"{made} = " * bool(made) + step.describe(arguments)
 
 
 def passed_as(case: Case, handle: str) -> str:
     """The name of the argument for which an object is passed in; empty where it is for none."""
-    passed = (item for step in case.steps for item in step.get("arguments", {}).items())
-    return next((name for name, value in passed if value == {"object": handle}), "")
+    return next((name for name, value in case.passed if value == {"object": handle}), "")
 
 
 def spoken_value(case: Case, value: Tree, hidden: bool) -> str:

@@ -18,6 +18,7 @@ from safetensors.torch import load, save
 
 from ..course import CourseError
 from ..runner.messages import plain
+from ..runner.verbs import Construct, decode
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
 from .stages import Way, stages_to_json, way_from_json, with_stages
@@ -123,8 +124,8 @@ class References:
 
     def asked_by_name(self, exercise: str) -> set[str]:
         """The names of the learner's file that an exercise's cases make or call."""
-        steps = (step for case, _ in self.of(exercise) for step in case.steps)
-        return {step["name"] for step in steps if "name" in step and not step.get("given")}
+        steps = [step for case, _ in self.of(exercise) for step in case.steps if step.name]
+        return {s.name for s in steps if not (isinstance(s, Construct) and s.given)}
 
     @cached_property
     def asked_for_stages(self) -> list[tuple[Case, Observation]]:
@@ -192,7 +193,7 @@ def case_to_json(case: Case) -> dict:
     return {
         "exercise": case.exercise,
         "name": case.name,
-        "steps": list(case.steps),
+        "steps": [step.encode() for step in case.steps],
         **{name: getattr(case, name) for name in SETTINGS},
     }
 
@@ -208,7 +209,7 @@ def entry_from_json(data: dict, groups: dict) -> tuple[Case, Observation]:
     case = Case(
         data["exercise"],
         data["name"],
-        tuple(data["steps"]),
+        tuple(map(decode, data["steps"])),
         groups.get((case_id, "in"), {}),
         **{name: data[name] for name in SETTINGS if name in data},
     )

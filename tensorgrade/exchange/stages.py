@@ -63,13 +63,12 @@ class Way:
 
 def with_stages(case: Case) -> Case:
     """A case that asks for the values on the way too."""
-    return replace(case, steps=tuple(step | {"stages": True} for step in case.steps))
+    return replace(case, steps=tuple(replace(step, stages=True) for step in case.steps))
 
 
 def shows_stages(case: Case) -> bool:
     """Whether a case is one call that is judged by its values: then its stages tell something."""
-    calls = [step for step in case.steps if step["verb"] == "call"]
-    return len(calls) == 1 and case.signature == "values"
+    return len(case.calls) == 1 and case.signature == "values"
 
 
 def read_way(observed: Observation) -> Way:

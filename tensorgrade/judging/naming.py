@@ -16,6 +16,8 @@ from ..messages.results import (
     Result,
     WeightName,
 )
+from ..runner.case_runner import Step
+from ..runner.verbs import Call, Describe, Duplicate, Gradients, Load, Mode, Read
 from .judged import JudgedExercise
 from .unanswered import holder_of
 
@@ -25,34 +27,33 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
     if is_within(name):
         return Quoted(name)
     for step in case.steps:
-        if step["verb"] == "read" and f"{name}.".startswith(f"{step['as']}."):
-            return part_of(name.removeprefix(step["as"]), Quoted(step["as"]))
-        if step.get("printed") == name:
+        if isinstance(step, Read) and f"{name}.".startswith(f"{step.result}."):
+            return part_of(name.removeprefix(step.result), Quoted(step.result))
+        if isinstance(step, Call) and step.printed == name:
             return Printed()
     whole, _, part = name.partition(".")
     if whole == "gradient":
         return GradientOf(weight_name(exercise, part))
     if whole == "afterwards":
         return AfterCall(part)
-    verbs = {step["as"]: step["verb"] for step in case.steps if "as" in step}
-    if verbs.get(whole) in ("describe", "gradients"):
+    verbs = {step.result: type(step) for step in case.steps if step.result}
+    if (verb := verbs.get(whole)) in (Describe, Gradients):
         owner, reloaded = owner_of(whole, case)
-        gradient = verbs[whole] == "gradients"
-        return KeptParameter(parameter(exercise, part), gradient, owner, reloaded)
+        return KeptParameter(parameter(exercise, part), verb is Gradients, owner, reloaded)
     return part_of(part, Result(*call_of(whole, case)))
 
 
 def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
     """Return the problem of a result that should equal another one, with the only difference."""
-    twins = {step["as"] for step in case.steps if step["verb"] == "duplicate"}
-    calls = {step["as"]: step for step in case.steps if step["verb"] == "call"}
-    call = calls.get(name.partition(".")[0], {})
-    if call.get("on") in twins:
+    twins = {step.result for step in case.steps if isinstance(step, Duplicate)}
+    calls = {call.result: call for call in case.calls}
+    call = calls.get(name.partition(".")[0], Call())
+    if call.on in twins:
         return CopyDiffers()
     what = result_name(exercise, name, case)
-    if call.get("no_grad"):
+    if call.no_grad:
         return DiffersWithoutGradients(what)
-    return NotTheSame(what, scattered=bool(call.get("scattered")))
+    return NotTheSame(what, scattered=call.scattered)
 
 
 def weight_name(exercise: JudgedExercise, name: str) -> WeightName:
@@ -91,19 +92,19 @@ def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
 
     The owner is what a learner calls the object; "" for the only object of a case.
     """
-    at = next(n for n, step in enumerate(case.steps) if step.get("as") == name)
+    at = next(n for n, step in enumerate(case.steps) if step.result == name)
     looked = case.steps[at]
-    owner = passed_as(case, looked["on"])
+    owner = passed_as(case, looked.on)
     if not owner:
         return "" if name in ("module", "grad") else name, ()
-    before = [n for n in range(at) if is_look_at(looked["on"], case.steps[n])]
+    before = [n for n in range(at) if is_look_at(looked.on, case.steps[n])]
     since = case.steps[before[-1] : at] if before else ()
-    return owner, tuple(passed_as(case, step["on"]) for step in since if step["verb"] == "load")
+    return owner, tuple(passed_as(case, step.on) for step in since if isinstance(step, Load))
 
 
-def is_look_at(handle: str, step: dict) -> bool:
+def is_look_at(handle: str, step: Step) -> bool:
     """Return True if a step keeps what an object is made of."""
-    return step["verb"] == "describe" and step["on"] == handle
+    return isinstance(step, Describe) and step.on == handle
 
 
 def part_of(path: str, whole: Message) -> Message:
@@ -120,10 +121,10 @@ def call_of(name: str, case: Case) -> tuple[int | None, str]:
     """Return which of several calls gave a result, and in which mode; (None, "") for one call."""
     mode, modes = "", {}
     for step in case.steps:
-        if step["verb"] == "mode":
-            mode = "training" if step["training"] else "evaluation"
-        elif step["verb"] == "call":
-            modes[step["as"]] = mode
+        if isinstance(step, Mode):
+            mode = "training" if step.training else "evaluation"
+        elif isinstance(step, Call):
+            modes[step.result] = mode
     if len(modes) < 2 or name not in modes:
         return None, ""
     return list(modes).index(name), modes[name]

@@ -20,6 +20,7 @@ from ..messages.names import ByNameOnly, OtherOrder, StubCalls
 from ..recognition.fingerprints import Fingerprints, imprints_of, recognise, right_imprints
 from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
 from ..runner.names import likeness
+from ..runner.verbs import Construct, Duplicate, Passing
 from .course_checks import CourseChecks
 
 MOST = 24  # assignments that are tried
@@ -294,14 +295,14 @@ def calls_in(case: Case) -> Iterator[tuple[str, dict]]:
     """Return what the steps of a case call, `f` or `Layer.forward`, and the arguments."""
     made: dict[str, str] = {}
     for step in case.steps:
-        if step["verb"] == "duplicate":
-            made[step["as"]] = made[step["on"]]
-        elif step["verb"] == "construct":
-            made[step["as"]] = "" if step.get("given") else step["name"]
-            yield made[step["as"]], step["arguments"]
-        elif "arguments" in step:
-            method = f"{made.get(step.get('on', ''), '')}.{step.get('path') or 'forward'}"
-            yield step.get("name", method), step["arguments"]
+        if isinstance(step, Duplicate):
+            made[step.result] = made[step.on]
+        elif isinstance(step, Construct):
+            made[step.result] = "" if step.given else step.name
+            yield made[step.result], step.arguments
+        elif isinstance(step, Passing):
+            method = f"{made.get(step.on, '')}.{step.path or 'forward'}"
+            yield step.name or method, step.arguments
 
 
 def kind_of(value: object) -> str:

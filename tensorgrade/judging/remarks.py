@@ -154,11 +154,9 @@ def sizes_of_sums(actual: torch.Tensor) -> Message:
 
 def echoes(case: Case, actual: torch.Tensor) -> Message | None:
     """Return a remark that names the argument that came back unchanged, or None."""
-    for step in case.steps:
-        for name, value in step.get("arguments", {}).items():
-            passed = isinstance(value, dict) and "tensor" in value
-            if passed and same(actual, case.tensors[value["tensor"]]):
-                return IsArgument(name)
+    for name, tensor in case.passed_tensors:
+        if same(actual, tensor):
+            return IsArgument(name)
     return None
 
 
@@ -257,7 +255,7 @@ def forms(number: float) -> dict[str, float]:
 
 def numbers(case: Case) -> Iterator[tuple[float, Message]]:
     """Yield (number, what it is) for the numbers passed in, then for the sizes of the tensors."""
-    passed = [item for step in case.steps for item in step.get("arguments", {}).items()]
+    passed = case.passed
     for name, value in passed:
         if (
             isinstance(value, (int, float))

@@ -44,6 +44,7 @@ from ..messages.divergence import (
 )
 from ..messages.message import Clauses, Message, Sentences
 from ..messages.remarks import Compared, SoftmaxInputTimesFactor, TimesFactor
+from ..runner.verbs import Passing
 from .agreement import where_they_differ
 from .remarks import constant, remarks, rounded, same, sums
 
@@ -655,20 +656,13 @@ class Comparison:
 
     def is_to_come_back(self) -> str:
         """Return the argument that is the one right result; an empty string if none is."""
-        passed = [item for step in self.case.steps for item in step.get("arguments", {}).items()]
-        return next(
-            (
-                name
-                for name, value in passed
-                if isinstance(value, dict) and "tensor" in value and len(self.asked) == 1
-                if same(self.case.tensors[value["tensor"]], self.asked[0])
-            ),
-            "",
-        )
+        passed = self.case.passed_tensors if len(self.asked) == 1 else ()
+        return next((name for name, tensor in passed if same(tensor, self.asked[0])), "")
 
     def options(self) -> tuple[str, ...]:
         """Return the plain arguments of the case's last call, each as `name=value`."""
-        passed = self.case.steps[-1].get("arguments", {}).items()
+        last = self.case.steps[-1]
+        passed = last.arguments.items() if isinstance(last, Passing) else ()
         return tuple(f"{name}={value}" for name, value in passed if not isinstance(value, dict))
 
     def left_unused(self) -> int | None:
@@ -754,9 +748,7 @@ class Comparison:
 
     def is_of_arguments(self, at: int) -> bool:
         """Whether something that was passed in went into a value."""
-        named = (step.get("arguments", {}).values() for step in self.case.steps)
-        keys = [v["tensor"] for vs in named for v in vs if isinstance(v, dict) and "tensor" in v]
-        given = [self.case.tensors[key] for key in keys]
+        given = [tensor for _, tensor in self.case.passed_tensors]
         values = (self.way.stages[one].value for one in self.ancestors(at))
         return any(v is not None and same(v, one) for v in values for one in given)
 

@@ -13,6 +13,7 @@ from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, st
 from ..exchange.text import short
 from ..messages import errors
 from ..messages.message import Clauses, Message, Plain
+from ..runner.verbs import Construct
 from .diagnosis import Diagnosis, Kind
 from .judged import JudgedAttempt
 
@@ -293,7 +294,7 @@ def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
 
 def is_of_class(case: Case) -> bool:
     """Return True if a case makes an object of what the exercise asks for."""
-    return any(step["verb"] == "construct" for step in case.steps)
+    return any(isinstance(step, Construct) for step in case.steps)
 
 
 MODULES = {name: f"import {name}" for name in ("math", "random", "copy", "itertools", "torch")}
@@ -314,7 +315,7 @@ def lost_attribute(
     if not lost:
         return None
     owner, name = lost.groups()
-    weights = [name for c in cases for step in c.steps for name in step.get("weights", {})]
+    weights = [name for case in cases for name in case.weights]
     parts = sorted({weight.split(".")[0] for weight in weights} - {name})
     if meant := get_close_matches(name, parts, 1, 0.75):
         return errors.DidYouMean(meant[0])
@@ -357,7 +358,7 @@ def import_like(name: str, loaded: Loaded) -> CaughtError | None:
 
 def names_of(case: Case) -> list[str]:
     """Return the names of all arguments in a case."""
-    return sorted({name for step in case.steps for name in step.get("arguments", {})})
+    return sorted({name for name, _ in case.passed})
 
 
 def what_failed(error: CaughtError, place: Place) -> Message:
@@ -398,7 +399,7 @@ def lost_weight(name: str, insides: Collection[str]) -> Message:
 
 def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> Message:
     """Return that a parameter has another shape than the one asked for."""
-    keys = {n: key for step in case.steps for n, key in step.get("weights", {}).items()}
+    keys = case.weights
     size = errors.Size(tuple(shape)) if isinstance(shape, list) else None
     asked = errors.Size(tuple(case.tensors[keys[name]].shape)) if name in keys else None
     part = holder_of(name, insides)
@@ -420,10 +421,9 @@ def lost_part(case: Case, missing: list[str]) -> str:
 
     Or one in a list that is too short. Empty if there is none.
     """
-    asked = {name for step in case.steps for name in step.get("weights", {})}
     words = missing[0].split(".")
     for part in (".".join(words[:depth]) for depth in range(1, len(words))):
-        inside = {name for name in asked if name.startswith(f"{part}.")}
+        inside = {name for name in case.weights if name.startswith(f"{part}.")}
         if (len(inside) > 1 or part[-1].isdigit()) and inside.issubset(missing):
             return part
     return ""

@@ -21,6 +21,7 @@ from ..messages.remarks import (
     RightWhere,
     SizeOf,
 )
+from ..runner.verbs import Mode
 from .agreement import disagreement
 from .value_agreement import ValueJudge
 
@@ -58,7 +59,7 @@ def agrees(expected: Observation, observed: Observation, tolerances: dict[str, T
 
 def is_called(case: Case) -> bool:
     """Return True if a case calls anything."""
-    return any(step["verb"] == "call" for step in case.steps)
+    return bool(case.calls)
 
 
 def where_right(right: list[Case], wrong: list[Case]) -> Message | None:
@@ -88,8 +89,7 @@ def only_where_passed(right: list[Case], wrong: list[Case]) -> str:
 
 def passed_in(case: Case) -> list[str]:
     """Return the arguments that a case passes."""
-    passed = (step.get("arguments", {}).items() for step in case.steps)
-    return [name for items in passed for name, value in items if value is not None]
+    return [name for name, value in case.passed if value is not None]
 
 
 Trait = CalledInMode | IsPassed | IsNumber | AreEqual
@@ -97,7 +97,7 @@ Trait = CalledInMode | IsPassed | IsNumber | AreEqual
 
 def traits(case: Case) -> Iterator[Trait]:
     """Yield what can be said of the sizes and options that a case asks for, the simplest first."""
-    modes = [step["training"] for step in case.steps if step["verb"] == "mode"]
+    modes = [step.training for step in case.steps if isinstance(step, Mode)]
     if len(set(modes)) == 1:
         yield CalledInMode(bool(modes[0]))
     yield from map(IsPassed, passed_in(case))
@@ -113,11 +113,10 @@ def traits(case: Case) -> Iterator[Trait]:
 
 def sizes_in(case: Case) -> Iterator[tuple[Message, float]]:
     """Yield (what it is, number) for the options and the sizes of tensors that a case passes."""
-    for step in case.steps:
-        for name, value in step.get("arguments", {}).items():
-            if isinstance(value, (int, float)):
-                yield Argument(name), value
-            elif isinstance(value, dict) and "tensor" in value:
-                shape = case.tensors[value["tensor"]].shape
-                for dim, size in enumerate(shape):
-                    yield SizeOf(name, dim - len(shape)), size
+    for name, value in case.passed:
+        if isinstance(value, (int, float)):
+            yield Argument(name), value
+        elif isinstance(value, dict) and "tensor" in value:
+            shape = case.tensors[value["tensor"]].shape
+            for dim, size in enumerate(shape):
+                yield SizeOf(name, dim - len(shape)), size

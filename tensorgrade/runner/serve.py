@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 import torch
 
 from .binding import parameters_of
+from .case_runner import CaseRunner
 from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
@@ -34,7 +35,7 @@ from .names import meant
 from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
 from .torch_state import standard_torch
-from .verbs import CaseRunner
+from .verbs import decode
 
 SECONDS_OF_A_TRY = 0.2
 SECONDS_OF_LOOKING = 2
@@ -268,7 +269,7 @@ def install_given(given: dict[str, str]) -> dict:
 
 def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
     """One case's reply, under the id that it was asked with."""
-    header, results = case_runner.run_case(case["steps"], tensors)
+    header, results = case_runner.run_case([*map(decode, case["steps"])], tensors)
     return pack({"id": case["id"], **header}, results)
 
 
@@ -296,6 +297,7 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
     own = case_runner.misspelt.get(request["name"], request["name"])
+    steps = [*map(decode, request["steps"])]
     for edit in edits(source.text, own, request["line"], request["first"], request["most"]):
         if time.monotonic() > until:
             break
@@ -304,7 +306,7 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
             continue
         try:
             with seconds(SECONDS_OF_A_TRY), silenced():
-                header, found = case_runner.on(module).run_case(request["steps"], tensors)
+                header, found = case_runner.on(module).run_case(steps, tensors)
         except OutOfTime:
             continue
         if header["error"] is None:

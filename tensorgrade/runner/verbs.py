@@ -1,307 +1,344 @@
-"""What may be asked: construct, duplicate, load, restore, mode, move, call, read, describe, …
+"""The verbs that cases are made of: each is a dataclass that says what it asks and how it runs.
 
-A case is a list of steps. Each step is one verb on an object that stays on this side and is
-known outside by a handle. What a step returns is collected under the names the step asks for.
+The trusted side writes a step and sends it as JSON; it is read again and run beside learner code.
+It names tensors and objects, and holds none. What a step gives is collected under its result.
 """
 
 import copy
-import inspect
 import io
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import fields, is_dataclass
-from itertools import islice
-from types import MappingProxyType, ModuleType
-from typing import Any, TypeGuard
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import nn
 
-from .binding import Parameters, bound, by_name, called_code, in_order, parameters_of
-from .errors import OutOfTime, describe_error
-from .names import as_asked, likeness, meant_parts
-from .second_device import DEVICE, SecondDevice, TwoDevices
-from .stages import StageRecorder
-from .torch_state import standard_torch
-from .values import (
-    MOST_BITS,
-    MOST_PARTS,
-    MOST_TENSORS,
-    MOST_TEXT,
-    PLAIN,
-    Packer,
-    Tree,
-    unpack,
+from .case_runner import (
+    KEYS,
+    CaseRunner,
+    Snapshot,
+    Step,
+    gradients,
+    is_handle,
+    is_tensor,
+    load_file,
+    load_weights,
+    methods_meant,
+    parts_of,
+    refilled,
+    scattered,
+    seed_everything,
 )
+from .names import as_asked
+from .second_device import DEVICE, SecondDevice, TwoDevices
+from .values import MOST_TEXT, Tree
 from .watching import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 
 MOST_LINES, LONGEST_LINE = 12, 200  # of what a call prints, to be shown
-MISMATCH = "Mismatch in shape:"  # how torch begins to tell that a gradient does not fit
-# A header as JSON, and tensors by name.
-Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
 
-class MissingName(Exception):
-    """The learner's file does not define what the case calls."""
+def decode(told: dict[str, Any]) -> Step:
+    """Return the step that `Step.encode` wrote.
+
+    >>> decode(Mode(on="object0", training=True).encode())
+    Mode(name='', on='object0', path='', result='', stages=False, training=True)
+    """
+    names = {key: name for name, key in KEYS.items()}
+    given = {names.get(key, key): value for key, value in told.items()}
+    return Step.verbs[given.pop("verb")](**given)
 
 
-class CaseRunner:
-    """Runs cases on one learner's module.
+@dataclass(frozen=True, kw_only=True)
+class Passing(Step):
+    """A step that passes arguments."""
 
-    given: stand-ins of the course, for cases that ask for `given` names.
-    device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
-    misspelt: the learner's own names of what was loaded under the names that are asked for.
-    beside: the tensors of files that were handed in beside the code, by the files' names.
-    asked: the stubs' parameters in their order, by what is called. assigned: by the same, the
-    learner's parameter for each of them, where that is not the one at its place.
+    arguments: dict[str, Tree] = field(default_factory=dict)
+
+    def values(self, runner: CaseRunner) -> dict[str, Any]:
+        """Return the arguments with tensors and objects put in for their names."""
+        return {name: runner.resolve(value) for name, value in self.arguments.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Construct(Passing):
+    """Make an object of a class and put it on the device in the dtype asked for.
+
+    given: of a stand-in of the course. seed: of its first weights.
     """
 
-    def __init__(
-        self,
-        module: ModuleType,
-        given: dict,
-        device: str = "cpu",
-        misspelt: Mapping[str, str] = MappingProxyType({}),
-        beside: Mapping[str, dict[str, torch.Tensor]] = MappingProxyType({}),
-        asked: Mapping[str, list[str]] = MappingProxyType({}),
-        assigned: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
-    ):
-        self.module, self.given, self.device = module, given, device
-        self.misspelt, self.beside = misspelt, beside
-        self.asked, self.assigned = asked, assigned
-        # Beside what they are of: while that lives, nothing else has its id().
-        self.parameters: dict[int, tuple[Callable, Parameters]] = {}
+    given: bool = False
+    dtype: str = "float32"
+    seed: int = 0
 
-    def on(self, module: ModuleType) -> "CaseRunner":
-        """Return the same on another version of the learner's module."""
-        return CaseRunner(
-            module,
-            self.given,
-            self.device,
-            beside=self.beside,
-            asked=self.asked,
-            assigned=self.assigned,
-        )
-
-    def run_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Do the steps in order; returns (header, tensors) with whatever was reached.
-
-        Code that makes float32 buffers of its own cannot be mixed with float64 inputs, and a
-        mask of the least float64 overflows in them; both are right all the same. So a case that
-        ends in an error about dtypes, or in NaN, is run again in float32.
-        """
-        with standard_torch():
-            return self.fair_reply(steps, tensors)
-
-    def fair_reply(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Return what a case gives; if float64 itself is what fails, what it gives in float32.
-
-        The tolerance of float32 comes with an error about dtypes alone: whoever gets it otherwise,
-        say by an error of one's own, would have the less to get right.
-        """
-        reply = self.try_case(steps, tensors)
-        mixed = is_about_dtypes(reply[0]["error"])
-        if not in_float64(steps, tensors) or not (mixed or has_nan(reply)):
-            return reply
-        steps = [step | {"dtype": "float32"} if "dtype" in step else step for step in steps]
-        tensors = {k: t.float() if t.dtype == torch.float64 else t for k, t in tensors.items()}
-        again = self.try_case(steps, tensors)
-        if mixed:
-            return again
-        return reply if again[0]["error"] or has_nan(again) else in_double(again)
-
-    def try_case(self, steps: list[dict], tensors: dict[str, torch.Tensor]) -> Reply:
-        """One run through the steps."""
-        self.tensors = tensors
-        self.recorder = recorder_for(steps, str(self.module.__file__))
-        self.objects: dict[str, Any] = {}
-        self.made_of: dict[
-            str, str
-        ] = {}  # by object, the learner's class of it, as it is asked for
-        self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
-        self.passed: dict[str, dict[str, Any]] = {}  # arguments, by the same names
-        self.renamed: dict[str, dict[str, str]] = {}  # by object, the names that it has for parts
-        self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
-        self.results: dict[str, torch.Tensor] = {}
-        for step in steps:
-            try:
-                getattr(self, "do_" + step["verb"])(step)
-            except OutOfTime:
-                raise
-            except BaseException as error:  # an exit() in learner code is an error like any other
-                self.header["error"] = describe_error(error, str(self.module.__file__))
-                self.header["error"] |= {"verb": step["verb"], "missing": missing_name(error)}
-                break
-        return self.header, self.results
-
-    def do_construct(self, step: dict) -> None:
-        """Make an object of a class and put it on the device in the dtype asked for."""
-        seed_everything(step.get("seed", 0), self.device)
-        found = self.find(step["name"], step.get("given", False))
-        self.understood(methods_meant(found))
-        with self.recorder or nullcontext():
-            called = "" if step.get("given") else step["name"]
-            made = self.call(found, self.arguments(step), called)
+    def run(self, runner: CaseRunner) -> None:
+        seed_everything(self.seed, runner.device)
+        found = runner.find(self.name, self.given)
+        runner.understood(methods_meant(found))
+        with runner.recorder or nullcontext():
+            called = "" if self.given else self.name
+            made = runner.call(found, self.values(runner), called)
             if isinstance(made, nn.Module):
-                made = made.to(self.device, dtype=getattr(torch, step.get("dtype", "float32")))
-        self.objects[step["as"]], self.made_of[step["as"]] = made, called
+                made = made.to(runner.device, dtype=getattr(torch, self.dtype))
+        runner.objects[self.result], runner.made_of[self.result] = made, called
 
-    def do_duplicate(self, step: dict) -> None:
-        """Make a deep copy of an object."""
-        self.objects[step["as"]] = copy.deepcopy(self.objects[step["on"]])
-        self.renamed[step["as"]] = self.renamed.get(step["on"], {})
-        self.made_of[step["as"]] = self.made_of[step["on"]]
+    def in_float32(self) -> "Construct":
+        return replace(self, dtype="float32")
 
-    def do_restore(self, step: dict) -> None:
-        """Load into an object the state that another one saves."""
-        state = copy.deepcopy(self.objects[step["source"]].state_dict())
-        self.objects[step["on"]].load_state_dict(state)
+    def describe(self, arguments: str) -> str:
+        return f"{self.name}({arguments})"
 
-    def do_load(self, step: dict) -> None:
-        """Copy weights in by name; note the names that are missing, extra or of another shape.
 
-        Those of a file that was handed in follow, under the names asked for or the learner's own;
-        where it lacks some, and where they fit nothing, the others stay.
-        """
-        module = self.objects[step["on"]]
-        weights = {name: self.tensors[key] for name, key in step["weights"].items()}
+@dataclass(frozen=True, kw_only=True)
+class Duplicate(Step):
+    """Make a deep copy of an object."""
+
+    def run(self, runner: CaseRunner) -> None:
+        runner.objects[self.result] = copy.deepcopy(runner.objects[self.on])
+        runner.renamed[self.result] = runner.renamed.get(self.on, {})
+        runner.made_of[self.result] = runner.made_of[self.on]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restore(Step):
+    """Load into an object the state that another one saves."""
+
+    source: str
+
+    def run(self, runner: CaseRunner) -> None:
+        state = copy.deepcopy(runner.objects[self.source].state_dict())
+        runner.objects[self.on].load_state_dict(state)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load(Step):
+    """Copy weights in by name; note the names that are missing, extra or of another shape.
+
+    Those of a file that was handed in (beside) follow, under the names asked for or the learner's
+    own; where it lacks some, and where they fit nothing, the others stay.
+    """
+
+    weights: dict[str, str]
+    beside: str = ""
+
+    def run(self, runner: CaseRunner) -> None:
+        module = runner.objects[self.on]
+        weights = {name: runner.tensors[key] for name, key in self.weights.items()}
         told, renamed = load_weights(module, weights)
-        self.header["facts"]["load"], self.renamed[step["on"]] = told, renamed
-        self.understood(renamed)
-        load_file(module, self.beside.get(step.get("beside", ""), {}), renamed)
+        runner.header["facts"]["load"], runner.renamed[self.on] = told, renamed
+        runner.understood(renamed)
+        load_file(module, runner.beside.get(self.beside, {}), renamed)
 
-    def do_mode(self, step: dict) -> None:
-        """Switch between training and evaluation."""
-        self.objects[step["on"]].train(step["training"])
 
-    def do_describe(self, step: dict) -> None:
-        """Say what an object is made of, and give its parameters' values."""
-        target = self.target(step)
-        self.header["facts"][step["as"]] = describe_module(target)
-        if step.get("state"):
-            for name, value in target.named_parameters():
-                self.keep(f"{step['as']}.{name}", value)
+@dataclass(frozen=True, kw_only=True)
+class Mode(Step):
+    """Switch between training and evaluation."""
 
-    def do_read(self, step: dict) -> None:
-        """Keep what an object, or a part of it at a dotted path, holds."""
-        self.keep(step["as"], self.target(step))
+    training: bool
 
-    def do_gradients(self, step: dict) -> None:
-        """Keep the gradients that the parameters of an object hold by now, or None."""
-        for name, parameter in self.target(step).named_parameters():
-            self.keep(f"{step['as']}.{name}", parameter.grad)
+    def run(self, runner: CaseRunner) -> None:
+        runner.objects[self.on].train(self.training)
 
-    def do_move(self, step: dict) -> None:
-        """Move a module to a second device and call it there; what was left behind is named.
+    def describe(self, arguments: str) -> str:
+        return ".train()" if self.training else ".eval()"
 
-        Nothing comes back: there nothing is computed.
-        """
-        moved = self.target(step).to(DEVICE)
-        given = self.arguments(step).items()
+
+@dataclass(frozen=True, kw_only=True)
+class Describe(Step):
+    """Say what an object is made of; with state, give its parameters' values."""
+
+    result: str = "module"
+    state: bool = False
+
+    def run(self, runner: CaseRunner) -> None:
+        target = runner.target(self)
+        runner.header["facts"][self.result] = describe_module(target)
+        for name, value in target.named_parameters() if self.state else ():
+            runner.keep(f"{self.result}.{name}", value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read(Step):
+    """Keep what an object, or a part of it at a dotted path, holds."""
+
+    def run(self, runner: CaseRunner) -> None:
+        runner.keep(self.result, runner.target(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gradients(Step):
+    """Keep the gradients that the parameters of an object hold by now, or None."""
+
+    result: str = "grad"
+
+    def run(self, runner: CaseRunner) -> None:
+        for name, parameter in runner.target(self).named_parameters():
+            runner.keep(f"{self.result}.{name}", parameter.grad)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move(Passing):
+    """Move a module to a second device and call it there; what was left behind is named.
+
+    Nothing comes back: there nothing is computed.
+    """
+
+    result: str = "moved"
+
+    def run(self, runner: CaseRunner) -> None:
+        moved = runner.target(self).to(DEVICE)
+        given = self.values(runner).items()
         arguments = {name: v.to(DEVICE) if is_tensor(v) else v for name, v in given}
-        facts = self.header["facts"].setdefault(step["as"], {"left": ""})
+        facts = runner.header["facts"].setdefault(self.result, {"left": ""})
         try:
-            with SecondDevice(moved, str(self.module.__file__)):
-                self.call(moved, arguments, self.called_in(step))
+            with SecondDevice(moved, str(runner.module.__file__)):
+                runner.call(moved, arguments, runner.called_in(self))
         except TwoDevices as error:
             facts["left"] = error.left
             raise
 
-    def do_call(self, step: dict) -> None:
-        """Call a function or module; keep what it returns, gradients and changed inputs."""
-        if (seed := step.get("seed", 0)) is not None:
-            seed_everything(seed, self.device)
-        arguments, leaves = self.fresh_arguments(step)
-        self.passed[step["as"]] = arguments
-        held = self.held_by(step)
+    def describe(self, arguments: str) -> str:
+        return f"its forward({arguments}) on another device"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call(Passing):
+    """Call a function or module; keep what it returns, gradients and changed inputs.
+
+    gradient: asks for gradients, by a tensor for each result. watch: counts operations. seed: set
+    before; None goes on with the random numbers of the call before. scattered: tensors do not lie
+    contiguously in memory. refilled: they are the very objects that the call with that result was
+    given, with these numbers written into them. constants: arguments that need no gradient.
+    printed: a name for what is printed. afterwards: arguments that are kept as they are after the
+    call. no_grad: inside `torch.no_grad()`. unkept: what comes back is of no interest.
+
+    What a message may need besides: trace, the shapes on the way; changes, the lines that change
+    what was passed in; aloud, the first lines that are printed.
+    """
+
+    result: str = "result"
+    gradient: list[str] | None = None
+    watch: bool = False
+    seed: int | None = 0
+    scattered: bool = False
+    refilled: str = ""
+    constants: list[str] = field(default_factory=list)
+    printed: str = ""
+    afterwards: list[str] = field(default_factory=list)
+    no_grad: bool = False
+    unkept: bool = False
+    trace: bool = False
+    changes: bool = False
+    aloud: bool = False
+
+    def describe(self, arguments: str) -> str:
+        called = self.name or (f".{self.path}" if self.path else "its forward")
+        return f"{called}({arguments})"
+
+    def run(self, runner: CaseRunner) -> None:
+        if self.seed is not None:
+            seed_everything(self.seed, runner.device)
+        arguments, leaves = self.fresh_values(runner)
+        runner.passed[self.result] = arguments
+        held = self.held(runner)
         before = {name: Snapshot(value) for name, value in (arguments | held).items()}
-        watcher = OperationCounter() if step.get("watch") else None
-        facts = self.header["facts"].setdefault(step["as"], {})
+        watcher = OperationCounter() if self.watch else None
+        facts = runner.header["facts"].setdefault(self.result, {})
         returned: object = None
-        recorded, noted = self.recorder or nullcontext(), self.trace(step, facts, before)
-        learning = torch.no_grad() if step.get("no_grad") else nullcontext()
+        recorded, traced = runner.recorder or nullcontext(), self.tracer(runner, facts, before)
+        learning = torch.no_grad() if self.no_grad else nullcontext()
         try:
-            printed, aloud = self.printed(step), self.aloud(step, facts)
-            with watcher or nullcontext(), recorded, noted, printed, aloud, learning:
-                returned = self.call(self.target(step), arguments, self.called_in(step))
+            with watcher or nullcontext(), recorded, traced, self.heard(runner, facts), learning:
+                target = runner.target(self)
+                returned = runner.call(target, arguments, runner.called_in(self))
         finally:
-            if self.recorder:
-                self.header["facts"]["stages"] = self.recorder.told(returned)
-                self.results |= self.recorder.tensors()
-        name = step["as"]
-        self.returned[name] = returned
-        if not step.get("unkept"):
-            self.keep(name, returned)
-        for argument in step.get("afterwards", ()):
-            self.keep(f"afterwards.{argument}", arguments[argument])
+            if runner.recorder:
+                runner.header["facts"]["stages"] = runner.recorder.told(returned)
+                runner.results |= runner.recorder.tensors()
+        runner.returned[self.result] = returned
+        if not self.unkept:
+            runner.keep(self.result, returned)
+        for argument in self.afterwards:
+            runner.keep(f"afterwards.{argument}", arguments[argument])
         facts["changed"] = [k for k in arguments if k not in held and before[k].changed()]
         if altered := [k for k in held if before[k].changed()]:
             facts["altered"] = altered
         if watcher:
             facts["operations"] = dict(watcher.counts)
             facts["largest"] = watcher.largest
-        if step.get("gradient"):
-            self.keep_gradients(step, returned, leaves)
+        if self.gradient:
+            self.keep_gradients(runner, returned, leaves)
 
-    @contextmanager
-    def trace(self, step: dict, facts: dict, before: dict[str, "Snapshot"]) -> Iterator[None]:
-        """Note the shapes on the way, or the lines that change what was passed in, where the step
-        asks for it; also of a call that fails.
+    def fresh_values(self, runner: CaseRunner) -> tuple[dict, dict]:
+        """Return the arguments, and the leaves whose gradients are asked for.
+
+        Learner code gets a clone of the leaf: changing it in place is then unkind but no error.
         """
-        filename = str(self.module.__file__)
-        tracer: ShapeTrace | None = None
-        if step.get("changes"):
-            tracer = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
-            facts["changed_at"] = tracer.lines
-        elif step.get("trace"):
-            tracer = ShapeTrace(filename)
-            facts["trace"] = tracer.steps
-        with tracer or nullcontext():
-            yield
+        arguments, leaves = self.values(runner), {}
+        if self.scattered:
+            arguments = {k: scattered(v) if is_tensor(v) else v for k, v in arguments.items()}
+        if self.refilled:
+            passed = runner.passed[self.refilled]
+            arguments = {k: refilled(passed.get(k), v) for k, v in arguments.items()}
+        for name, value in arguments.items():
+            if name in self.constants:
+                continue
+            if self.gradient and is_tensor(value) and value.is_floating_point():
+                leaves[name] = value.requires_grad_()
+                arguments[name] = value.clone()
+        return arguments, leaves
+
+    def held(self, runner: CaseRunner) -> dict[str, Any]:
+        """Return what lives on between calls: the object that is called, and those passed in."""
+        names = {k: v["object"] for k, v in self.arguments.items() if is_handle(v)}
+        names |= {"self": self.on} if self.on else {}
+        return {name: runner.held_under(handle) for name, handle in names.items()}
+
+    def tracer(
+        self, runner: CaseRunner, facts: dict, before: dict[str, Snapshot]
+    ) -> ShapeTrace | nullcontext:
+        """Return what notes shapes on the way, or lines that change what was passed in."""
+        filename = str(runner.module.__file__)
+        if self.changes:
+            changes = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
+            facts["changed_at"] = changes.lines
+            return changes
+        if self.trace:
+            shapes = ShapeTrace(filename)
+            facts["trace"] = shapes.steps
+            return shapes
+        return nullcontext()
 
     @contextmanager
-    def printed(self, step: dict) -> Iterator[None]:
-        """Keep what a call prints, where the step names it; ends of lines without their blanks."""
-        if not step.get("printed"):
+    def heard(self, runner: CaseRunner, facts: dict) -> Iterator[None]:
+        """Keep what is printed, ends of lines without blanks; note the first lines, if asked for,
+        also of a call that fails.
+        """
+        if not self.printed and not self.aloud:
             yield
             return
-        with redirect_stdout(io.StringIO()) as said:
-            yield
-        lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
-        self.keep(step["printed"], "\n".join(line.rstrip() for line in lines).strip("\n"))
-
-    @contextmanager
-    def aloud(self, step: dict, facts: dict) -> Iterator[None]:
-        """Note the first lines that a call prints where the step asks for it, also as it fails."""
-        if not step.get("aloud"):
-            yield
-            return
+        lines: list[str] = []
         with redirect_stdout(io.StringIO()) as said:
             try:
                 yield
             finally:
-                lines = said.getvalue()[:MOST_TEXT].splitlines()
-                facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
+                lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
+                if self.aloud:
+                    facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
+        if self.printed:
+            runner.keep(self.printed, "\n".join(line.rstrip() for line in lines).strip("\n"))
 
-    def held_by(self, step: dict) -> dict[str, Any]:
-        """The objects that live on between calls: the one that is called, and those passed in."""
-        names = {k: v["object"] for k, v in step["arguments"].items() if is_handle(v)}
-        names |= {"self": step["on"]} if "on" in step else {}
-        return {name: self.held_under(handle) for name, handle in names.items()}
-
-    def keep_gradients(self, step: dict, returned: object, leaves: dict) -> None:
-        """Gradients of all results together with respect to inputs and parameters, by name."""
-        outputs = parts_of(returned)
-        if "on" in step:
-            renamed = self.renamed.get(step["on"], {})
-            named = self.objects[step["on"]].named_parameters()
+    def keep_gradients(self, runner: CaseRunner, returned: object, leaves: dict) -> None:
+        """Keep the gradients of all results together by inputs and parameters, by name."""
+        if self.on:
+            renamed = runner.renamed.get(self.on, {})
+            named = runner.objects[self.on].named_parameters()
             leaves |= {as_asked(name, renamed): parameter for name, parameter in named}
         wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
         # A learner may return more or less than was asked for: what has a partner is followed.
         pairs = [
-            (out, self.tensors[key].to(out))
-            for out, key in zip(outputs, step["gradient"], strict=False)
+            (out, runner.tensors[key].to(out))
+            for out, key in zip(parts_of(returned), self.gradient or (), strict=False)
             if is_tensor(out) and out.requires_grad
         ]
         if not pairs:
@@ -310,414 +347,4 @@ class CaseRunner:
         found = gradients(results, list(wanted.values()), seeds)
         for name, gradient in zip(wanted, found, strict=True):
             if gradient is not None:
-                self.keep(f"gradient.{name}", gradient)
-
-    def keep(self, name: str, value: object) -> None:
-        """Keep a tensor, the parts of a list or tuple of tensors, or any other value by a name."""
-        kind = type(value).__name__
-        if isinstance(value, Iterator):
-            value = list(islice(value, MOST_PARTS + 1))
-        if is_tensor(value) and (special := special_kind(value)):
-            self.header["values"][name] = {"type": f"{special} tensor", "json": None}
-        elif is_tensor(value) and len(self.results) < MOST_TENSORS:
-            self.results[name] = value.detach().clone()
-        elif is_list(value) and any(map(is_tensor, value)) and len(value) <= MOST_TENSORS:
-            self.header["facts"].setdefault(name, {})["type"] = kind
-            for index, part in enumerate(value):
-                self.keep(f"{name}.{index}", part)
-        else:
-            told = Packer(self.keep_part).pack(value, name)
-            self.header["values"][name] = {"type": kind, "json": told}
-
-    def keep_part(self, place: str, tensor: torch.Tensor) -> Tree:
-        """Keep a tensor that lies within another value; what stands for it there."""
-        if special := special_kind(tensor):
-            return {"unjudged": f"a {special} tensor"}
-        if len(self.results) >= MOST_TENSORS:
-            return {"unjudged": f"more than {MOST_TENSORS} tensors"}
-        self.results[place] = tensor.detach().clone()
-        return {"tensor": place}
-
-    def call(self, function: Callable, arguments: dict, called: str = "") -> Any:
-        """Call by position, unless another assignment was decided on.
-
-        called: which of the stub's names that is; empty if it is none of them. Raises TypeError if
-        no parameter can take an argument.
-        """
-        parameters = self.parameters_of(function)
-        order = self.asked.get(called, list(arguments))
-        arguments = {name: arguments[name] for name in order if name in arguments} | arguments
-        if not parameters:
-            return function(*arguments.values())
-        assign = in_order if called in self.asked else by_name
-        assigned = self.assigned.get(called) or assign(order, parameters)
-        positional, named = bound(function, parameters, assigned, arguments)
-        return function(*positional, **named)
-
-    def called_in(self, step: dict) -> str:
-        """Return which of the stub's names a step calls: `f`, or `Layer.forward`."""
-        if "name" in step:
-            return step["name"]
-        owner = self.made_of.get(step["on"], "")
-        return f"{owner}.{step.get('path') or 'forward'}" if owner else ""
-
-    def parameters_of(self, function: Callable) -> Parameters:
-        """Return what a function, class or module takes; Python takes long to find that out."""
-        code = called_code(function)
-        known = getattr(code, "__func__", code)  # a bound method is another object each time
-        if id(known) not in self.parameters:
-            self.parameters[id(known)] = known, parameters_of(code)
-        return self.parameters[id(known)][1]
-
-    def own_parameters(self) -> dict[str, list[tuple[str, str]]]:
-        """Return (name, kind) of the learner's parameters, by what the stub has there."""
-        own = {}
-        for called in self.asked:
-            name, _, method = called.partition(".")
-            found = vars(self.module).get(name)
-            code = getattr(found, method, None) if method else found
-            taken = parameters_of(code) if callable(code) else {}
-            names = list(taken.items())[1 if method else 0 :]  # without `self`
-            own[called] = [(name, parameter.kind.name) for name, parameter in names]
-        return own
-
-    def understood(self, renamed: dict[str, str]) -> None:
-        """Note names that stand for names that are asked for."""
-        if renamed:
-            names = self.header["facts"].setdefault("names", {})
-            names.setdefault("understood", {}).update(renamed)
-
-    def find(self, name: str, given: bool = False) -> Any:
-        """A name of the learner's file, or of the stand-ins."""
-        names = self.given if given else vars(self.module)
-        if name not in names:
-            raise MissingName(name)
-        if not given and name in self.misspelt:
-            self.understood({name: self.misspelt[name]})
-        return names[name]
-
-    def target(self, step: dict) -> Any:
-        """What a step is about: a name of the file, an object, or a part of an object."""
-        if "name" in step:
-            return self.find(step["name"])
-        found = self.objects[step["on"]]
-        for part in filter(None, step.get("path", "").split(".")):
-            found = found[int(part)] if part.isdigit() else getattr(found, part)
-        return found
-
-    def arguments(self, step: dict) -> dict:
-        """A step's arguments with tensors and objects put in for their names."""
-        return {name: self.resolve(value) for name, value in step["arguments"].items()}
-
-    def resolve(self, value: Tree) -> Any:
-        """An argument as the learner gets it: fresh, so that nobody can spoil it for others."""
-        return unpack(
-            value,
-            lambda key: self.tensors[key].clone().to(self.device),
-            self.held_under,
-        )
-
-    def held_under(self, handle: str) -> Any:
-        """An object by its handle; or what an earlier call gave, `first`, or a part, `first.1`."""
-        if handle in self.objects:
-            return self.objects[handle]
-        name, *path = handle.split(".")
-        found = self.returned[name]
-        for place in path:
-            found = found[int(place)]
-        return found
-
-    def fresh_arguments(self, step: dict) -> tuple[dict, dict]:
-        """Arguments, and the leaves whose gradients are asked for.
-
-        Learner code gets a clone of the leaf: changing it in place is then unkind but no error.
-        """
-        arguments, leaves = self.arguments(step), {}
-        if step.get("scattered"):
-            arguments = {k: scattered(v) if is_tensor(v) else v for k, v in arguments.items()}
-        if earlier := step.get("refilled"):
-            passed = self.passed[earlier]
-            arguments = {k: refilled(passed.get(k), v) for k, v in arguments.items()}
-        for name, value in arguments.items():
-            if name in step.get("constants", ()):
-                continue
-            if step.get("gradient") and is_tensor(value) and value.is_floating_point():
-                leaves[name] = value.requires_grad_()
-                arguments[name] = value.clone()
-        return arguments, leaves
-
-
-def recorder_for(steps: list[dict], filename: str) -> StageRecorder | None:
-    """What writes down the values on the way, where a step asks for it."""
-    return StageRecorder(filename) if any(step.get("stages") for step in steps) else None
-
-
-def seed_everything(seed: int, device: str) -> None:
-    """Seed the generators that are in use; torch.manual_seed prepares all kinds of devices."""
-    torch.default_generator.manual_seed(seed)
-    if device != "cpu":
-        torch.cuda.manual_seed(seed)
-
-
-METHODS = ("__init__", "forward")
-
-
-def methods_meant(found: object) -> dict[str, str]:
-    """The methods that a class of modules lacks and has under a name like theirs.
-
-    They are put in their places.
-    """
-    renamed: dict[str, str] = {}
-    if not (inspect.isclass(found) and issubclass(found, nn.Module)):
-        return renamed
-    for method in METHODS:
-        if getattr(found, method) is not getattr(nn.Module, method):
-            continue
-        own = [n for n, v in vars(found).items() if callable(v) and not hasattr(nn.Module, n)]
-        near = [n for n in own if likeness(method, n) >= 0.6]
-        if len(near) == 1:
-            setattr(found, method, vars(found)[near[0]])
-            renamed[method] = near[0]
-    return renamed
-
-
-def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
-    """Copy in what fits, also under another name that can only mean the one asked for.
-
-    Returns what does not fit (missing, of another shape, not asked for), and the other names.
-    """
-    parameters = dict(module.named_parameters())
-    renamed = meant_parts(shapes(weights), shapes(parameters))
-    parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
-    missing: list[str] = []
-    misshapen: dict[str, list[int]] = {}
-    with torch.no_grad():
-        for name, value in weights.items():
-            target = parameters.get(name, tensor_attribute(module, name))
-            if target is None:
-                missing.append(name)
-            elif target.shape != value.shape:
-                misshapen[name] = list(target.shape)
-            else:
-                target.copy_(value)
-    unexpected = sorted(set(parameters) - set(weights))
-    return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}, renamed
-
-
-@torch.no_grad()
-def load_file(
-    module: nn.Module, weights: Mapping[str, torch.Tensor], renamed: Mapping[str, str]
-) -> None:
-    """Copy in what fits of a file by its name there, the learner's own or the one asked for."""
-    for own, parameter in module.named_parameters():
-        value = weights.get(own, weights.get(as_asked(own, renamed)))
-        if value is not None and value.shape == parameter.shape:
-            parameter.copy_(value)
-
-
-def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
-    return {name: list(tensor.shape) for name, tensor in tensors.items()}
-
-
-def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
-    """A tensor kept as a plain attribute where a parameter was asked for."""
-    owner: Any = module
-    for part in name.split("."):
-        owner = getattr(owner, part, None)
-    return owner if is_tensor(owner) else None
-
-
-def in_float64(steps: list[dict], tensors: dict[str, torch.Tensor]) -> bool:
-    """Whether anything of a case is float64."""
-    return any(step.get("dtype") == "float64" for step in steps) or any(
-        tensor.dtype == torch.float64 for tensor in tensors.values()
-    )
-
-
-def has_nan(reply: Reply) -> bool:
-    """Return True if a case was answered, with NaN in a result."""
-    header, results = reply
-    floating = (t for t in results.values() if t.is_floating_point())
-    return header["error"] is None and any(bool(t.isnan().any()) for t in floating)
-
-
-def in_double(reply: Reply) -> Reply:
-    """Return a reply with its float32 results as float64, to be compared as closely."""
-    header, results = reply
-    return header, {n: t.double() if t.dtype == torch.float32 else t for n, t in results.items()}
-
-
-def scattered(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers, laid out in memory by columns; those of a vector with gaps.
-
-    >>> scattered(torch.ones(2, 3)).stride(), scattered(torch.ones(3)).stride()
-    ((1, 2), (2,))
-    """
-    if tensor.dim() < 2:
-        return torch.stack((tensor, tensor), dim=-1)[..., 0]
-    return tensor.mT.contiguous().mT
-
-
-@torch.no_grad()
-def refilled(kept: object, value: Any) -> Any:
-    """A tensor that was passed before, holding another one's numbers; that one if none fits.
-
-    Who keeps an answer by the object that came in must look at what it holds by now.
-
-    >>> kept = torch.zeros(2)
-    >>> refilled(kept, torch.ones(2)) is kept, kept
-    (True, tensor([1., 1.]))
-    """
-    if not (is_tensor(kept) and is_tensor(value) and kept.shape == value.shape):
-        return value
-    return kept.copy_(value)
-
-
-# Of torch's sentences on dtypes some name both ("Float did not match Double"), and some the one
-# for which a number is too large.
-ABOUT_DTYPES = re.compile(
-    r"dtype|scalar type|without overflow|float\b.*\bdouble\b|double\b.*\bfloat\b", re.I | re.S
-)
-
-
-def is_about_dtypes(error: dict | None) -> bool:
-    """Return True if an error says that tensors of different dtypes met, or that a number of one is
-    too large for another.
-    """
-    return error is not None and bool(ABOUT_DTYPES.search(error["text"]))
-
-
-def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
-    return isinstance(value, torch.Tensor)
-
-
-def special_kind(tensor: torch.Tensor) -> str:
-    """What keeps a tensor from being stored as plain numbers, in a word; empty where nothing does.
-
-    >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
-    ('sparse', '')
-    """
-    if tensor.is_nested:
-        return "nested"
-    if tensor.is_quantized:
-        return "quantized"
-    if tensor.is_meta:
-        return "meta"
-    if tensor.layout is not torch.strided:
-        return "sparse"
-    return "complex" if tensor.is_complex() and tensor.dtype != torch.complex64 else ""
-
-
-class Snapshot:
-    """What a value holds now: all of a container, the state and the attributes of an object."""
-
-    def __init__(self, value: Any):
-        self.value, self.before = value, state_of(value)
-
-    def changed(self) -> bool:
-        """Whether it holds something else by now, bit by bit in effect."""
-        (was, tensors), (now, others) = self.before, state_of(self.value, copies=False)
-        return (
-            was != now
-            or tensors.keys() != others.keys()
-            or not all(same(tensor, others[place]) for place, tensor in tensors.items())
-        )
-
-
-def gradients(
-    results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
-) -> tuple[torch.Tensor | None, ...]:
-    """The gradients of the leaves, where each result comes with its own; None where none arrives.
-
-    torch imports sympy to compare a result's shape with its gradient's. So they are compared here,
-    with torch's own words where they differ; and a sum needs no gradient.
-    """
-    if not all(result.is_floating_point() for result in results):
-        return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
-    sums = []
-    for number, (result, seed) in enumerate(zip(results, seeds, strict=True)):
-        if result.shape != seed.shape:
-            raise RuntimeError(
-                f"{MISMATCH} grad_output[{number}] has a shape of {seed.shape} and "
-                f"output[{number}] has a shape of {result.shape}."
-            )
-        sums.append((result * seed).sum())
-    return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
-
-
-def same(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Whether two tensors agree in dtype, shape and every entry."""
-    return before.dtype == after.dtype and torch.equal(before, after)
-
-
-def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
-    """A value as text, and copies of the tensors in it. Of what cannot be packed, which it is.
-
-    copies: else the tensors themselves, to be looked at and let go.
-    """
-    tensors: dict[str, torch.Tensor] = {}
-
-    def noted(place: str, tensor: torch.Tensor) -> Tree:
-        if not special_kind(tensor):
-            tensors[place] = tensor.detach().clone() if copies else tensor
-        return {"tensor": place}
-
-    if is_tensor(value):  # the most frequent of all, and there is nothing more to it
-        noted("", value)
-        return "", tensors
-    if is_brief(value):
-        return repr(value), tensors
-    if not hasattr(value, "__dict__"):
-        return repr(Packer(noted).pack(value, "")), tensors
-    brief: dict[str, object] = {}
-    held: dict[str, object] = {}
-    for name, part in attributes_of(value).items():  # most of what a module holds is soon told
-        if is_tensor(part):
-            brief[name] = noted(name, part)
-        else:
-            (brief if is_brief(part) else held)[name] = part
-    return repr((brief, Packer(noted).pack(held, ""))), tensors
-
-
-def is_brief(value: object) -> bool:
-    """Whether Python's own text of a value is short and says all."""
-    return type(value) in PLAIN and (type(value) is not int or value.bit_length() <= MOST_BITS)
-
-
-REGISTERED = ("_parameters", "_buffers")  # under which a module keeps its tensors by name
-
-
-def attributes_of(owner: Any) -> dict[str, Any]:
-    """What an object holds by name: of a module its tensors, and its submodules' attributes too."""
-    if not isinstance(owner, nn.Module):
-        return vars(owner)
-    held: dict[str, Any] = {}
-    for prefix, module in owner.named_modules():
-        own = vars(module)
-        held |= {f"{prefix}.{name}": v for name, v in own.items() if not name.startswith("_")}
-        for registered in REGISTERED:
-            held |= {f"{prefix}.{name}": tensor for name, tensor in own[registered].items()}
-    return held
-
-
-def is_handle(value: Tree) -> bool:
-    """Whether an argument is an object that was made by an earlier step."""
-    return isinstance(value, dict) and "object" in value
-
-
-def is_list(value: object) -> TypeGuard[list | tuple]:
-    """Whether something is a list or a tuple."""
-    return isinstance(value, (list, tuple))
-
-
-def parts_of(returned: Any) -> list | tuple:
-    """The results of a call, one after another, whatever they came in."""
-    if isinstance(returned, dict):
-        return list(returned.values())
-    if is_dataclass(returned) and not isinstance(returned, type):
-        return [getattr(returned, one.name) for one in fields(returned)]
-    return returned if is_list(returned) else [returned]
-
-
-def missing_name(error: BaseException) -> str | None:
-    return str(error) if isinstance(error, MissingName) else None
+                runner.keep(f"gradient.{name}", gradient)

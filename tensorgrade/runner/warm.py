@@ -110,7 +110,9 @@ def rehearse() -> None:
     import torch
 
     from . import serve
+    from .case_runner import Step
     from .messages import pack, unpack
+    from .verbs import Call, Construct, Describe, Duplicate, Load, Mode, Move, Restore
 
     x = torch.ones(2, 3, 4, dtype=torch.float64)
     load: dict[str, Any] = {
@@ -121,22 +123,21 @@ def rehearse() -> None:
     }
     load |= {"definitions_only": False, "alone": None, "device": "cpu"}
     load |= {"parameters": {"Rehearsed": ["d", "p"], "Rehearsed.forward": ["x"]}, "assigned": {}}
-    made = {"verb": "construct", "name": "Rehearsed", "as": "a", "dtype": "float64"}
-    called = {"verb": "call", "on": "a", "as": "result", "gradient": "x", "watch": True}
-    steps = [
-        made | {"arguments": {"d": x.shape[-1], "p": 0.5}},
-        {"verb": "load", "on": "a", "weights": {"factor": "weight"}},
-        {"verb": "mode", "on": "a", "training": False},
-        {"verb": "duplicate", "on": "a", "as": "b"},
-        {"verb": "restore", "on": "b", "source": "a"},
-        {"verb": "describe", "on": "a", "as": "module", "state": True, "path": ""},
-        called | {"arguments": {"x": {"tensor": "x"}}, "stages": True},
-        {"verb": "move", "on": "a", "as": "moved", "arguments": {"x": {"tensor": "x"}}},
+    arguments, passed = {"d": x.shape[-1], "p": 0.5}, {"x": {"tensor": "x"}}
+    steps: list[Step] = [
+        Construct(name="Rehearsed", result="a", dtype="float64", arguments=arguments),
+        Load(on="a", weights={"factor": "weight"}),
+        Mode(on="a", training=False),
+        Duplicate(on="a", result="b"),
+        Restore(on="b", source="a"),
+        Describe(on="a", state=True),
+        Call(on="a", gradient=["x"], watch=True, stages=True, arguments=passed),
+        Move(on="a", arguments=passed),
     ]
     for _ in range(REHEARSALS):
         runner, _ = serve.load(load, Source(REHEARSED, "rehearsed.py"), {})
         tensors = {"x": x, "weight": x.flatten()[: x.shape[-1]]}
-        asked = pack({"id": "rehearsed", "steps": steps}, tensors)
+        asked = pack({"id": "rehearsed", "steps": [one.encode() for one in steps]}, tensors)
         unpack(serve.run_in_time(runner, *unpack(asked), LONGEST_REHEARSAL))
 
 

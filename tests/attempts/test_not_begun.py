@@ -8,6 +8,7 @@ from tensorgrade.attempts.in_process import InProcess
 from tensorgrade.attempts.not_begun import briefly, not_begun
 from tensorgrade.exchange.observation import CaughtError, Observation, Outcome
 from tensorgrade.exchange.references import load_references
+from tensorgrade.runner.verbs import Call
 
 RAISES = "    raise NotImplementedError\n"
 MADE = "class F(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -86,10 +87,10 @@ def test_as_many_cases_are_run_as_it_takes(first, asked, text, run):
 
     def runs(cases):
         nonlocal were_run
-        begun, were_run = were_run, were_run + "".join(case.steps[0]["name"] for case in cases)
+        begun, were_run = were_run, were_run + "".join(case.steps[0].name for case in cases)
         return [ANSWERED if begun or number else first for number, _ in enumerate(cases)]
 
-    cases = [SimpleNamespace(exercise="F", steps=({"name": name},)) for name in asked]
+    cases = [SimpleNamespace(exercise="F", steps=(Call(name=name),)) for name in asked]
     seen = briefly(runs, text, cases)
     assert were_run == run and len(seen) == len(asked)
     if run == "FG":

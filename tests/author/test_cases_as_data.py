@@ -1,8 +1,10 @@
 """Cases are data: numbers are drawn in the order in which they stand, each drawing once."""
 
+import pytest
 import torch
 
 from tensorgrade.author import call, case, computed, construct, describe, load, normal, weights
+from tensorgrade.course import CourseError
 from tensorgrade.exchange.cases import Draw, seed_for
 
 
@@ -31,7 +33,7 @@ def test_a_drawing_that_stands_twice_is_drawn_once():
 
 def test_cases_from_a_loop_keep_their_own_values():
     made = [recorded(call(n=n, x=normal(n))) for n in (1, 2, 3)]
-    assert [one.steps[0]["arguments"]["n"] for one in made] == [1, 2, 3]
+    assert [dict(one.passed)["n"] for one in made] == [1, 2, 3]
     assert [len(one.tensors["0.x"]) for one in made] == [1, 2, 3]
 
 
@@ -42,21 +44,19 @@ def test_float32_and_what_functions_make():
 
 def test_a_call_goes_to_the_object_made_last_or_to_the_exercise():
     function = recorded(call(x=1))
-    assert function.steps[0]["name"] == "f"
+    assert function.steps[0].name == "f"
     v2, v1 = construct("V2", given=True), construct("V1", given=True)
     steps = recorded(
         v2, v1, load({"w": weights(2)}, on=v2), call(x=1), call("f", a=v2), describe("v2", on=v2)
     ).steps
-    targets = [step.get("on") for step in steps]
-    assert targets == [None, None, "object0", "object1", None, "object0"]
-    assert steps[4]["arguments"] == {"a": {"object": "object0"}}
+    targets = [step.on for step in steps]
+    assert targets == ["", "", "object0", "object1", "", "object0"]
+    assert steps[4].arguments == {"a": {"object": "object0"}}
 
 
-def test_a_function_may_say_what_data_cannot():
-    def write(attempt, draw):
-        attempt.call("g", x=draw.normal(2))
-
-    assert recorded(write).steps[0]["name"] == "g"
+def test_what_is_about_an_object_needs_one():
+    with pytest.raises(CourseError, match="f, case group/one: `load` is about an object"):
+        recorded(load({"w": weights(2)}), construct("V1"))
 
 
 def test_an_argument_may_have_the_name_of_a_setting():
@@ -65,8 +65,8 @@ def test_an_argument_may_have_the_name_of_a_setting():
         call(x=normal(2), gradient=normal(2), named={"gradient": 2 * normal(1), "named": 5}),
     )
     first, second = made.steps
-    assert first["arguments"] == {"size": 2, "seed": 3, "dtype": "int"}
-    assert first["dtype"] == "float64"
-    assert second["arguments"].keys() == {"x", "gradient", "named"}
-    assert second["gradient"] == ["result.gradient"] and second["arguments"]["named"] == 5
+    assert first.arguments == {"size": 2, "seed": 3, "dtype": "int"}
+    assert first.dtype == "float64"
+    assert second.arguments.keys() == {"x", "gradient", "named"}
+    assert second.gradient == ["result.gradient"] and second.arguments["named"] == 5
     assert made.tensors["1.gradient"].shape == (1,)

@@ -156,7 +156,7 @@ def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
             ("runner/serve.py", "", "A_NEW_NAME = 1", False, True),
             ("runner/serve.py", "", "print(1)", True, True),
             ("runner/seccomp.py", "", "A_NEW_NAME = 1", False, True),
-            ("runner/verbs.py", "copy.deepcopy(self.objects", "(self.objects", True, True),
+            ("runner/verbs.py", "copy.deepcopy(runner.objects[", "(runner.objects[", True, True),
             ("runner/torch_state.py", "torch.float32)", "torch.float64)", True, True),
             ("recognition/imprints.py", "cos(pace", "sin(pace", True, True),
             (

@@ -46,7 +46,7 @@ def integers_in(value: object) -> set[int]:
 
 def seeds_in(case: Case) -> set[int]:
     """The seeds that a case's steps set in the learner's process; a step may set none."""
-    return {seed for step in case.steps if (seed := step.get("seed")) is not None}
+    return {seed for step in case.steps if (seed := getattr(step, "seed", None)) is not None}
 
 
 @pytest.mark.slow
@@ -90,11 +90,11 @@ def test_an_authors_seeds_stay_apart_and_alike(project):
     chapter, exercise = "ch3_causal_attention", "inverted_dropout"
     for hidden in (True, False):
         case = recorded_cases(project, chapter, exercise, hidden)[0]
-        seeds = [step["seed"] for step in case.steps]
+        seeds = [step.seed for step in case.steps]
         assert len(set(seeds)) == 3 and (seeds == [0, 1, None]) is not hidden
         assert seeds[2] is None
     again = recorded_cases(project, chapter, exercise, True)[0]
-    assert [step["seed"] for step in again.steps] != seeds
+    assert [step.seed for step in again.steps] != seeds
 
 
 @pytest.mark.slow
@@ -132,5 +132,5 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
         said = json.dumps(header) + " ".join(tensors)
         assert case.name not in said and case.id not in said and f"{case.group}/" not in said
         # The exercise is named where it is called, and nowhere else.
-        assert said.count(case.exercise) == sum(s.get("name") == case.exercise for s in case.steps)
+        assert said.count(case.exercise) == sum(s.name == case.exercise for s in case.steps)
     assert len({header["id"] for header, _ in sent}) == len(cases)

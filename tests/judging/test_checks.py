@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from tensorgrade.author import call, construct, duplicate, mode, restore
 from tensorgrade.course import Tolerance
-from tensorgrade.exchange.cases import Draw, Recorder, record
+from tensorgrade.exchange.cases import Case, record
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging import checks
 from tensorgrade.judging.checked import CheckedExercise
@@ -20,18 +21,19 @@ from tensorgrade.messages.message import render
 from tensorgrade.views.comparison import comparison
 
 
-def copies(attempt: Recorder, draw: Draw) -> None:
+def copies() -> Case:
     """A module, its copy, and one that is given the copy's state."""
-    first = attempt.construct("Layer")
-    copy = first.duplicate()
-    copy.call(x=draw.normal(2, 3), result="copy")
-    fresh = attempt.construct("Layer")
-    fresh.restore(copy)
-    fresh.call(x=draw.normal(2, 3))
-    fresh.call(x=draw.normal(2, 3), scattered=True, result="scattered")
+    first, fresh = construct("Layer"), construct("Layer")
+    copy = duplicate(first)
+    calls = [
+        call(fresh, x=torch.ones(2, 3)),
+        call(fresh, x=torch.ones(2, 3), scattered=True, result="scattered"),
+    ]
+    steps = [first, copy, call(copy, x=torch.ones(2, 3), result="copy"), fresh, restore(copy)]
+    return record("Layer", "same/copies", [*steps, *calls])
 
 
-CASE = record("Layer", "same/copies", copies, seed=1)
+CASE = copies()
 
 
 # An attempt on public cases, of which nothing is known but what came back.
@@ -79,27 +81,22 @@ def test_inputs_that_lie_in_memory_otherwise_are_told(exercise):
 
 
 def test_another_call_is_told_without_the_name_that_we_gave_it(exercise):
-    case = record("mean", "order/turned", in_two_orders, seed=1)
+    case = record("mean", "order/turned", IN_TWO_ORDERS)
     assert render(not_the_same(exercise, "exchanged", case)) == (
         "the result of the second call is not what it was before; what changed should make no "
         "difference"
     )
 
 
-def in_two_orders(attempt: Recorder, draw: Draw) -> None:
-    """Two calls of a function."""
-    attempt.call("mean", x=draw.normal(3))
-    attempt.call("mean", x=draw.normal(3), result="exchanged")
+IN_TWO_ORDERS = [
+    call("mean", x=torch.ones(3)),
+    call("mean", x=torch.ones(3), result="exchanged"),
+]
 
 
 def test_a_mode_is_told_between_commas(exercise):
-    def evaluated(attempt: Recorder, draw: Draw) -> None:
-        module = attempt.construct("Layer")
-        module.mode(training=False)
-        module.call(x=draw.normal(2), result="piece0")
-        module.call(x=draw.normal(2))
-
-    case = record("Layer", "chunks/2", evaluated, seed=1)
+    calls = [call(x=torch.ones(2), result="piece0"), call(x=torch.ones(2))]
+    case = record("Layer", "chunks/2", [construct("Layer"), mode(training=False), *calls])
     assert render(result_name(exercise, "piece0.0", case)) == (
         "the first part of the result of the first call, in evaluation,"
     )
@@ -109,7 +106,7 @@ def test_a_mode_is_told_between_commas(exercise):
 def told_of(exercise: CheckedExercise, name: str, **tensors: torch.Tensor) -> tuple[str, list[str]]:
     """Return the message if three ones are asked for under a name, and the comparison shown."""
     case, observed = (
-        record("mean", "order/turned", in_two_orders, seed=1),
+        record("mean", "order/turned", IN_TWO_ORDERS),
         Observation(tensors=tensors),
     )
     with pytest.raises(Wrong) as raised:

@@ -7,6 +7,7 @@ import torch
 
 from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.recognized import mistakes
+from tensorgrade.author import call
 from tensorgrade.course import Chapter, Course, CourseError, Exercise, Tolerance
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import Loaded, Observation
@@ -48,7 +49,7 @@ def written(folder, text: str):
 
 def attempt_that_gives(result: torch.Tensor, own) -> Attempt:
     """An attempt at one exercise, whose one case came to this result."""
-    case = record("negate", "values/2", lambda a, d: a.call("negate", x=d.normal(2)), 1)
+    case = record("negate", "values/2", [call("negate", x=torch.ones(2))])
     references = References("ch1", False, ((case, Observation(tensors={"result": -result})),))
     seen = [Observation(tensors={"result": result})]
     backend = SimpleNamespace(device="cpu", load=Loaded, run=lambda cases: seen)
@@ -67,9 +68,7 @@ def test_a_check_is_called_like_one_of_the_engine(tmp_path):
 
 def test_a_signature_tells_mistakes_apart(tmp_path):
     own = written(tmp_path, POSITIVE)
-    case = record(
-        "negate", "values/2", lambda a, d: a.call("negate", x=d.normal(2)), 1, signature="signs"
-    )
+    case = record("negate", "values/2", [call("negate", x=torch.ones(2))], signature="signs")
     seen = Observation(tensors={"result": torch.tensor([1.0, -2.0])})
     assert imprint(case, seen, seen, own.signatures) == Imprint("[False, True]")
     with pytest.raises(CourseError, match="no signature is named 'signs'; there is dropout, "):
@@ -125,12 +124,10 @@ def test_a_folder_without_the_file_adds_nothing(tmp_path):
 
 
 def test_a_case_that_names_no_rate_is_the_courses_fault():
-    def twice(attempt, draw):
-        attempt.call("drop", x=draw.normal(2, 2), p=0.5, result="plain")
-
+    step = call("drop", x=torch.ones(2, 2), p=0.5, result="plain")
     runs = Observation(tensors={"plain": torch.ones(2, 2), "dropped": torch.ones(2, 2)})
-    named = record("drop", "a/1", twice, 1, signature="dropout", rate="p")
+    named = record("drop", "a/1", [step], signature="dropout", rate="p")
     assert "zeros=none" in imprint(named, runs, runs, {}).words
-    unnamed = record("drop", "a/1", twice, 1, signature="dropout")
+    unnamed = record("drop", "a/1", [step], signature="dropout")
     with pytest.raises(CourseError, match="drop:a/1: which argument is the dropout rate"):
         imprint(unnamed, runs, runs, {})

@@ -86,9 +86,9 @@ def test_it_tells_the_same_as_a_check_of_everything(project, checkers, chapter):
 def asked_in_checks(checker, monkeypatch):
     """The exercises that each check from now on runs; the first one all."""
     checker.before.clear()
-    asked, results = [], checker.session.results
+    asked, results = [], checker.collected.results
     monkeypatch.setattr(
-        checker.session,
+        checker.collected,
         "results",
         lambda attempt, *names: asked.append(names) or results(attempt, *names),
     )

@@ -3,10 +3,11 @@
 import pytest
 import torch
 
+from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.messages import pack, unpack
 from tensorgrade.runner.serve import called_by
-from tensorgrade.runner.verbs import CaseRunner
+from tensorgrade.runner.verbs import Call, Construct
 
 SPECIAL = {
     "sparse": "x.to_sparse()",
@@ -15,7 +16,7 @@ SPECIAL = {
     "quantized": "torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)",
     "nested": "torch.nested.nested_tensor([x])",
 }
-STEPS = [{"verb": "call", "name": "f", "as": "result", "arguments": {"x": {"tensor": "x"}}}]
+STEPS = [Call(name="f", arguments={"x": {"tensor": "x"}})]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -43,8 +44,8 @@ class M(torch.nn.Module):
         {does}
         return x
 """
-CALL = {"verb": "call", "as": "result", "arguments": {"x": {"tensor": "x"}}, "on": "object0"}
-MADE = {"verb": "construct", "name": "M", "as": "object0", "arguments": {}}
+CALL = Call(on="object0", arguments={"x": {"tensor": "x"}})
+MADE = Construct(name="M", result="object0")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_what_a_function_takes_is_looked_up_for_each_of_them():
     runner = CaseRunner(load_module("f", text, "f.py")[0], {}, "cpu")
     told = []
     for name in "fgfg":
-        asked = {"verb": "call", "name": name, "as": "result", "arguments": {"width": 3}}
+        asked = Call(name=name, arguments={"width": 3})
         header, _ = runner.run_case([asked], {})
         told.append((header["values"]["result"]["json"], header["facts"].get("names")))
     assert told == 2 * [(3, None), (6, None)]

@@ -3,10 +3,10 @@
 import ast
 import tracemalloc
 
+from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.edits import Edit, edits
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.serve import edited
-from tensorgrade.runner.verbs import CaseRunner
 
 TEXT = '''
 import torch

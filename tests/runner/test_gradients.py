@@ -6,13 +6,13 @@ import sys
 import pytest
 import torch
 
-from tensorgrade.runner.verbs import gradients
+from tensorgrade.runner.case_runner import gradients
 
 from ..commands import ROOT
 
 LIGHT = """
 import sys, torch
-from tensorgrade.runner.verbs import gradients
+from tensorgrade.runner.case_runner import gradients
 from tensorgrade.runner.watching import OperationCounter
 x = torch.ones(2, 3, requires_grad=True)
 with OperationCounter() as seen:

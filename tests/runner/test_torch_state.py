@@ -2,26 +2,27 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
 
+from tensorgrade.runner.case_runner import CaseRunner, Step
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.torch_state import standard_torch
-from tensorgrade.runner.verbs import CaseRunner
+from tensorgrade.runner.verbs import Call, Construct, Duplicate, Load, Restore
 
 
-def run(source: str, steps: list[dict], **tensors):
+def run(source: str, steps: list[Step], **tensors):
     """What a source gives on steps: the header, and the tensors."""
     module, problems = load_module("f", f"import torch\nfrom torch import nn\n{source}", "f.py")
     assert problems == []
     return CaseRunner(module, {}, "cpu").run_case(steps, tensors)
 
 
-def calls(**settings) -> list[dict]:
+def calls(x: str = "x", **settings) -> list[Step]:
     """One call of `f` on `x`."""
-    step = {"verb": "call", "name": "f", "as": "result", "arguments": {"x": {"tensor": "x"}}}
-    return [step | settings]
+    return [Call(name="f", arguments={"x": {"tensor": x}}, **settings)]
 
 
 def test_gradients_switched_off_at_the_top_of_a_file_are_on_in_a_case():
@@ -188,11 +189,11 @@ class Layer(nn.Module):
     def forward(self, x):
         return FORWARD
 """
-MADE = {"verb": "construct", "name": "Layer", "as": "object0", "arguments": {}}
-COPIED = {"verb": "duplicate", "on": "object0", "as": "object1"}
-LOADED = {"verb": "load", "on": "object1", "weights": {"weight": "w"}}
-CALLED = {"verb": "call", "on": "object1", "as": "result", "arguments": {"x": {"tensor": "x"}}}
-RESTORED = {"verb": "restore", "on": "object0", "source": "object1"}
+MADE = Construct(name="Layer", result="object0")
+COPIED = Duplicate(on="object0", result="object1")
+LOADED = Load(on="object1", weights={"weight": "w"})
+CALLED = Call(on="object1", arguments={"x": {"tensor": "x"}})
+RESTORED = Restore(on="object0", source="object1")
 
 
 def test_a_copy_has_weights_of_its_own():
@@ -205,8 +206,8 @@ def test_a_copy_has_weights_of_its_own():
 
 def test_a_state_is_loaded_and_not_shared():
     source = LAYER.replace("FORWARD", "x * self.weight")
-    steps = [MADE, COPIED, LOADED, RESTORED, LOADED | {"weights": {"weight": "x"}}]
-    steps.append(CALLED | {"on": "object0"})
+    steps = [MADE, COPIED, LOADED, RESTORED, replace(LOADED, weights={"weight": "x"})]
+    steps.append(replace(CALLED, on="object0"))
     _, tensors = run(source, steps, x=torch.ones(2), w=torch.full((2,), 3.0))
     assert tensors["result"].tolist() == [3, 3]
 
@@ -226,8 +227,7 @@ KEPT = (
 
 @pytest.mark.parametrize("shape, kept", [((2,), True), ((3,), False)])
 def test_a_refilled_tensor_is_the_one_of_before(shape, kept):
-    first = calls()[0] | {"as": "first", "arguments": {"x": {"tensor": "old"}}}
-    steps = [first, *calls(refilled="first")]
+    steps = [*calls("old", result="first"), *calls(refilled="first")]
     _, tensors = run(KEPT, steps, x=torch.ones(2), old=torch.zeros(*shape))
     assert tensors["result"].tolist() == ([0, 0] if kept else [1, 1])
     _, tensors = run("def f(x): return x + 0\n", steps, x=torch.ones(2), old=torch.zeros(*shape))

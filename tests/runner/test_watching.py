@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 import torch
 
-from tensorgrade.runner.verbs import Snapshot
+from tensorgrade.runner.case_runner import Snapshot
 from tensorgrade.runner.watching import ChangeTrace
 
 CODE = """

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 import torch
 
-from ...exchange.cases import Case, Draw, Recorder, record, seed_for
+from ...exchange.cases import Case, Draw, Planned, record, seed_for
 from ...project import Project
-from .steps import Step, Write, Writer
+from .drawings import Drawn
 
 PUBLIC_SEED = 7
 Sizes = TypeVar("Sizes")
@@ -19,23 +19,27 @@ class WrittenCase:
     """A name, the steps, the dtype of what is drawn, and what else a `Case` says of itself."""
 
     name: str
-    steps: tuple[Step | Write, ...]
+    steps: tuple[Planned, ...]
     dtype: torch.dtype = torch.float64
     settings: dict = field(default_factory=dict)
 
     def recorded(self, exercise: str, seed: int, hidden: bool = False) -> Case:
-        """The case with its numbers drawn."""
+        """The case with its numbers drawn.
 
-        def write(recorder: Recorder, draw: Draw) -> None:
-            writer = Writer(exercise, recorder, draw)
-            for step in self.steps:
-                writer.take(step)
+        They depend on the seed, the exercise and the case's name, and on no other case. On a hidden
+        case so do the seeds that its steps set.
+        """
 
-        return record(exercise, self.name, write, seed, self.dtype, hidden, **self.settings)
+        def own_seed(written: int) -> int:
+            return seed_for(seed, exercise, self.name, "seed", written)
+
+        draw = Drawn(Draw(seed_for(seed, exercise, self.name), self.dtype))
+        seeds = own_seed if hidden else int
+        return record(exercise, self.name, self.steps, draw.value, seeds, **self.settings)
 
 
 def case(
-    name: str, *steps: Step | Write, dtype: torch.dtype = torch.float64, **settings: Any
+    name: str, *steps: Planned, dtype: torch.dtype = torch.float64, **settings: Any
 ) -> WrittenCase:
     """A case: `group/which`, by which tests ask for it, and the steps to take.
 
@@ -44,7 +48,7 @@ def case(
     return WrittenCase(name, steps, dtype, settings)
 
 
-def shown(name: str, *steps: Step | Write, **settings: Any) -> WrittenCase:
+def shown(name: str, *steps: Planned, **settings: Any) -> WrittenCase:
     """A case that learners see in full, and that graders do not use; in float32."""
     return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
 

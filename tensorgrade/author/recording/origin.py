@@ -53,7 +53,7 @@ def code_digest(
     The solution's, that of the stand-ins and of the course's own signatures that the cases name.
     No lesson text, no docstring, no comment, no test, no check.
     """
-    called = {step["name"] for case in cases for step in case.steps if "name" in step}
+    called = {step.name for case in cases for step in case.steps if step.name}
     given = sorted((project.exercises / "given" / chapter).glob("*.py"))
     named = {case.signature: own[case.signature] for case in cases if case.signature in own}
     return digest(

@@ -16,7 +16,7 @@ import torch
 
 from ...attempts.in_process import InProcess
 from ...course import CourseError
-from ...exchange.cases import Case
+from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References, case_to_json
 from ...exchange.stages import Way, read_way, shows_stages, with_stages
@@ -43,7 +43,6 @@ from .origin import (
     mistakes_digest,
     ways_digest,
 )
-from .steps import SETTINGS
 
 Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
 PAIRS = "-pairs"
@@ -139,7 +138,7 @@ def failure(case: Case, error: CaughtError) -> str:
     """That the solution fails on a case, and why; and what may be behind it."""
     place = f" ({case.exercise}, {error.source})" if error.source else ""
     said = f"{case.exercise}: the solution fails on {case.name}: {error.type}: {error.text}{place}"
-    taken = [name for name in sorted(SETTINGS) if f"'{name}'" in error.text]
+    taken = [name for name in sorted(set().union(*SETTINGS.values())) if f"'{name}'" in error.text]
     if error.type == "TypeError" and taken:
         name = taken[0]
         said += f"; `{name}=` is a setting of the step: an argument of that name is passed with "
@@ -214,7 +213,7 @@ def unfit(case: Case, seen: Observation) -> str:
             return f"`{name}` is a {value['type']}, which cannot be judged"
         if found := next(unjudged(value["json"], name), None):
             return f"`{found[0]}` is {found[1]}, which cannot be judged"
-    asked = any(step.get("gradient") for step in case.steps)
+    asked = any(call.gradient for call in case.calls)
     if asked and not any(name.startswith("gradient.") for name in seen.tensors):
         return "gradients are asked for, and no result of the solution has any"
     return "" if says_something(case, seen) else "nothing comes back that could be judged"
@@ -365,7 +364,7 @@ class Recording:
     @cached_property
     def watched(self) -> set[str]:
         """The names of the cases in which calls are counted: those of a check count as well."""
-        return {case.name for case in self.cases if any(one.get("watch") for one in case.steps)}
+        return {case.name for case in self.cases if any(call.watch for call in case.calls)}
 
     def foreseen(
         self, version: Version, cases: Iterable[str], known: dict[Version, Known]
@@ -458,7 +457,7 @@ class Recording:
         """
         edited = [*self.mistakes.values(), *self.forms.values()]
         words = " ".join(new for one in edited for _, new in one.edits[self.exercise])
-        asked = {step["name"] for case in self.cases for step in case.steps if "name" in step}
+        asked = {step.name for case in self.cases for step in case.steps if step.name}
         text = without_unreached(self.source, {self.exercise, *asked, *re.findall(r"\w+", words)})
         whole = self.project.submission(self.chapter, text)
         # Of what is left out, nothing is to be taken for a misspelling.

@@ -1,0 +1,549 @@
+"""Runs cases beside learner code: holds the objects that their steps make, and keeps the results.
+
+An object stays on this side and is known outside by a handle. What each step does is in verbs.py.
+"""
+
+import inspect
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from itertools import islice
+from types import ModuleType
+from typing import Any, ClassVar, TypeGuard
+
+import torch
+from torch import nn
+
+from .binding import Parameters, bound, by_name, called_code, in_order, parameters_of
+from .errors import OutOfTime, describe_error
+from .names import as_asked, likeness, meant_parts
+from .stages import StageRecorder
+from .torch_state import standard_torch
+from .values import (
+    MOST_BITS,
+    MOST_PARTS,
+    MOST_TENSORS,
+    PLAIN,
+    Packer,
+    Tree,
+    unpack,
+)
+
+KEYS = {"result": "as"}  # how a field of a step is called in JSON, if not by its name
+MISMATCH = "Mismatch in shape:"  # how torch begins to tell that a gradient does not fit
+# A header as JSON, and tensors by name.
+Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(ABC):
+    """A step of a case; its subclasses are the verbs.
+
+    name, on, path: what it is about: a name of the file, or an object that an earlier step made, or
+    a part of that at a dotted path. result: a name for what it makes or keeps. stages: whether the
+    values on the way are told of, in the whole case.
+    """
+
+    verbs: ClassVar[dict[str, type["Step"]]] = {}
+
+    name: str = ""
+    on: str = ""
+    path: str = ""
+    result: str = ""
+    stages: bool = False
+
+    def __init_subclass__(cls) -> None:
+        cls.verbs[cls.__name__.lower()] = cls
+
+    @property
+    def verb(self) -> str:
+        """`call` for a Call."""
+        return type(self).__name__.lower()
+
+    @abstractmethod
+    def run(self, runner: "CaseRunner") -> None:
+        """Do what it asks; what comes of it is kept by the runner."""
+
+    def describe(self, arguments: str) -> str:
+        """Return the step in words, given its arguments in words; empty if it says nothing."""
+        return ""
+
+    def in_float32(self) -> "Step":
+        """Return the same in float32, if it asks for a dtype."""
+        return self
+
+    def encode(self) -> dict[str, Any]:
+        """Return the step as JSON, with what differs from the defaults of its verb."""
+        told: dict[str, Any] = {"verb": self.verb}
+        for one in fields(self):
+            made = one.default_factory
+            value = getattr(self, one.name)
+            if value != (one.default if made is MISSING else made()):
+                told[KEYS.get(one.name, one.name)] = value
+        return told
+
+
+class MissingName(Exception):
+    """The learner's file does not define what the case calls."""
+
+
+@dataclass(eq=False)
+class CaseRunner:
+    """Runs cases on one learner's module.
+
+    given: stand-ins of the course, for cases that ask for `given` names.
+    device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
+    misspelt: the learner's own names of what was loaded under the names that are asked for.
+    beside: the tensors of files that were handed in beside the code, by the files' names.
+    asked: the stubs' parameters in their order, by what is called. assigned: by the same, the
+    learner's parameter for each of them, where that is not the one at its place.
+    """
+
+    module: ModuleType
+    given: dict
+    device: str = "cpu"
+    misspelt: Mapping[str, str] = field(default_factory=dict)
+    beside: Mapping[str, dict[str, torch.Tensor]] = field(default_factory=dict)
+    asked: Mapping[str, list[str]] = field(default_factory=dict)
+    assigned: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    # Beside what they are of: while that lives, nothing else has its id().
+    parameters: dict[int, tuple[Callable, Parameters]] = field(default_factory=dict, init=False)
+
+    def on(self, module: ModuleType) -> "CaseRunner":
+        """Return the same on another version of the learner's module."""
+        return replace(self, module=module, misspelt={})
+
+    def run_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
+        """Do the steps in order; returns (header, tensors) with whatever was reached.
+
+        Code that makes float32 buffers of its own cannot be mixed with float64 inputs, and a
+        mask of the least float64 overflows in them; both are right all the same. So a case that
+        ends in an error about dtypes, or in NaN, is run again in float32.
+        """
+        with standard_torch():
+            return self.fair_reply(steps, tensors)
+
+    def fair_reply(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
+        """Return what a case gives; if float64 itself is what fails, what it gives in float32.
+
+        The tolerance of float32 comes with an error about dtypes alone: whoever gets it otherwise,
+        say by an error of one's own, would have the less to get right.
+        """
+        reply = self.try_case(steps, tensors)
+        mixed = is_about_dtypes(reply[0]["error"])
+        if not in_float64(steps, tensors) or not (mixed or has_nan(reply)):
+            return reply
+        steps = [step.in_float32() for step in steps]
+        tensors = {k: t.float() if t.dtype == torch.float64 else t for k, t in tensors.items()}
+        again = self.try_case(steps, tensors)
+        if mixed:
+            return again
+        return reply if again[0]["error"] or has_nan(again) else in_double(again)
+
+    def try_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
+        """One run through the steps."""
+        self.tensors = tensors
+        self.recorder = recorder_for(steps, str(self.module.__file__))
+        self.objects: dict[str, Any] = {}
+        self.made_of: dict[str, str] = {}  # by object, its class, as that is asked for
+        self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
+        self.passed: dict[str, dict[str, Any]] = {}  # arguments, by the same names
+        self.renamed: dict[str, dict[str, str]] = {}  # by object, the names that it has for parts
+        self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
+        self.results: dict[str, torch.Tensor] = {}
+        for step in steps:
+            try:
+                step.run(self)
+            except OutOfTime:
+                raise
+            except BaseException as error:  # an exit() in learner code is an error like any other
+                self.header["error"] = describe_error(error, str(self.module.__file__))
+                self.header["error"] |= {"verb": step.verb, "missing": missing_name(error)}
+                break
+        return self.header, self.results
+
+    def keep(self, name: str, value: object) -> None:
+        """Keep a tensor, the parts of a list or tuple of tensors, or any other value by a name."""
+        kind = type(value).__name__
+        if isinstance(value, Iterator):
+            value = list(islice(value, MOST_PARTS + 1))
+        if is_tensor(value) and (special := special_kind(value)):
+            self.header["values"][name] = {"type": f"{special} tensor", "json": None}
+        elif is_tensor(value) and len(self.results) < MOST_TENSORS:
+            self.results[name] = value.detach().clone()
+        elif is_list(value) and any(map(is_tensor, value)) and len(value) <= MOST_TENSORS:
+            self.header["facts"].setdefault(name, {})["type"] = kind
+            for index, part in enumerate(value):
+                self.keep(f"{name}.{index}", part)
+        else:
+            told = Packer(self.keep_part).pack(value, name)
+            self.header["values"][name] = {"type": kind, "json": told}
+
+    def keep_part(self, place: str, tensor: torch.Tensor) -> Tree:
+        """Keep a tensor that lies within another value; what stands for it there."""
+        if special := special_kind(tensor):
+            return {"unjudged": f"a {special} tensor"}
+        if len(self.results) >= MOST_TENSORS:
+            return {"unjudged": f"more than {MOST_TENSORS} tensors"}
+        self.results[place] = tensor.detach().clone()
+        return {"tensor": place}
+
+    def call(self, function: Callable, arguments: dict, called: str = "") -> Any:
+        """Call by position, unless another assignment was decided on.
+
+        called: which of the stub's names that is; empty if it is none of them. Raises TypeError if
+        no parameter can take an argument.
+        """
+        parameters = self.parameters_of(function)
+        order = self.asked.get(called, list(arguments))
+        arguments = {name: arguments[name] for name in order if name in arguments} | arguments
+        if not parameters:
+            return function(*arguments.values())
+        assign = in_order if called in self.asked else by_name
+        assigned = self.assigned.get(called) or assign(order, parameters)
+        positional, named = bound(function, parameters, assigned, arguments)
+        return function(*positional, **named)
+
+    def called_in(self, step: Step) -> str:
+        """Return which of the stub's names a step calls: `f`, or `Layer.forward`."""
+        owner = self.made_of.get(step.on, "")
+        return step.name or (f"{owner}.{step.path or 'forward'}" if owner else "")
+
+    def parameters_of(self, function: Callable) -> Parameters:
+        """Return what a function, class or module takes; Python takes long to find that out."""
+        code = called_code(function)
+        known = getattr(code, "__func__", code)  # a bound method is another object each time
+        if id(known) not in self.parameters:
+            self.parameters[id(known)] = known, parameters_of(code)
+        return self.parameters[id(known)][1]
+
+    def own_parameters(self) -> dict[str, list[tuple[str, str]]]:
+        """Return (name, kind) of the learner's parameters, by what the stub has there."""
+        own = {}
+        for called in self.asked:
+            name, _, method = called.partition(".")
+            found = vars(self.module).get(name)
+            code = getattr(found, method, None) if method else found
+            taken = parameters_of(code) if callable(code) else {}
+            names = list(taken.items())[1 if method else 0 :]  # without `self`
+            own[called] = [(name, parameter.kind.name) for name, parameter in names]
+        return own
+
+    def understood(self, renamed: dict[str, str]) -> None:
+        """Note names that stand for names that are asked for."""
+        if renamed:
+            names = self.header["facts"].setdefault("names", {})
+            names.setdefault("understood", {}).update(renamed)
+
+    def find(self, name: str, given: bool = False) -> Any:
+        """A name of the learner's file, or of the stand-ins."""
+        names = self.given if given else vars(self.module)
+        if name not in names:
+            raise MissingName(name)
+        if not given and name in self.misspelt:
+            self.understood({name: self.misspelt[name]})
+        return names[name]
+
+    def target(self, step: Step) -> Any:
+        """Return what a step is about: a name of the file, an object, or a part of an object."""
+        if step.name:
+            return self.find(step.name)
+        found = self.objects[step.on]
+        for part in filter(None, step.path.split(".")):
+            found = found[int(part)] if part.isdigit() else getattr(found, part)
+        return found
+
+    def resolve(self, value: Tree) -> Any:
+        """An argument as the learner gets it: fresh, so that nobody can spoil it for others."""
+        return unpack(
+            value,
+            lambda key: self.tensors[key].clone().to(self.device),
+            self.held_under,
+        )
+
+    def held_under(self, handle: str) -> Any:
+        """An object by its handle; or what an earlier call gave, `first`, or a part, `first.1`."""
+        if handle in self.objects:
+            return self.objects[handle]
+        name, *path = handle.split(".")
+        found = self.returned[name]
+        for place in path:
+            found = found[int(place)]
+        return found
+
+
+def recorder_for(steps: Sequence[Step], filename: str) -> StageRecorder | None:
+    """Return what writes down the values on the way, if a step asks for it."""
+    return StageRecorder(filename) if any(step.stages for step in steps) else None
+
+
+def seed_everything(seed: int, device: str) -> None:
+    """Seed the generators that are in use; torch.manual_seed prepares all kinds of devices."""
+    torch.default_generator.manual_seed(seed)
+    if device != "cpu":
+        torch.cuda.manual_seed(seed)
+
+
+METHODS = ("__init__", "forward")
+
+
+def methods_meant(found: object) -> dict[str, str]:
+    """The methods that a class of modules lacks and has under a name like theirs.
+
+    They are put in their places.
+    """
+    renamed: dict[str, str] = {}
+    if not (inspect.isclass(found) and issubclass(found, nn.Module)):
+        return renamed
+    for method in METHODS:
+        if getattr(found, method) is not getattr(nn.Module, method):
+            continue
+        own = [n for n, v in vars(found).items() if callable(v) and not hasattr(nn.Module, n)]
+        near = [n for n in own if likeness(method, n) >= 0.6]
+        if len(near) == 1:
+            setattr(found, method, vars(found)[near[0]])
+            renamed[method] = near[0]
+    return renamed
+
+
+def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
+    """Copy in what fits, also under another name that can only mean the one asked for.
+
+    Returns what does not fit (missing, of another shape, not asked for), and the other names.
+    """
+    parameters = dict(module.named_parameters())
+    renamed = meant_parts(shapes(weights), shapes(parameters))
+    parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
+    missing: list[str] = []
+    misshapen: dict[str, list[int]] = {}
+    with torch.no_grad():
+        for name, value in weights.items():
+            target = parameters.get(name, tensor_attribute(module, name))
+            if target is None:
+                missing.append(name)
+            elif target.shape != value.shape:
+                misshapen[name] = list(target.shape)
+            else:
+                target.copy_(value)
+    unexpected = sorted(set(parameters) - set(weights))
+    return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}, renamed
+
+
+@torch.no_grad()
+def load_file(
+    module: nn.Module, weights: Mapping[str, torch.Tensor], renamed: Mapping[str, str]
+) -> None:
+    """Copy in what fits of a file by its name there, the learner's own or the one asked for."""
+    for own, parameter in module.named_parameters():
+        value = weights.get(own, weights.get(as_asked(own, renamed)))
+        if value is not None and value.shape == parameter.shape:
+            parameter.copy_(value)
+
+
+def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
+    return {name: list(tensor.shape) for name, tensor in tensors.items()}
+
+
+def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
+    """A tensor kept as a plain attribute where a parameter was asked for."""
+    owner: Any = module
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return owner if is_tensor(owner) else None
+
+
+def in_float64(steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> bool:
+    """Return True if anything of a case is float64."""
+    return any(step != step.in_float32() for step in steps) or any(
+        tensor.dtype == torch.float64 for tensor in tensors.values()
+    )
+
+
+def has_nan(reply: Reply) -> bool:
+    """Return True if a case was answered, with NaN in a result."""
+    header, results = reply
+    floating = (t for t in results.values() if t.is_floating_point())
+    return header["error"] is None and any(bool(t.isnan().any()) for t in floating)
+
+
+def in_double(reply: Reply) -> Reply:
+    """Return a reply with its float32 results as float64, to be compared as closely."""
+    header, results = reply
+    return header, {n: t.double() if t.dtype == torch.float32 else t for n, t in results.items()}
+
+
+def scattered(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers, laid out in memory by columns; those of a vector with gaps.
+
+    >>> scattered(torch.ones(2, 3)).stride(), scattered(torch.ones(3)).stride()
+    ((1, 2), (2,))
+    """
+    if tensor.dim() < 2:
+        return torch.stack((tensor, tensor), dim=-1)[..., 0]
+    return tensor.mT.contiguous().mT
+
+
+@torch.no_grad()
+def refilled(kept: object, value: Any) -> Any:
+    """A tensor that was passed before, holding another one's numbers; that one if none fits.
+
+    Who keeps an answer by the object that came in must look at what it holds by now.
+
+    >>> kept = torch.zeros(2)
+    >>> refilled(kept, torch.ones(2)) is kept, kept
+    (True, tensor([1., 1.]))
+    """
+    if not (is_tensor(kept) and is_tensor(value) and kept.shape == value.shape):
+        return value
+    return kept.copy_(value)
+
+
+# Of torch's sentences on dtypes some name both ("Float did not match Double"), and some the one
+# for which a number is too large.
+ABOUT_DTYPES = re.compile(
+    r"dtype|scalar type|without overflow|float\b.*\bdouble\b|double\b.*\bfloat\b", re.I | re.S
+)
+
+
+def is_about_dtypes(error: dict | None) -> bool:
+    """Return True if an error says that tensors of different dtypes met, or that a number of one is
+    too large for another.
+    """
+    return error is not None and bool(ABOUT_DTYPES.search(error["text"]))
+
+
+def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
+    return isinstance(value, torch.Tensor)
+
+
+def special_kind(tensor: torch.Tensor) -> str:
+    """What keeps a tensor from being stored as plain numbers, in a word; empty where nothing does.
+
+    >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
+    ('sparse', '')
+    """
+    if tensor.is_nested:
+        return "nested"
+    if tensor.is_quantized:
+        return "quantized"
+    if tensor.is_meta:
+        return "meta"
+    if tensor.layout is not torch.strided:
+        return "sparse"
+    return "complex" if tensor.is_complex() and tensor.dtype != torch.complex64 else ""
+
+
+class Snapshot:
+    """What a value holds now: all of a container, the state and the attributes of an object."""
+
+    def __init__(self, value: Any):
+        self.value, self.before = value, state_of(value)
+
+    def changed(self) -> bool:
+        """Whether it holds something else by now, bit by bit in effect."""
+        (was, tensors), (now, others) = self.before, state_of(self.value, copies=False)
+        return (
+            was != now
+            or tensors.keys() != others.keys()
+            or not all(same(tensor, others[place]) for place, tensor in tensors.items())
+        )
+
+
+def gradients(
+    results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
+) -> tuple[torch.Tensor | None, ...]:
+    """The gradients of the leaves, where each result comes with its own; None where none arrives.
+
+    torch imports sympy to compare a result's shape with its gradient's. So they are compared here,
+    with torch's own words where they differ; and a sum needs no gradient.
+    """
+    if not all(result.is_floating_point() for result in results):
+        return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
+    sums = []
+    for number, (result, seed) in enumerate(zip(results, seeds, strict=True)):
+        if result.shape != seed.shape:
+            raise RuntimeError(
+                f"{MISMATCH} grad_output[{number}] has a shape of {seed.shape} and "
+                f"output[{number}] has a shape of {result.shape}."
+            )
+        sums.append((result * seed).sum())
+    return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
+
+
+def same(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Whether two tensors agree in dtype, shape and every entry."""
+    return before.dtype == after.dtype and torch.equal(before, after)
+
+
+def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
+    """A value as text, and copies of the tensors in it. Of what cannot be packed, which it is.
+
+    copies: else the tensors themselves, to be looked at and let go.
+    """
+    tensors: dict[str, torch.Tensor] = {}
+
+    def noted(place: str, tensor: torch.Tensor) -> Tree:
+        if not special_kind(tensor):
+            tensors[place] = tensor.detach().clone() if copies else tensor
+        return {"tensor": place}
+
+    if is_tensor(value):  # the most frequent of all, and there is nothing more to it
+        noted("", value)
+        return "", tensors
+    if is_brief(value):
+        return repr(value), tensors
+    if not hasattr(value, "__dict__"):
+        return repr(Packer(noted).pack(value, "")), tensors
+    brief: dict[str, object] = {}
+    held: dict[str, object] = {}
+    for name, part in attributes_of(value).items():  # most of what a module holds is soon told
+        if is_tensor(part):
+            brief[name] = noted(name, part)
+        else:
+            (brief if is_brief(part) else held)[name] = part
+    return repr((brief, Packer(noted).pack(held, ""))), tensors
+
+
+def is_brief(value: object) -> bool:
+    """Whether Python's own text of a value is short and says all."""
+    return type(value) in PLAIN and (type(value) is not int or value.bit_length() <= MOST_BITS)
+
+
+REGISTERED = ("_parameters", "_buffers")  # under which a module keeps its tensors by name
+
+
+def attributes_of(owner: Any) -> dict[str, Any]:
+    """What an object holds by name: of a module its tensors, and its submodules' attributes too."""
+    if not isinstance(owner, nn.Module):
+        return vars(owner)
+    held: dict[str, Any] = {}
+    for prefix, module in owner.named_modules():
+        own = vars(module)
+        held |= {f"{prefix}.{name}": v for name, v in own.items() if not name.startswith("_")}
+        for registered in REGISTERED:
+            held |= {f"{prefix}.{name}": tensor for name, tensor in own[registered].items()}
+    return held
+
+
+def is_handle(value: Tree) -> bool:
+    """Whether an argument is an object that was made by an earlier step."""
+    return isinstance(value, dict) and "object" in value
+
+
+def is_list(value: object) -> TypeGuard[list | tuple]:
+    """Whether something is a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
+
+def parts_of(returned: Any) -> list | tuple:
+    """The results of a call, one after another, whatever they came in."""
+    if isinstance(returned, dict):
+        return list(returned.values())
+    if is_dataclass(returned) and not isinstance(returned, type):
+        return [getattr(returned, one.name) for one in fields(returned)]
+    return returned if is_list(returned) else [returned]
+
+
+def missing_name(error: BaseException) -> str | None:
+    return str(error) if isinstance(error, MissingName) else None
