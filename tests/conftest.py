@@ -2,6 +2,7 @@
 
 import gc
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from hypothesis import settings
 
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.attempts.verdict import Verdict, verdict
+from tensorgrade.attempts.verdict import Verdict, points_alone, verdict
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
 from tensorgrade.runner.source import Unreadable
@@ -58,20 +59,22 @@ def judged(project, grader):
     """A function: the verdict on one exercise of a chapter's text.
 
     The other exercises are loaded with it, but their cases are not run: for texts in which the
-    others are the solution's own. What the solution carries lies beside it. told: look for the
-    line that is wrong, too, which earns nothing and takes as long as all else.
+    others are the solution's own. What the solution carries lies beside it. told: look for what
+    learners are told, too, which earns nothing and takes as long as all else.
     """
 
     def judged(chapter: str, exercise: str, text: str, told: bool = True) -> Verdict:
         beside = project.beside(chapter)
         handin = Handin("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
         attempt = grader.attempt(handin)
-        if not told:
-            attempt.public = lambda: None  # what a line is looked for in
+        part = attempt.exercises[exercise]
         try:
             results = grader.session.results(attempt, exercise)
             asked = project.course.chapter(chapter).exercise(exercise)
-            return verdict("somebody", asked, attempt.exercises[exercise], results)
+            if not told:
+                bare = points_alone("somebody", asked, part, results)
+                return replace(bare, mistakes=list(part.mistakes))
+            return verdict("somebody", asked, part, results)
         finally:
             attempt.backend.close()
 

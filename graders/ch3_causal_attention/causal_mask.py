@@ -8,12 +8,15 @@ from ..sizes import LONG, Sizes
 
 def cases(pick):
     """Masks of several lengths."""
-    (many,) = Sizes(pick, "causal_mask")(LONG)
-    lengths = pick(public=[6, 3], hidden=[1, 2, 4, 7, 33, many])
+    draw = Sizes(pick, "causal_mask")
+    (many,) = draw(LONG)
+    few, some, more = (draw.chance.randint(*range_) for range_ in ((2, 5), (6, 12), (25, 60)))
+    lengths = pick(public=[6, 3], hidden=[1, few, some, more, many])
+    (typed,) = pick(public=[5], hidden=[draw.chance.randint(13, 24)])
     return [
         shown("sentence/6 tokens", call(context_length=6)),
         *(case(f"values/{n}", call(context_length=n)) for n in lengths),
-        case("dtype/5", call(context_length=5), signature="dtype"),
+        case(f"dtype/{typed}", call(context_length=typed), signature="dtype"),
     ]
 
 

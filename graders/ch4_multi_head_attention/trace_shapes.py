@@ -9,15 +9,19 @@ from ..sizes import FEATURES, Sizes
 def cases(pick):
     """Five sizes that say everything about the shapes."""
     names = ("b", "num_tokens", "d_in", "d_out", "num_heads")
-    b, n, d_in, heads = Sizes(pick, "trace_shapes")((20, 90), (1100, 3000), FEATURES, (13, 40))
+    draw = Sizes(pick, "trace_shapes")
+    b, n, d_in, heads = draw((20, 90), (1100, 3000), FEATURES, (13, 40))
+    tokens, width, some, same = (
+        draw.chance.randint(*range_) for range_ in ((7, 12), (13, 19), (2, 5), (3, 6))
+    )
     sizes = pick(
         public=[(2, 6, 3, 4, 2), (1, 5, 8, 12, 3)],
         hidden=[
-            (1, 4, 3, 5, 1),
-            (3, 7, 5, 8, 2),
-            (2, 3, 16, 12, 4),
-            (5, 9, 4, 6, 6),
-            (4, 4, 4, 4, 2),
+            (1, tokens, 3, width, 1),
+            (3, tokens + 1, 5, 4 * some, 2),
+            (2, 3, width, 12, 4),
+            (5, tokens + 2, 4, 6 * some, 6),
+            (same, same, same, same, same),
             (8, 1024, 768, 768, 12),
             (b, n, d_in, 16 * heads, heads),
         ],

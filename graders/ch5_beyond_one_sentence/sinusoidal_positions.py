@@ -8,9 +8,12 @@ from ..sizes import LONG, WIDTH, Sizes
 
 def cases(pick):
     """Numbers of places and of columns, more of one than of the other and the other way round."""
-    many, half = Sizes(pick, "sinusoidal_positions")(LONG, WIDTH)
+    draw = Sizes(pick, "sinusoidal_positions")
+    many, half = draw(LONG, WIDTH)
+    some, few, more = (draw.chance.randint(*range_) for range_ in ((5, 7), (2, 4), (8, 12)))
     sizes = pick(
-        public=[(6, 4), (3, 10)], hidden=[(5, 8), (2, 6), (9, 2), (many, 6), (7, 2 * half)]
+        public=[(6, 4), (3, 10)],
+        hidden=[(some, 8), (few, 6), (more, 2), (many, 6), (7, 2 * half)],
     )
     return [
         shown("sentence/4 places", call(num_tokens=4, d=6)),

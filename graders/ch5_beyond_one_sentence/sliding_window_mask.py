@@ -8,14 +8,25 @@ from ..sizes import LONG, SMALL, Sizes
 
 def cases(pick):
     """Windows smaller than the text, of one token, and at least as long as the text."""
-    many, window = Sizes(pick, "sliding_window_mask")(LONG, SMALL)
-    sizes = pick(public=[(6, 3), (5, 2)], hidden=[(7, 4), (4, 2), (5, 1), (many, window)])
-    full = pick(public=[(4, 4)], hidden=[(5, 5), (4, 9), (1, 1), (1, 3)])
+    draw = Sizes(pick, "sliding_window_mask")
+    many, window = draw(LONG, SMALL)
+    few, some, all_of_it, less, typed = (
+        draw.chance.randint(*range_) for range_ in ((4, 6), (7, 12), (5, 8), (2, 4), (9, 14))
+    )
+    sizes = pick(
+        public=[(6, 3), (5, 2)],
+        hidden=[(some, some - 3), (few, 2), (few + 1, 1), (many, window)],
+    )
+    full = pick(
+        public=[(4, 4)],
+        hidden=[(all_of_it, all_of_it), (less, less + 5), (1, 1), (1, 3)],
+    )
+    dtype = pick(public=[(5, 2)], hidden=[(typed, 2)])
     return [
         shown("sentence/6 tokens, window 3", call(num_tokens=6, window=3)),
         *(case(f"values/{n}, window {w}", call(num_tokens=n, window=w)) for n, w in sizes),
         *(case(f"full/{n}, window {w}", call(num_tokens=n, window=w)) for n, w in full),
-        case("dtype/5", call(num_tokens=5, window=2), signature="dtype"),
+        *(case(f"dtype/{n}", call(num_tokens=n, window=w), signature="dtype") for n, w in dtype),
     ]
 
 

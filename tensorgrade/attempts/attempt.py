@@ -25,8 +25,7 @@ from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import NO_WAY_BACK, Diagnosis, Finding, Kind, Step
 from ..judging.handed_in import HandedIn
 from ..judging.names import Names, in_asked_names
-from ..judging.order import Order, in_best_order, is_plain
-from ..judging.sayable import Sayable
+from ..judging.order import Order, assign, in_best_order
 from ..judging.stages import STOPS_EARLY, Parting, capital, parting, parting_sentence
 from ..judging.unanswered import UNWRITTEN
 from ..judging.where_right import only_where_passed, right_and_wrong
@@ -68,9 +67,10 @@ KEPT = "by itself, without the calls before it, this call is right: is something
 class Attempt:
     """A learner's chapter behind a backend, beside the chapter's references.
 
-    `attempt.normalise` is that exercise's part of it. own: the course's own checks. prints, public:
-    give the fingerprints, which take a while to be read, and the references that learners have, if
-    those are there. pairs: gives what finds two mistakes at once on hidden cases, if it is there.
+    `attempt.normalise` is that exercise's part of it. own: the course's own checks. prints, public,
+    public_prints: give the fingerprints, which take a while to be read, and the references that
+    learners have, if those are there, with their fingerprints. pairs: gives what finds two mistakes
+    at once on hidden cases, if it is there.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class Attempt:
         prints: Callable[[], Fingerprints] = Fingerprints,
         own: CourseChecks | None = None,
         public: Callable[[], References | None] = lambda: None,
+        public_prints: Callable[[], Fingerprints] = Fingerprints,
         pairs: Callable[[], Pairs | None] = lambda: None,
     ):
         self.backend, self.course, self.references = backend, course, references
@@ -88,6 +89,9 @@ class Attempt:
         self.tolerances: dict[str, Tolerance] = course.tolerances[backend.device]
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
+        self.public_prints = public_prints
+        # Runs the checks of some exercises; set by the session that holds the tests.
+        self.checked: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)
@@ -96,6 +100,7 @@ class Attempt:
         self.orders: dict[str, Order] = {}
         self.decided: set[str] = set()
         self.saw_hidden = True  # the process that learner code runs in, as far as anybody knows
+        self.on_hidden_cases: Attempt | None = None  # the same file, if this one is its public side
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
     def __getattr__(self, name: str) -> "ExerciseAttempt":
@@ -110,7 +115,7 @@ class Attempt:
             self.loaded = self.with_own_lines(self.backend.load())
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
-        self.saw_hidden = self.saw_hidden or bool(new)
+        self.saw_hidden = self.saw_hidden or (bool(new) and self.references.hidden)
         for part in new:
             part.judge_by(in_best_order(self, part.name, self.claimed_on(part.name)))
 
@@ -129,23 +134,27 @@ class Attempt:
         problems = (replace(p, error=self.handed_in.in_place(p.error)) for p in loaded.problems)
         return replace(loaded, problems=tuple(problems))
 
-    def told(self, claimed: Seen) -> Seen:
-        """What was seen on a case, as far as it may be told; on public cases that is all."""
-        case, expected, observed = claimed
-        error = observed.error
-        if not self.references.hidden:
-            return claimed._replace(
-                observed=replace(observed, error=error and self.handed_in.in_place(error))
-            )
-        if observed.status != Outcome.ANSWERED:  # the process said a line at most
-            own = error and replace(observed, error=self.handed_in.in_place(error))
-            return claimed._replace(observed=own or observed)
-        sayable = Sayable(self.handed_in, case, expected)
-        observed = sayable.observation(observed)
-        if error and observed.error and not expected.error and not is_plain(observed.error):
-            public = self.exercises[case.exercise].public_errors
-            observed = replace(observed, error=sayable.as_in_public(error, observed.error, public))
-        return claimed._replace(observed=observed)
+    def in_place(self, claimed: Seen) -> Seen:
+        """Return what was seen on a case, with an error's line as it was submitted."""
+        error = claimed.observed.error
+        if error is None:
+            return claimed
+        own = replace(claimed.observed, error=self.handed_in.in_place(error))
+        return claimed._replace(observed=own)
+
+    @cached_property
+    def on_public_cases(self) -> "Attempt | None":
+        """The same file judged by the public cases; None if there are none.
+
+        They run in a process that has seen no hidden case. In which order arguments are passed is
+        decided on them alone, or learner code could tell by it what it has seen.
+        """
+        public = self.public() if self.references.hidden else None
+        if public is None or self.loaded.status != Outcome.LOADED:
+            return None
+        other = Attempt(self.backend, self.course, public, self.public_prints, self.own)
+        other.loaded, other.on_hidden_cases, other.saw_hidden = self.loaded, self, False
+        return other
 
     def claimed_on(self, name: str, backend: Backend | None = None) -> list[Seen]:
         """What the attempt gives on every case of an exercise, run in one exchange.
@@ -197,10 +206,16 @@ class Attempt:
             return self.backend_of(cases[0].exercise).run(cases) if cases else []
 
     def forget_hidden(self) -> None:
-        """Have the backend start anew where it may have seen a hidden case."""
+        """Have the backend start anew where it may have seen a hidden case.
+
+        It goes on with this attempt's orders: the one on public cases decides on its own.
+        """
+        if self.on_hidden_cases:
+            self.on_hidden_cases.forget_hidden()
         if self.saw_hidden:
             self.backend.close()
         self.saw_hidden = False
+        assign(self.backend, self.orders)
 
     @cached_property
     def changed(self) -> dict[str, int]:
@@ -248,12 +263,13 @@ class ExerciseAttempt(Checks):
 
     def __init__(self, attempt: Attempt, name: str):
         self.attempt, self.name = attempt, name
-        # All that the learner's process says; only what may be told of it is `seen` by tests.
+        # What the learner's process says; the lines of errors in `seen` are those submitted.
         self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
         # The earlier exercise of the learner's that is all that is wrong here (earlier.py), and
         # the mistakes of those that are called.
         self.excused_by, self.inherited = "", set[str]()
+        self.noted = ""  # what is said of such an exercise where more than that is wrong
         # Right earlier exercises in the place of the learner's wrong ones, by name (earlier.py).
         self.stand_ins: dict[str, str] = {}
         # Found where they are asked for, by whether it is those of cases that end in an error.
@@ -269,23 +285,27 @@ class ExerciseAttempt(Checks):
         stand_ins: sources that stood for some of the learner's own definitions in that run.
         """
         self.claimed, self.stand_ins = claimed, stand_ins or {}
-        self.seen = [self.attempt.told(seen) for seen in claimed]
+        self.seen = [self.attempt.in_place(seen) for seen in claimed]
         for known in ("mistakes", "is_only_squeezed", "names", "is_replaced"):
             self.__dict__.pop(known, None)
 
     def finding(self, asks: str, diagnosis: Diagnosis) -> Finding:
-        """All that is to be said about a failed check. asks: the check's own line."""
+        """All that is to be said about a failed check. asks: the check's own line.
+
+        What takes another run is said on public cases alone: of hidden ones it is redacted.
+        """
         if self.is_replaced:
             said = REPLACED.format(self.name)
             return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
         unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-        for more in (
+        more = (
             self.with_line_that_changes,
             self.with_what_is_never_reached,
             self.with_line_that_cuts,
             self.with_what_is_kept,
-        ):
-            diagnosis = more(diagnosis)
+        )
+        for add in () if self.attempt.references.hidden else more:
+            diagnosis = add(diagnosis)
         names = () if unfinished else self.mistakes_on(diagnosis.case)
         return Finding(
             asks,
@@ -456,6 +476,7 @@ class ExerciseAttempt(Checks):
             return self.name in self.attempt.loaded.names
         with quietly():
             (in_file,) = self.attempt.backend.run([wrong.case])
+        self.attempt.backend.close()  # it has seen a case that may be hidden
         return self.is_right(wrong.case, wrong.expected, in_file)
 
     @property
@@ -473,8 +494,8 @@ class ExerciseAttempt(Checks):
     def pair_of_mistakes(self) -> tuple[str, ...]:
         """Two known mistakes that give, made at once, what was seen on hidden cases; () if none do.
 
-        Looked up by what the attempt gives on the cases that learners have, and proved on the
-        hidden ones: a learner's code can tell the former from the latter.
+        There are thousands of pairs, which learner code could choose from by hidden inputs. So the
+        public cases say which two it may be, and the hidden ones whether it is those.
         """
         pairs = self.attempt.pairs()
         if pairs is None or self.attempt.loaded.status != Outcome.LOADED:
@@ -482,19 +503,54 @@ class ExerciseAttempt(Checks):
         names = pairs.looked_up(self.name, self.seen_in_public)
         return names if names and pairs.proved(self.name, names, self.claimed) else ()
 
-    def seen_in_public(self, entries: list[tuple[Case, Observation]]) -> list[Seen]:
-        """Return what the attempt gives on cases that learners have."""
-        cases = [case for case, _ in entries]
-        if not self.stand_ins:
-            observed = self.attempt.in_public(cases)
-        else:
-            backend = self.attempt.backend.fresh(self.stand_ins)
-            observed = backend.run(cases)
+    def seen_in_public(self) -> list[Seen]:
+        """Return what the attempt gives on the public cases; [] if one gave no answer."""
+        part = self.on_public_cases
+        if part is None or not self.stand_ins:
+            return part.claimed if part else []
+        backend = self.attempt.backend.fresh(self.stand_ins)
+        assign(backend, part.attempt.orders)
+        try:
+            return part.attempt.claimed_on(self.name, backend)
+        finally:
             backend.close()
-        return [
-            Seen(case, expected, in_asked_names(expected, got))
-            for (case, expected), got in zip(entries, observed, strict=True)
-        ]
+
+    @cached_property
+    def on_public_cases(self) -> "ExerciseAttempt | None":
+        """The same exercise on the public cases; None if there are none, or one gave no answer."""
+        other = self.attempt.on_public_cases
+        if other is None:
+            return None
+        part = other.exercises[self.name]
+        if not part.seen:
+            other.forget_hidden()
+            with quietly():
+                other.run([self.name, *other.called_before(self.name)])
+            assign(self.attempt.backend, self.attempt.orders)
+        answered = all(seen.observed.status == Outcome.ANSWERED for seen in part.seen)
+        return part if answered else None
+
+    @cached_property
+    def public_checks(self) -> list:
+        """The results of the checks on the public cases; none if these could not be run."""
+        if self.on_public_cases is None:
+            return []
+        other = self.on_public_cases.attempt
+        names = [*other.called_before(self.name), self.name]
+        return [one for one in self.attempt.checked(other, names) if one.exercise == self.name]
+
+    @property
+    def noted_in_public(self) -> str:
+        """What public cases say of an earlier exercise that is wrong and called here, if any is."""
+        return self.on_public_cases.noted if self.public_checks and self.on_public_cases else ""
+
+    @property
+    def told_names(self) -> Names:
+        """The learner's own names, as public cases show them if the others are hidden."""
+        if not self.attempt.references.hidden:
+            return self.names
+        asked = self.names.sentence or "public_checks" in self.__dict__
+        return self.on_public_cases.names if asked and self.on_public_cases else Names()
 
     @cached_property
     def is_only_squeezed(self) -> bool:
@@ -537,14 +593,6 @@ class ExerciseAttempt(Checks):
     def is_called(self, called: str) -> bool:
         """Return True if a name is that of the exercise, or of a method of its own."""
         return called.partition(".")[0] == self.name
-
-    @cached_property
-    def public_errors(self) -> list[CaughtError]:
-        """The errors that the public cases end in."""
-        public = self.attempt.public()
-        entries = public.of(self.name) if public else []
-        observed = self.attempt.in_public([case for case, _ in entries])
-        return [self.attempt.handed_in.in_place(one.error) for one in observed if one.error]
 
     @cached_property
     def repair(self) -> Edit | None:

@@ -61,6 +61,7 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
             checks, right = better_of_both(part, checks, stand_ins, again)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
         part.excused_by = root if right else ""
+        part.noted = "" if right else EXCUSED.format(root)
         results[name] = [noted(check, root, right) for check in checks]
     return results
 

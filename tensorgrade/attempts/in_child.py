@@ -231,8 +231,9 @@ class InChild:
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
         """Pass arguments as this says, in a fresh child, which has seen no case."""
-        self.submission = replace(self.submission, assigned=assigned)
-        self.close()
+        if assigned != self.submission.assigned:
+            self.submission = replace(self.submission, assigned=assigned)
+            self.close()
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
         """What some small edits of a definition give on a case, of those around a line first."""

@@ -140,8 +140,9 @@ class InProcess:
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
         """Pass arguments as this says; the file stays loaded."""
-        self.submission = replace(self.submission, assigned=assigned)
-        self.ready_runner().assigned = assigned
+        if assigned != self.submission.assigned:
+            self.submission = replace(self.submission, assigned=assigned)
+            self.ready_runner().assigned = assigned
 
     def close(self) -> None:
         """Nothing to give back."""

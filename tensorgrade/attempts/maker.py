@@ -35,6 +35,7 @@ class AttemptMaker:
         self.known: dict[str, References] = {}
         self.prints: dict[str, Fingerprints] = {}
         self.public: dict[str, References] = {}
+        self.public_prints: dict[str, Fingerprints] = {}
         self.known_pairs: dict[str, Pairs] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
         self.requests = Requests()
@@ -102,8 +103,9 @@ class AttemptMaker:
         """The attempt behind a backend."""
         prints = partial(self.fingerprints, chapter)
         public, pairs = partial(self.public_references, chapter), partial(self.pairs, chapter)
-        references = self.references(chapter)
-        return Attempt(backend, self.course, references, prints, self.own, public, pairs)
+        public_prints = partial(self.public_fingerprints, chapter)
+        references, own = self.references(chapter), self.own
+        return Attempt(backend, self.course, references, prints, own, public, public_prints, pairs)
 
     def pairs(self, chapter: str) -> Pairs | None:
         """Return what finds two mistakes at once on hidden cases.
@@ -111,18 +113,14 @@ class AttemptMaker:
         None on public cases, where fingerprints of pairs are stored; and None if the solution or
         the learners' files are missing, as in the containers of course systems.
         """
-        public = self.public_references(chapter)
         stored = sources_path(self.tests / "references", chapter)
-        if public is None or not stored.exists() or not self.is_hidden(chapter):
+        there = stored.exists() and self.public_references(chapter) is not None
+        if not there or not self.is_hidden(chapter):
             return None
         if chapter not in self.known_pairs:
-            learners = self.tests.parent / "exercises" / "references"
-            prints = load_fingerprints(fingerprints_path(learners, chapter))
-            sources = read_sources(stored)
-            solution = partial(self.solution, chapter)
-            self.known_pairs[chapter] = Pairs(
-                public, prints, sources, self.own.signatures, solution
-            )
+            prints, sources = self.public_fingerprints(chapter), read_sources(stored)
+            solution, own = partial(self.solution, chapter), self.own.signatures
+            self.known_pairs[chapter] = Pairs(prints, sources, own, solution)
         return self.known_pairs[chapter]
 
     def solution(self, chapter: str, text: str) -> Submission:
@@ -138,6 +136,13 @@ class AttemptMaker:
         if chapter not in self.public and path.exists():
             self.public[chapter] = load_references(path)
         return self.public.get(chapter)
+
+    def public_fingerprints(self, chapter: str) -> Fingerprints:
+        """The fingerprints of what learners have of a chapter, read once."""
+        if chapter not in self.public_prints:
+            stored = fingerprints_path(self.tests.parent / "exercises" / "references", chapter)
+            self.public_prints[chapter] = load_fingerprints(stored)
+        return self.public_prints[chapter]
 
     def backend(self, submission: Submission) -> Backend:
         """In this process for public cases, in another one for hidden ones."""

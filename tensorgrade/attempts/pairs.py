@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..exchange.cases import Case
-from ..exchange.observation import Observation, Outcome
-from ..exchange.references import References, Seen
+from ..exchange.observation import Outcome
+from ..exchange.references import Seen
 from ..recognition.fingerprints import Fingerprints, agrees, as_stored, imprints_of, read_text
 from ..recognition.mistakes import Edits, Mistake, make
 from ..recognition.signatures import UNSEEN, Signature, imprint
@@ -20,10 +19,8 @@ from ..sources.submission import Submission
 from .in_process import InProcess
 
 SOURCES = ".sources.json"  # how the name of a chapter's file of `Sources` ends
-FEW = 6  # public cases that are run first: on them most pairs turn out to be others
 
 Names = tuple[str, ...]
-Run = Callable[[list[tuple[Case, Observation]]], list[Seen]]
 
 
 @dataclass(frozen=True)
@@ -55,30 +52,27 @@ def read_sources(path: Path) -> Sources:
 class Pairs:
     """What finds two mistakes at once in a chapter.
 
-    public, prints: the references and fingerprints that learners have. own: the course's own
-    signatures. submission: the solution, as it would be submitted.
+    prints: the fingerprints that learners have. own: the course's own signatures. submission: the
+    solution, as it would be submitted.
     """
 
-    public: References
     prints: Fingerprints
     sources: Sources
     own: dict[str, Signature]
     submission: Callable[[str], Submission]
 
-    def looked_up(self, exercise: str, run: Run) -> Names:
+    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Names:
         """Return the pair that gives the same on all public cases; () if none does.
 
-        run: runs the attempt on some of them.
+        run: gives what the attempt gives on them; [] if one gave no answer.
         """
-        found = [p for p in self.prints.by_exercise.get(exercise, []) if len(p.mistakes) == 2]
-        entries = self.public.of(exercise)
-        for some in (entries[:FEW], entries[FEW:]):
-            seen = run(some) if found else []
-            if any(one.observed.status == Outcome.UNREACHED for one in seen):
-                return ()
-            imprints = imprints_of(seen, self.own)
-            found = [p for p in found if all(agrees(p, case, imprints) for case in imprints)]
-        return found[0].mistakes if found else ()
+        pairs = [p for p in self.prints.by_exercise.get(exercise, []) if len(p.mistakes) == 2]
+        seen = run() if pairs else []
+        if not seen or any(one.observed.status == Outcome.UNREACHED for one in seen):
+            return ()
+        imprints = imprints_of(seen, self.own)
+        found = (p.mistakes for p in pairs if all(agrees(p, case, imprints) for case in imprints))
+        return next(found, ())
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives what was seen on every case."""

@@ -8,13 +8,14 @@ from enum import StrEnum
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import CaughtError, Outcome
-from ..exchange.text import LONGEST_MESSAGE, short
+from ..exchange.text import LONGEST_MESSAGE, printable, short
 from ..judging.diagnosis import LEAST_TELLING, Finding, sentence, telling
 from ..judging.names import ASKS
-from ..judging.unanswered import ended
+from ..judging.unanswered import UNWRITTEN, ended
 from ..runner.edits import Edit
 from .attempt import Attempt, ExerciseAttempt
 from .backend import OUT_OF_TIME
+from .redaction import line_of_timeout, redacted
 
 
 class Status(StrEnum):
@@ -154,7 +155,8 @@ class Verdict:
     code: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        self.message = short(self.message)
+        self.message = short(printable(self.message, 2 * LONGEST_MESSAGE))
+        self.code = printable(self.code, len(self.code))
         self.mistakes = self.mistakes[:MOST_MISTAKES]
 
     def row(self) -> dict:
@@ -201,9 +203,10 @@ def verdict(
 ) -> Verdict:
     """The verdict on one exercise, from what was seen and from the checks on it."""
     bare = points_alone(student, exercise, part, checks)
+    all_checks, checks = checks, for_learner(part, bare.status, checks)
     line, stage, sure = where(part, bare.status, checks)
     mistakes = [] if bare.status == Status.PASSED or part.excused_by else list(part.mistakes)
-    group = "" if mistakes or bare.status not in UNNAMED else group_of(part, checks)
+    group = "" if mistakes or bare.status not in UNNAMED else group_of(part, all_checks)
     return replace(
         bare,
         mistakes=mistakes,
@@ -214,6 +217,54 @@ def verdict(
         group=group,
         code=part.attempt.handed_in.text if group else "",
     )
+
+
+def for_learner(
+    part: ExerciseAttempt, status: Status, checks: list[CheckResult]
+) -> list[CheckResult]:
+    """Return the checks as a learner may read of them: redacted if they are on hidden cases."""
+    first = first_failure(checks)
+    ended_early = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
+    if not part.attempt.references.hidden or not first or not first.finding or ended_early:
+        return checks
+    if part.excused_by or is_fixed(part, status, first):
+        return checks
+    public, worth = part.public_checks, [check.points for check in checks]
+    if first.asks != ASKS:  # of names it is said only if all else is right on hidden cases, too
+        public = [check for check in public if check.asks != ASKS]
+    public_first = first_failure(public)
+    finding = redacted(
+        part,
+        worth,
+        first.finding,
+        checks.index(first),
+        [check.finding for check in public],
+        public_first.finding if public_first else None,
+    )
+    told = replace(first, finding=finding)
+    return [told, *(check for check in checks if is_missing_file(check))]
+
+
+def is_fixed(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
+    """Return True if nothing that is said of a failed check depends on what the code does."""
+    if part.attempt.loaded.status != Outcome.LOADED or check.asks == ASKS_LITTLE:
+        return True
+    return is_missing_file(check) or (status == Status.NOT_ATTEMPTED and is_plain_stub(part, check))
+
+
+def is_missing_file(check: CheckResult) -> bool:
+    """Return True if a check found that a companion file is not there."""
+    found = check.finding
+    return found is not None and is_to_do(check) and not (found.is_to_mend or found.diagnosis.error)
+
+
+def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
+    """Return True if an exercise is unwritten and no code is around the line that says so."""
+    diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.handed_in
+    if not diagnosis or diagnosis.problem != UNWRITTEN:
+        return False
+    line = diagnosis.error.line if diagnosis.error else None
+    return not line or not (text.goes_on_below(line) or text.comes_behind_code(line))
 
 
 def points_alone(
@@ -267,13 +318,16 @@ def place_of(
     if status in (Status.KILLED, Status.NOT_ATTEMPTED):
         return None, None
     if status == Status.TIMEOUT:
-        where = next((e.line for seen in part.seen if (e := seen.observed.error)), None)
-        return where and part.attempt.backend.source.line_in_place(where), None
+        errors = (seen.observed.error for seen in part.seen)
+        worth = [check.points for check in checks]
+        told = line_of_timeout(part, worth, next(filter(None, errors), None))
+        at = told.line if told else None
+        return at and part.attempt.backend.source.line_in_place(at), None
     first = first_failure(checks)
     if not first or not first.finding:
         return None, None
     in_place, diagnosis = part.attempt.backend.source.line_in_place, first.finding.diagnosis
-    if found := part.parting_for(diagnosis):
+    if found := first.finding.parting():
         return in_place(found.line), found.stage or None
     line = diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
     return line and in_place(line), None
@@ -328,13 +382,14 @@ def message(part: ExerciseAttempt, status: Status, checks: list[CheckResult]) ->
         return OVER_TIME.format(part.attempt.course.limits.handin_seconds)
     if status in (Status.KILLED, Status.TIMEOUT):
         end = next(seen.observed for seen in part.seen if seen.observed.status == Outcome(status))
-        return sentence(ended(end.status, end.error, part.attempt.place))
+        error = line_of_timeout(part, [check.points for check in checks], end.error)
+        return sentence(ended(end.status, error, part.attempt.place))
     if part.attempt.loaded.status == Outcome.UNREADABLE:
         return part.attempt.loaded.reason
     first = first_failure(checks)
     if not first or not first.finding:
         return "It could not be checked."
-    seen, names = first.finding.message, part.names.sentence
+    seen, names = first.finding.message, part.told_names.sentence
     if names and first.asks != ASKS:
         seen = f"{seen} {sentence(names)}"
     if edit := repair_of(part, status):

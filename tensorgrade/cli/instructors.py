@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..course import CourseError
+from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def collect(
     console.print(table(found))
     stayed = [] if preview else write(found, submitted)
     for note in found.told() + some_of(list(map(short_note, stayed))):
-        console.print(f"note: {note}", markup=False, soft_wrap=True)
+        console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
     files = plural(len(found.places) + len(found.aside) - found.failed, "file")
     console.print(f"{files} {done} to {submitted}", markup=False, soft_wrap=True)
@@ -191,7 +192,7 @@ def export(
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
     for note in notes:
-        typer.echo(f"note: {note}")
+        typer.echo(f"note: {printable(note, len(note))}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

@@ -123,7 +123,6 @@ class Observation:
 
     tensors: results and gradients by name. values: results that are no tensors, with their type.
     facts: what was seen on the way (claims of the learner's process). error: what was raised.
-    claims: values as they came, for judging alone, where `values` is what may be said of them.
     """
 
     status: Outcome = Outcome.ANSWERED
@@ -131,16 +130,14 @@ class Observation:
     values: dict[str, dict] = field(default_factory=dict)
     facts: dict[str, dict] = field(default_factory=dict)
     error: CaughtError | None = None
-    claims: dict[str, dict] | None = field(default=None, repr=False)
 
     def value(self, name: str) -> Tree:
         """What came back under a name, as a tree to be judged; None where nothing did."""
-        told = self.values if self.claims is None else self.claims
-        if name in told:
-            return told[name]["json"]
+        if name in self.values:
+            return self.values[name]["json"]
         if name in self.tensors:
             return {"tensor": name}
-        parts = (other for other in (*self.tensors, *told) if other.startswith(f"{name}."))
+        parts = (other for other in (*self.tensors, *self.values) if other.startswith(f"{name}."))
         numbers = sorted({int(n) for part in parts if (n := part[len(name) + 1 :]).isdecimal()})
         return [self.value(f"{name}.{number}") for number in numbers] or None
 

@@ -2,18 +2,22 @@
 
 LONGEST_TEXT = 500
 LONGEST_MESSAGE = 380
+# What names in some scripts and emoji are joined with, or kept apart.
+JOINERS = "\u200c\u200d"
 
 
 def printable(text: str, most: int = LONGEST_TEXT) -> str:
-    """Text without control characters, and of at most so many of the others.
+    """Return text sanitized for a terminal and a page, and of at most so many characters.
 
-    >>> printable("red \\x1b[31malert")
-    'red ?[31malert'
+    Control characters (also those of ISO 6429) and the ones that turn or hide text become `?`.
+
+    >>> printable("red \\x1b[31malert"), printable("abc\\u202ecba")
+    ('red ?[31malert', 'abc?cba')
     """
     if len(text) <= most and text.isprintable():
         return text
     cut = text if len(text) <= most else text[:most] + "…"
-    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in cut)
+    return "".join(c if c.isprintable() or c in "\n\t" + JOINERS else "?" for c in cut)
 
 
 def short(text: str, most: int = LONGEST_MESSAGE) -> str:

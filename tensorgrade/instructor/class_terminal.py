@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
+from ..exchange.text import printable
 from ..sources.handins import Handin
 from ..views.words import plural
 from .grader import GRADERS_FAILED
@@ -56,7 +57,7 @@ class ClassProgress:
     def begin(self, total: int, left: int, notes: list[str]) -> None:
         """Say what there is to do."""
         for note in notes:
-            self.say(f"note: {note}")
+            self.say(f"note: {printable(note, len(note))}")
         done = f", {total - left} of them graded before" if left < total else ""
         self.say(f"{plural(total, 'hand-in')}{done}")
         self.total, self.task = left, self.bar.add_task("", total=left, speed="")

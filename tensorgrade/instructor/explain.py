@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.redaction import BITS
 from ..attempts.verdict import CheckResult, Status, Sure, Verdict, first_failure, verdicts_on
 from ..course import CourseError
 from ..exchange.cases import spoken
@@ -200,11 +201,18 @@ def for_learner(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
+FOR_INSTRUCTORS = (
+    f"  For you alone: a learner reads at most {BITS} bits about hidden cases, as above."
+)
+
+
 def print_checks(console: Console, explanation: Explanation) -> None:
     """Each hidden test, its points, and why it failed."""
     said_above = says_no_more(explanation)
     title = "Checks, which all found what is said above" if said_above else "Checks"
     console.print(Text(f"\n{title}", "bold"))
+    if explanation.part.attempt.references.hidden and not said_above:
+        console.print(Text(FOR_INSTRUCTORS, "dim"))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))

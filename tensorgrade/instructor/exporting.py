@@ -18,7 +18,7 @@ from ..sources.handins import escaped
 from .folder_names import safe
 from .overrides import said
 from .report.page import PAGES, STATES, Person, late, people_of, rows_of
-from .roster import Roster, as_csv, harmless, in_csv
+from .roster import Roster, as_csv, harmless, in_csv, is_formula
 from .submissions import write_file
 
 LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
@@ -166,6 +166,7 @@ def canvas_csv(what: Export) -> list[Path]:
     ]
     note_unlisted(what, {student for student, _ in points})
     note_new_columns(what, list(columns.values()))
+    note_formulas(what, [cell for line in lines for cell in line[: len(CANVAS)]])
     header = CANVAS + list(columns.values())
     return write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
 
@@ -182,6 +183,16 @@ def note_unlisted(what: Export, students: Collection[str]) -> None:
     listed = set(map(escaped, what.roster.folders))
     if missing := sorted(set(students) - listed):
         what.notes.append(f"not on the roster, so not in the file: {named(missing)}")
+
+
+def note_formulas(what: Export, cells: Iterable[object]) -> None:
+    """Say how many cells that identify learners a spreadsheet would work out.
+
+    A course system finds people by them, so they stay exactly as they came.
+    """
+    if many := sum(map(is_formula, cells)):
+        told = f"{many} of the cells that identify learners look like formulas and stay as they are"
+        what.notes.append(f"{told}; import the file, and do not open it in a spreadsheet")
 
 
 def scale(what: Export, chapter: Chapter, most: str) -> float:
@@ -250,24 +261,37 @@ def moodle_csv(what: Export) -> list[Path]:
     path = what.folder / f"moodle-{chapter.name}.csv"
     if "identifier" not in {name.casefold() for name in what.roster.header}:
         key = what.roster.column.title() if what.roster.rows else "Identifier"
-        filled = [
-            [moodle_key(what, name), moodle_points(chapter, person), feedback(person)]
+        filled: list[list[object]] = [
+            [moodle_key(what, name), moodle_points(chapter, person), harmless(feedback(person))]
             for name, person in people.items()
         ]
+        note_formulas(what, [line[0] for line in filled])
         most = f"{chapter.points:g}"
         what.notes.append(
             f"grades are points out of {most}: Moodle takes them as they stand, so the "
             f"assignment's maximum grade must be {most}; a worksheet as --roster says it"
         )
-        return write(path, in_csv([key, "Grade", "Feedback comments"], filled))
+        return write(path, as_csv([key, "Grade", "Feedback comments"], filled))
     header = what.roster.header
     lines = []
     for folder, row in what.roster.by_folder().items():
         person = people.get(escaped(folder))
         own = filled_in(what, chapter, person, row) if person else {}
-        lines.append([own.get(n.casefold(), row.get(n.casefold(), "")) for n in header])
+        lines.append([own.get(n, as_it_came(n, row)) for n in map(str.casefold, header)])
     note_unlisted(what, people.keys())
+    rows = what.roster.rows
+    note_formulas(what, [row.get(name, "") for row in rows for name in IDENTIFYING])
     return write(path, as_csv(header, lines))
+
+
+# Columns of Moodle's worksheet that say who somebody is; learners write into some of the others.
+IDENTIFYING = ("identifier", "full name", "id number", "username", "email address")
+
+
+def as_it_came(column: str, row: dict[str, str]) -> object:
+    """Return a cell of a worksheet: unchanged if it identifies a learner, else no formula."""
+    cell = row.get(column, "")
+    return cell if column in IDENTIFYING else harmless(cell)
 
 
 def filled_in(

@@ -219,17 +219,30 @@ def in_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 def as_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A CSV of cells as they are: what a course system gave out goes back unchanged."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text)  # its own line ends: else a lone \r is not quoted, and ends a line
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()
 
 
-def harmless(cell: object) -> object:
-    """A cell that a spreadsheet shows, and does not work out. A dash alone is no formula.
+FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+NUMBER = re.compile(r"[+-]?\d*[.,]?\d*")
 
-    >>> harmless("=1+1"), harmless("ada"), harmless(-1.5), harmless("-")
-    ("'=1+1", 'ada', -1.5, '-')
+
+def is_formula(cell: object) -> bool:
+    """Return True if a spreadsheet would work out a cell. A dash alone, or a number, is none.
+
+    >>> is_formula("=1+1"), is_formula("ada"), is_formula("-1.5"), is_formula("-")
+    (True, False, False, False)
     """
-    begins = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{cell}" if begins and cell != "-" else cell
+    begins = isinstance(cell, str) and FORMULA.match(cell)
+    return bool(begins) and NUMBER.fullmatch(str(cell)) is None
+
+
+def harmless(cell: object) -> object:
+    """A cell that a spreadsheet shows, and does not work out.
+
+    >>> harmless("=1+1"), harmless("ada"), harmless(-1.5)
+    ("'=1+1", 'ada', -1.5)
+    """
+    return f"'{cell}" if is_formula(cell) else cell

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 
 from ..exchange.observation import CaughtError
+from ..exchange.text import printable
 
 # A name that is read, of `self` too; none that stands before a `=`.
 READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
@@ -38,8 +39,8 @@ class HandedIn:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines, as Python counts them."""
-        return re.split("\r\n|\r|\n", self.text)
+        """Its lines, as Python counts them, made printable: they are quoted and analysed."""
+        return [printable(line, len(line)) for line in re.split("\r\n|\r|\n", self.text)]
 
     @property
     def prints_when_called(self) -> bool:

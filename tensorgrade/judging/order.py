@@ -123,7 +123,7 @@ def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -
             best, attempt.orders = seen, orders
         if all_fit(best) or any(one.observed.status in ENDED for one in seen):
             break
-    assign(attempt, attempt.orders)
+    assign(attempt.backend, attempt.orders)
     return best
 
 
@@ -177,13 +177,13 @@ def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
 
 def seen_with(attempt: OrderedAttempt, exercise: str, orders: dict[str, Order]) -> list[Seen]:
     """Return the results of an exercise's cases with arguments in these orders."""
-    assign(attempt, orders)
+    assign(attempt.backend, orders)
     return attempt.claimed_on(exercise)
 
 
-def assign(attempt: OrderedAttempt, orders: dict[str, Order]) -> None:
+def assign(backend: OrderedBackend, orders: dict[str, Order]) -> None:
     """Have the learner's code called in these orders from now on."""
-    attempt.backend.assign({called: dict(one.assigned) for called, one in orders.items()})
+    backend.assign({called: dict(one.assigned) for called, one in orders.items()})
 
 
 def is_plain(error: CaughtError) -> bool:

@@ -24,7 +24,7 @@ def remarks(
         return ()
     sentences = [not_numbers(actual, expected) or few_digits(actual, expected)]
     if not sentences[0]:
-        sentences += [sums(actual, expected, 2 if hidden else 4), echoes(case, actual)]
+        sentences += [sums(actual, expected), echoes(case, actual)]
         if not hidden:
             sentences += [ratios(case, actual, expected), reordered(actual, expected, case)]
     return tuple(filter(None, sentences))
@@ -90,10 +90,8 @@ def only_first(rows: torch.Tensor) -> bool:
     return bool(rows[..., 0].all()) and not bool(rows[..., 1:].any())
 
 
-def sums(actual: torch.Tensor, expected: torch.Tensor, digits: int = 4) -> str:
+def sums(actual: torch.Tensor, expected: torch.Tensor) -> str:
     """A sentence, or nothing. Of the expected values only this is used: do their rows sum to 1?
-
-    digits: of the numbers said. A learner's result is whatever he likes, a hidden input too.
 
     >>> even = torch.full((2, 4), 0.25)
     >>> sums(torch.full((2, 4), 0.5), even)
@@ -105,7 +103,7 @@ def sums(actual: torch.Tensor, expected: torch.Tensor, digits: int = 4) -> str:
         return ""
     if sums_to_one(actual, -1):
         return "it has negative entries" if bool((actual < 0).any()) else ""
-    return what_sums_to_one(actual) or sizes_of_sums(actual, digits)
+    return what_sums_to_one(actual) or sizes_of_sums(actual)
 
 
 def sums_to_one(tensor: torch.Tensor, dim: int) -> bool:
@@ -122,11 +120,11 @@ def what_sums_to_one(actual: torch.Tensor) -> str:
     return ""
 
 
-def sizes_of_sums(actual: torch.Tensor, digits: int) -> str:
+def sizes_of_sums(actual: torch.Tensor) -> str:
     """How large the sums are instead."""
     totals = actual.double().sum(dim=-1)
     least, most = float(totals.min()), float(totals.max())
-    low, high = (spoken_sum(total, digits) for total in (least, most))
+    low, high = map(spoken_sum, (least, most))
     if actual.ndim <= 1:
         return f"its entries sum to {low}, not to 1"
     if most - least < CLOSE:
@@ -134,13 +132,13 @@ def sizes_of_sums(actual: torch.Tensor, digits: int) -> str:
     return f"its rows do not sum to 1, but to something between {low} and {high}"
 
 
-def spoken_sum(total: float, digits: int) -> str:
+def spoken_sum(total: float) -> str:
     """A sum that is not 1.
 
-    >>> spoken_sum(1.004, 4), spoken_sum(1.004, 2)
+    >>> spoken_sum(1.004), spoken_sum(1.00004)
     ('1.004', 'nearly 1')
     """
-    text = f"{total:.{digits}g}"
+    text = f"{total:.4g}"
     return "nearly 1" if text == "1" else text
 
 

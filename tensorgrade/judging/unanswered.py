@@ -13,7 +13,6 @@ from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, st
 from ..exchange.text import short
 from .diagnosis import Diagnosis, Kind
 from .judged import JudgedAttempt
-from .sayable import UNSAID
 
 # A stand-in for another chapter is made by the runner, in no file.
 STANDS_ALONE = (
@@ -71,10 +70,7 @@ def why_it_raised(
         in_what_it_calls(error, exercise)
         + raised(error, attempt.place)
         + lost_name(error, attempt, case)
-        + (
-            read_outside(attempt.loaded, error.definition, case, error.source)
-            or sizes_there(error, attempt.references.hidden)
-        )
+        + (read_outside(attempt.loaded, error.definition, case, error.source) or sizes_there(error))
     )
     return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
 
@@ -91,7 +87,7 @@ def is_of_another(error: CaughtError, exercise: str) -> bool:
 
 def raised(error: CaughtError, place: Place) -> str:
     """One sentence about an error, with the learner's own line and what often lies behind it."""
-    text = f": {without_advice(error.text).rstrip('.')}" if error.text not in ("", UNSAID) else ""
+    text = f": {without_advice(error.text).rstrip('.')}" if error.text else ""
     return f"{error.type}{text}{at_line(error, place)}{often(error)}"
 
 
@@ -223,15 +219,12 @@ NO_CLASSES = {*dir(torch), *dir(builtins), "NoneType"}
 SIZES_MATTER = {"RuntimeError", "IndexError", "ValueError"}
 
 
-def sizes_there(error: CaughtError, hidden: bool) -> str:
-    """The sizes of what the line names, where an error is about sizes.
-
-    Those of hidden cases are none that a learner's process may say: there they are public ones.
-    """
+def sizes_there(error: CaughtError) -> str:
+    """The sizes of what the line names, where an error is about sizes."""
     if not error.sizes or error.type not in SIZES_MATTER or not re.search(r"\d", error.text):
         return ""
     told = [f"`{name}` is {spoken_as_size(size)}" for name, size in error.sizes.items()]
-    return f"; {'in the public checks' if hidden else 'there'} {' and '.join(told)}"
+    return f"; there {' and '.join(told)}"
 
 
 def spoken_as_size(size: tuple[int, ...] | int) -> str:

@@ -37,11 +37,6 @@ class ValueGap:
         steps = (step.tree if isinstance(step, Key) else step for step in self.steps)
         return "".join(f"[{shown(step)}]" for step in steps)
 
-    def public_place(self, names: set[str]) -> str:
-        """The place as far as it may be said on a hidden case: of keys only known names."""
-        safe = all(not isinstance(step, Key) or shown(step.tree) in names for step in self.steps)
-        return self.place if safe else "[…]"
-
 
 @dataclass(frozen=True)
 class Key:
@@ -197,26 +192,16 @@ def said(tree: Tree) -> str:
     return shown(tree) if kind(tree) == "unjudged" else sized(tree)
 
 
-def said_in_secret(gap: ValueGap, what: str, sizes: set[int]) -> str:
-    """A sentence about a gap on a hidden case: what came back, how large, and not what is right.
-
-    sizes: those that may be said. Learner code, which sees the inputs, chooses how large it is.
-    """
+def said_in_secret(gap: ValueGap, what: str) -> str:
+    """A sentence about a gap on a hidden case: what came back, how large, and not what is right."""
     if gap.how in ("missing", "extra"):
         more = "misses a key" if gap.how == "missing" else "has a key that is not asked for"
         return f"{what} {more}"
-    got = sized(gap.actual) if size_of(gap.actual) in sizes else KINDS[kind(gap.actual)]
+    got = sized(gap.actual)
     if gap.how == "type":
         return f"{what} is {got}; {KINDS[kind(gap.expected)]} is asked for"
     of_size = gap.how == "size"
     return f"{what} is {got}, and that is not the right {'size' if of_size else 'one'}"
-
-
-def known_sizes(case: Case) -> set[int]:
-    """Sizes that say nothing new: of what a case passes in, or one off, as people often are."""
-    passed = [v for step in case.steps for v in step.get("arguments", {}).values()]
-    own = [size for value in passed if (size := size_of(value)) is not None]
-    return {0, 1, 2} | {size + off for size in own for off in (-1, 0, 1)}
 
 
 def hands_back(case: Case, tree: Tree) -> bool:
@@ -251,16 +236,3 @@ def cut(text: str, place: int) -> str:
     first = 0 if len(text) <= BEFORE + AFTER else max(0, place - BEFORE)
     last = len(text) if len(text) - first <= BEFORE + AFTER else first + BEFORE + AFTER
     return "…" * (first > 0) + text[first:last] + "…" * (last < len(text))
-
-
-def known_keys(told: Tree) -> set[str]:
-    """All keys in a value, as Python writes them."""
-    return set(keys_in(plain(told)))
-
-
-def keys_in(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield from map(repr, value)
-        value = list(value.values())
-    for part in value if isinstance(value, list) else ():
-        yield from keys_in(part)

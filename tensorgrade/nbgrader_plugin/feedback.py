@@ -4,6 +4,7 @@ Learners' feedback is made by `CleanPages`. The formgrader's pages are made by n
 exporter, which is told in `course_config.py` to use `CleanOutputs` and `clean_markdown`.
 """
 
+import re
 import time
 from collections.abc import Callable
 from functools import cache
@@ -28,7 +29,9 @@ TAGS = set(
     "ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th "
     "thead tr tt u ul var".split()
 )
-ATTRIBUTES = {"class", "id", "title", "align", "colspan", "rowspan", "start", "width", "height"}
+ATTRIBUTES = {"title", "align", "colspan", "rowspan", "start", "width", "height"}
+# Words of code in colours. Any other class, or an id, could imitate a part of the page.
+CODE_CLASS = re.compile(r"highlight|[a-z][a-z0-9]?")
 LINKS = {"a": {"href"}, "img": {"src", "alt"}}
 PROTOCOLS = {"http", "https", "mailto", "data"}
 # What a verdict's card is drawn with.
@@ -145,10 +148,16 @@ def clean(html: str, styled: bool = False) -> str:
 
 
 def allowed(tag: str, name: str, value: str) -> bool:
-    """Whether an attribute may stay; data stands only where a picture is shown."""
+    """Return True if an attribute may stay.
+
+    A picture is in the page itself: one from elsewhere would tell its owner who reads the page.
+    """
+    if name == "class":
+        return all(map(CODE_CLASS.fullmatch, value.split()))
+    if (tag, name) == ("img", "src"):
+        return value.strip().startswith(PICTURE_DATA)
     if name in LINKS.get(tag, ()):
-        is_data = value.strip().lower().startswith("data:")
-        return not is_data or (tag == "img" and value.strip().startswith(PICTURE_DATA))
+        return not value.strip().lower().startswith("data:")
     return name in ATTRIBUTES
 
 

@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..course import Limits
-from ..exchange.text import printable
+from ..exchange.text import JOINERS, printable
 from ..lateness import is_possible, now, read_time, written
 from .beside import Beside
 
 NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
 WEIGHTS = "+"  # what stands in a digest between that of the code and that of weights
+LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
 # Python calls these printable, and nobody sees them.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -74,7 +75,20 @@ def escaped(name: str) -> str:
     ('José', 'Jo\\\\xadsé')
     """
     whole = name.replace("\\", "\\\\")
-    return "".join(c if is_seen(c) else c.encode("unicode_escape").decode() for c in whole)
+    return "".join(
+        c if is_seen(c) or is_joiner(whole, at) else c.encode("unicode_escape").decode()
+        for at, c in enumerate(whole)
+    )
+
+
+def is_joiner(name: str, at: int) -> bool:
+    """Return True if a character joins or parts letters of a script that needs it.
+
+    >>> is_joiner("\u0646\u200c\u0647", 1), is_joiner("ad\u200ca", 2)
+    (True, False)
+    """
+    around = (name[at - 1 : at], name[at + 1 : at + 2])
+    return name[at] in JOINERS and all(one > LAST_WITHOUT_JOINERS for one in around)
 
 
 def is_seen(character: str) -> bool:

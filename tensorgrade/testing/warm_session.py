@@ -125,6 +125,7 @@ class WarmSession:
         The cases run in the caller's thread, where they can be interrupted. Raises what the tests
         themselves raise.
         """
+        attempt.checked = lambda other, names: self.results(other, *names)
         attempt.run(exercises)
         self.work.put((attempt, exercises))
         results = self.done.get()

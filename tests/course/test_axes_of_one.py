@@ -47,8 +47,7 @@ IN_ERRORS = {"trace_shapes", "train_step", "trained_loss", "CachedAttention"}
 @pytest.mark.parametrize("chapter, exercise", first_of_each(EXERCISES, lambda names: names[0]))
 def test_a_result_that_loses_an_axis_of_one_loses_points(project, judged, chapter, exercise):
     verdicts = {
-        source: judged(chapter, exercise, source, told=False)
-        for source in squeezed(project, chapter, exercise)
+        source: judged(chapter, exercise, source) for source in squeezed(project, chapter, exercise)
     }
     kept = [text for text, told in verdicts.items() if told.points == told.max_points]
     assert not any(differs(project, chapter, exercise, text) for text in kept)

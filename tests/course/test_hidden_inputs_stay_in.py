@@ -1,15 +1,17 @@
 """Learner code sees hidden inputs. Whatever it does to tell them, they reach no row.
 
-The same attempts arrive once the rule about what may be said is off, so that they prove something.
+The same attempts arrive once redaction is off, so that they prove something.
 """
 
 import json
 import re
+import struct
 from functools import cache
 
 import pytest
+import torch
 
-from tensorgrade.judging.sayable import Sayable
+from tensorgrade.attempts import verdict
 from tensorgrade.sources.handins import Handin
 
 from ..sampling import first_of_each
@@ -153,7 +155,8 @@ def rows_of(grader, chapter: str, code: str) -> str:
 
 def arrived(grader, chapter: str, exercise: str, said: str) -> set[str]:
     """Pieces of hidden inputs, as digits or as letters, that stand in what was said."""
-    pieces = pieces_of(grader, chapter, exercise)
+    hidden, public = (pieces_of(grader, chapter, exercise, which) for which in (True, False))
+    pieces = hidden - public  # what is public may be shown
     sizes = {len(piece) for piece in pieces}
     told = {said[n : n + size] for size in sizes for n in range(len(said))} & pieces
     known = grader.maker.course.public_json()  # five letters of an exercise's name are no leak
@@ -161,9 +164,10 @@ def arrived(grader, chapter: str, exercise: str, said: str) -> set[str]:
 
 
 @cache
-def pieces_of(grader, chapter: str, exercise: str) -> set[str]:
-    """All pieces of an exercise's hidden inputs, however they are written."""
-    references = grader.maker.references(chapter)
+def pieces_of(grader, chapter: str, exercise: str, hidden: bool) -> set[str]:
+    """All pieces of an exercise's inputs, however they are written."""
+    maker = grader.maker
+    references = maker.references(chapter) if hidden else maker.public_references(chapter)
     numbers = {
         abs(float(number))
         for case, _ in references.of(exercise)
@@ -171,7 +175,9 @@ def pieces_of(grader, chapter: str, exercise: str) -> set[str]:
         for number in tensor.flatten().tolist()
         if abs(number) < 1e3
     }
-    digits = {"".join(filter(str.isdigit, f"{number:.9f}")) for number in numbers}
+    every = (9,) if hidden else (9, 15)  # what is public may be said with all its digits
+    written = (f"{number:.{places}f}" for number in numbers for places in every)
+    digits = {"".join(filter(str.isdigit, one)) for one in written}
     pieces = {d[n : n + FIVE] for d in digits for n in range(len(d) - FIVE + 1)}
     pieces = {piece for piece in pieces if len(set(piece)) > 2}  # 0.60000 is no secret
     letters = {"".join("abcdefghij"[int(c)] for c in piece) for piece in pieces}
@@ -215,8 +221,8 @@ def test_numbers_in_remarks_are_no_inputs(grader):
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_attempts_are_real(grader, monkeypatch):
-    """Without the rule most of them arrive: it is the rule that stops them."""
-    monkeypatch.setattr(Sayable, "observation", lambda self, observed: observed)
+    """Without redaction many of them arrive: it is redaction that stops them."""
+    monkeypatch.setattr(verdict, "for_learner", lambda part, status, checks: checks)
     half, came = len(SAID_BY_SCORES) // 2, []
     for instruction in SAID_BY_SCORES:
         if arrived(grader, CH1, "attention_scores", rows_of(grader, CH1, scores(instruction))):
@@ -244,7 +250,7 @@ def test_the_attempts_are_real(grader, monkeypatch):
         ("scores[0] = 1; scores = 2", "cannot access local variable 'scores' where"),
         ("return {}['scores']", "KeyError: 'scores'"),
         ("raise ValueError('in my own words')", "ValueError: in my own words (line 1"),
-        ("raise ValueError(f'it is {query}')", "ValueError (line 1: `raise ValueError(f'it is"),
+        ("raise ValueError(f'it is {query}')", "ValueError: it is tensor("),
         ("raise MyOwnError", "MyOwnError (line 1"),
     ],
 )
@@ -260,4 +266,32 @@ def test_another_text_on_public_cases_is_not_enough(grader):
     """The public cases run in a fresh process: what was seen on hidden ones is not there."""
     road = "SEEN.append(letters(secret)); raise ValueError(SEEN[0])"
     said = rows_of(grader, CH1, scores(road))
-    assert "ValueError (line" in said and arrived(grader, CH1, "attention_scores", said) == set()
+    assert "ValueError: k" in said and arrived(grader, CH1, "attention_scores", said) == set()
+
+
+PACKED = """
+def attention_scores(query, inputs):
+    import struct
+    flat = [x for t in (query, inputs) for x in t.detach().flatten().tolist()]
+    bits = "".join(format(b, "08b") for x in flat[:5] for b in struct.pack(">f", x)) + "0" * 22
+    n = [int(bits[k:k + 13], 2) for k in range(0, 182, 13)]
+    first, second = f"{n[:6]} at entry {n[6]}", f"{n[7:13]} at entry {n[13]}"
+    raise RuntimeError(f"stack expects each tensor to be equal size, but got {first} and {second}")
+"""
+
+
+def test_numbers_packed_into_a_sentence_of_torch_are_those_of_a_public_case(grader):
+    """182 bits of a hidden case once left in a sentence that torch could have said."""
+    handin = Handin("eve", CH1, f"{CH1}.py", ("import torch" + PACKED).encode())
+    message = grader.grade(handin)[0].message
+    numbers = [int(n) for n in re.findall(r"\d+", message.partition("(line")[0])]
+    bits = "".join(format(n, "013b") for n in numbers)[:160]
+    read = struct.unpack(">5f", int(bits, 2).to_bytes(20, "big"))
+    hidden, public = (
+        torch.cat(
+            [t.flatten() for case, _ in one.of("attention_scores") for t in case.tensors.values()]
+        )
+        for one in (grader.maker.references(CH1), grader.maker.public_references(CH1))
+    )
+    assert len(numbers) == 14 and all((public - x).abs().min() < 1e-6 for x in read)
+    assert not any((hidden - x).abs().min() < 1e-6 for x in read)

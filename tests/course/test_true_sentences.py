@@ -605,12 +605,12 @@ def test_what_is_said_of_a_function(told, chapter, exercise, code, said):
 
 
 @pytest.mark.slow
-def test_where_an_answer_is_right_is_told_where_that_has_a_pattern(told):
+def test_a_factor_that_only_some_cases_have_is_told_with_its_line(told):
     """Twice too large wherever there are biases: no sentence of the catalogue knows that."""
     code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
     code = code.replace("BIAS", "self.W_key.bias is None")
     message, _ = told(CH3, "CausalAttention", code)
-    assert "where `qkv_bias` is passed in, and right in all other cases" in message
+    assert "it is the expected result times 2" in message and "Look at line" in message
 
 
 def test_a_value_from_outside_that_is_a_constant_is_no_fault(told):
@@ -697,14 +697,14 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     assert in_short(told) == told.problem
 
 
-def test_a_size_that_may_not_be_told_is_no_riddle(told):
+def test_sizes_are_told_as_public_cases_show_them(told):
     code = (
         "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
         "    shape = (b, num_tokens, d_out)\n"
         "    return dict(x=(31 * 1013, 31 * 1019, 7 * 3301), queries=shape, output=shape)\n"
     )
     hidden, _ = told(CH4, "trace_shapes", code)
-    assert "…" not in hidden and "`x` is not what it should be" in hidden, hidden
+    assert hidden == "`x` is (31403, 31589, 23107).", hidden
 
 
 SOFTMAX = """

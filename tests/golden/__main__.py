@@ -2,6 +2,7 @@
 
     python -m tests.golden            compare; list what changed, exit with 1 if anything did
     python -m tests.golden --write    store today's verdicts
+    python -m tests.golden --messages FILE    also write what learners read, to compare two versions
 
 Points, status, mistakes, line, stage and certainty are stored, without the wording.
 """
@@ -27,15 +28,21 @@ STORED = Path(__file__).with_name("golden.tsv")
 COLUMNS = ("points", "status", "mistakes", "line", "stage", "sure")
 PARTS = 4  # of each chapter, so that the cores end at about the same time
 Rows = dict[str, list[str]]
+Verdicts = dict[str, Verdict]
 
 
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="store today's verdicts")
+    parser.add_argument("--messages", type=Path, help="write the messages to this file")
     parser.add_argument("--jobs", type=int, help="worker processes")
     options = parser.parse_args()
-    rows = graded(options.jobs)
+    verdicts = graded(options.jobs)
+    if options.messages:
+        lines = (f"{name}\t{verdicts[name].message}\n" for name in sorted(verdicts))
+        options.messages.write_text("".join(lines), encoding="utf-8")
+    rows = {name: cells(verdict) for name, verdict in verdicts.items()}
     if options.write:
         store(rows)
         print(f"{len(rows)} verdicts stored")
@@ -69,18 +76,18 @@ def differences(before: Rows, after: Rows) -> list[str]:
     ]
 
 
-def graded(jobs: int | None = None) -> Rows:
+def graded(jobs: int | None = None) -> Verdicts:
     """Grade the whole corpus; chapters are split into parts that run side by side."""
     chapters = [chapter.name for chapter in Project(ROOT).course.chapters]
     parts = [(chapter, part) for part in range(PARTS) for chapter in reversed(chapters)]
     with ProcessPoolExecutor(jobs) as pool:
-        rows: Rows = {}
+        verdicts: Verdicts = {}
         for some in pool.map(grade_part, *zip(*parts, strict=True)):
-            rows |= some
-    return rows
+            verdicts |= some
+    return verdicts
 
 
-def grade_part(chapter: str, part: int) -> Rows:
+def grade_part(chapter: str, part: int) -> Verdicts:
     """Grade one of the PARTS slices of a chapter."""
     torch.set_num_threads(1)
     project = Project(ROOT)
@@ -90,17 +97,17 @@ def grade_part(chapter: str, part: int) -> Rows:
     }
     entries = list(corpus(project, chapter))[part::PARTS]
     try:
-        rows: Rows = {}
+        verdicts: Verdicts = {}
         for entry in entries:
-            rows |= grade(project, graders, entry)
-        return rows
+            verdicts |= grade(project, graders, entry)
+        return verdicts
     finally:
         for grader in graders.values():
             grader.close()
 
 
-def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Rows:
-    """Return a row for each exercise of an entry that is graded."""
+def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Verdicts:
+    """Return a verdict for each exercise of an entry that is graded, by its name in the corpus."""
     grader = graders[entry.public]
     beside = project.beside(entry.chapter)
     file = f"{entry.chapter}.py"
@@ -112,8 +119,11 @@ def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Rows:
         verdicts = verdicts_on("somebody", attempt, grader.session.results(attempt, *asked))
     finally:
         attempt.backend.close()
-    named = {f"{entry.chapter}/{one.exercise}/{entry.name}": one for one in verdicts}
-    return {name: cells(one) for name, one in named.items() if one.exercise in asked}
+    return {
+        f"{entry.chapter}/{one.exercise}/{entry.name}": one
+        for one in verdicts
+        if one.exercise in asked
+    }
 
 
 def cells(verdict: Verdict) -> list[str]:

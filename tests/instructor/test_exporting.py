@@ -14,7 +14,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export, in_a_cell
 from tensorgrade.instructor.ledger import write_lines
-from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.instructor.roster import Roster, in_csv, read_roster
 from tensorgrade.instructor.submissions import write
 from tensorgrade.lateness import Lateness
 
@@ -128,9 +128,44 @@ def test_formulas_of_learners_are_none_and_cells_of_others_stay_theirs(moodle):
     write_lines(out / "results.jsonl", hostile + others)
     worksheet = out.parent / "worksheet.csv"
     worksheet.write_text(worksheet.read_text("utf-8-sig").replace("Zoe Zero", "-Zoe Zero"))
-    (path,), _ = export(out, COURSE, "csv", "moodle", read_roster(worksheet))
+    (path,), notes = export(out, COURSE, "csv", "moodle", read_roster(worksheet))
     _, ada, *_, zoe = table(path)
     assert ada[-1].startswith("'=1+1: ") and zoe[1] == "-Zoe Zero"
+    assert [note for note in notes if note.startswith("1 of the cells that identify learners")]
+
+
+def test_what_a_learner_wrote_into_moodles_worksheet_is_no_formula(moodle):
+    out, _ = moodle
+    worksheet = out.parent / "worksheet.csv"
+    header, *lines = worksheet.read_text("utf-8-sig").splitlines()
+    lines = [f'{line},"=1+1"' for line in lines]
+    worksheet.write_text("\n".join([f"{header},Online text", *lines]))
+    (path,), _ = export(out, COURSE, "csv", "moodle", read_roster(worksheet))
+    assert {line[-1] for line in table(path)[1:]} == {"'=1+1"}
+
+
+def test_moodle_and_canvas_find_people_by_names_that_look_like_formulas(monkeypatch, tmp_path):
+    name = "=HYPERLINK(1)"
+    put(tmp_path / "in", name, CH1, 1.0)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    gradebook = tmp_path / "g.csv"
+    gradebook.write_text(
+        f"Student,ID,SIS User ID,SIS Login ID,Section,{CH1} (7001)\n"
+        f"    Points Possible,,,,,39\n@ada,101,+u101,{name},-1 + 1,\n"
+    )
+    (path,), notes = export(tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook))
+    assert table(path)[2][:5] == ["@ada", "101", "+u101", name, "-1 + 1"]
+    assert any(note.startswith("4 of the cells that identify learners") for note in notes), notes
+    (path,), notes = export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
+    assert table(path)[1][0] == name and any(note.startswith("1 of the cells") for note in notes)
+
+
+@pytest.mark.parametrize("cell", ["=1", "+a", "-a", "@a", "\t=1", "\r=1", "\n=1", "\uff1d1"])
+def test_no_cell_of_our_own_is_a_formula(cell):
+    assert list(csv.reader(io.StringIO(in_csv(["a"], [[cell]]), newline=""))) == [
+        ["a"],
+        [f"'{cell}"],
+    ]
 
 
 def test_without_a_worksheet_moodle_finds_people_by_number(monkeypatch, tmp_path):

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.cases import record
-from tensorgrade.judging.diagnosis import Diagnosis, PublicDiagnosis, Wrong
+from tensorgrade.exchange.text import LONGEST_MESSAGE
+from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
 from tensorgrade.judging.where_right import where_right
 
@@ -288,3 +290,13 @@ def test_every_file_of_the_engine_is_free_of_the_course_words(project):
         ):
             text = Path(path).read_text(encoding="utf-8").lower()
             assert not [word for word in words if word in text], path.name
+
+
+def test_no_message_is_longer_than_it_may_be():
+    problem = "it changes " + "its input " * 100_000
+    diagnosis = Diagnosis(Kind.FACT, problem)
+    assert len(diagnosis.problem) <= LONGEST_MESSAGE and diagnosis.problem.endswith(" …")
+    finding = Finding("", diagnosis, {"a": "One idea is wrong. " * 50})
+    row = Verdict("ada", "c", "e", 0, 1, Status.FAILED, message=problem).row()
+    assert max(len(finding.message), len(row["message"])) <= LONGEST_MESSAGE
+    assert Verdict("ada", "c", "e", 1, 1, Status.PASSED, message="Right.").message == "Right."

@@ -12,6 +12,7 @@ import pytest
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.nbgrader_plugin import autograding, pouring
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, restore_graded_cells
+from tensorgrade.nbgrader_plugin.feedback import clean
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.reading import parts, source_in
 
@@ -236,3 +237,21 @@ def test_nbgrader_itself_never_imports_torch():
     """It may run in a Jupyter server, and the grading process needs torch only once."""
     code = "import tensorgrade.nbgrader_plugin.autograding, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "html, kept",
+    [
+        ('<img src="https://x.org/a.png" alt="a">', '<img alt="a">'),
+        ('<img src="//x.org/a.png">', "<img>"),
+        ('<img src="a.png">', "<img>"),
+        ('<img src="data:image/png;base64,aGk=">', '<img src="data:image/png;base64,aGk=">'),
+        ('<img src="data:image/svg+xml;base64,aGk=">', "<img>"),
+        ('<div class="panel score" id="toc">5 of 5</div>', "<div>5 of 5</div>"),
+        ('<span class="k">def</span>', '<span class="k">def</span>'),
+        ('<div class="highlight btn">x</div>', "<div>x</div>"),
+        ('<h2 id="score">5</h2>', "<h2>5</h2>"),
+    ],
+)
+def test_learners_text_shows_no_picture_from_elsewhere_and_imitates_nothing(html, kept):
+    assert clean(html) == kept
