@@ -37,7 +37,7 @@ TERMS = range(3)
 # What is wrong, where, and by which known mistake.
 KNOWN = {
     "no mask": ("MultiHeadAttention", "mask_thrown_away"),
-    "mask one too late": ("MultiHeadAttention", "mask_one_too_late"),
+    "mask shifted by one": ("MultiHeadAttention", "mask_one_too_late"),
     "mask inverted": ("MultiHeadAttention", "mask_inverted"),
     "masked after the softmax": ("MultiHeadAttention", "masked_after_the_softmax"),
     "softmax over queries": ("MultiHeadAttention", "softmax_over_columns"),
@@ -51,22 +51,22 @@ KNOWN = {
     "one big head": ("MultiHeadAttention", "one_big_head"),
     "no positions": ("SmallGPT", "no_positions"),
     "blocks in reverse": ("SmallGPT", "blocks_in_reverse"),
-    "nothing added": ("TransformerBlock", "nothing_added"),
-    "attention not added": ("TransformerBlock", "attention_not_added"),
+    "no residuals": ("TransformerBlock", "nothing_added"),
+    "no residual around attention": ("TransformerBlock", "attention_not_added"),
     "norm after the sum": ("TransformerBlock", "norm_after_the_sum"),
     "targets not shifted": ("batches", "targets_not_moved"),
     "targets shifted back": ("batches", "targets_moved_back"),
-    "targets two on": ("batches", "targets_two_on"),
+    "targets shifted by two": ("batches", "targets_two_on"),
     "gradients not cleared": ("train_step", "gradients_not_cleared"),
-    "no step taken": ("train_step", "no_step_taken"),
+    "optimizer never steps": ("train_step", "no_step_taken"),
 }
 # And what nobody does by mistake: models that see one token, or none.
 OWN = {
-    "one token alone (bigram)": (
+    "one token only (bigram)": (
         "TransformerBlock",
         ("x = x + self.dropout(self.attention(self.norm1(x)))", "pass"),
     ),
-    "no token at all (unigram)": (
+    "no token (unigram)": (
         "SmallGPT",
         ("self.token_embedding(ids)", "self.token_embedding(ids * 0)"),
     ),

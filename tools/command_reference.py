@@ -18,7 +18,8 @@ PAGE = "reference/commands.md"
 AUDIENCES = (LEARNERS, THIS_COURSE, INSTRUCTORS, AUTHORS)
 INTRODUCTION = """# Commands
 
-This page is generated from the commands. `tensorgrade COMMAND --help` shows the same in a terminal.
+*This page is generated from the commands, for looking things up. You do not have to read it.*
+`tensorgrade COMMAND --help` shows the same in a terminal.
 """
 
 

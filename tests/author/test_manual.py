@@ -1,4 +1,4 @@
-"""The authors' manual: every example is built as it stands and proved, and nothing is left out."""
+"""The authors' guides: every complete example is built and proved, and no name is left out."""
 
 import re
 
@@ -8,6 +8,7 @@ import tensorgrade.author
 from tensorgrade.author.proofs.kill_matrix import exercise_matrix, unproved
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.recording.references import build_exercise
+from tensorgrade.author.recording.steps import SETTINGS
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.messages.message import render
 from tensorgrade.project import Project
@@ -18,11 +19,12 @@ from tensorgrade.testing.collected import CollectedTests
 from ..commands import ROOT
 from .any_value import CHAPTER, CONFIG
 
-MANUAL = "\n".join(
-    (ROOT / "docs" / page).read_text(encoding="utf-8")
-    for page in ("how-to/author.md", "reference/checks.md")
+PAGES = (
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+    ROOT / "docs" / "tutorial" / "author.md",
 )
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
+MANUAL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+BLOCKS = re.findall(r"^```python(?: title=.*)?\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
 EXERCISE = re.compile(r'^# %% exercise="(\w+)"')
 SOURCES = {found[1]: block for block in BLOCKS if (found := EXERCISE.match(block))}
 HEAD = "# %% [markdown]\n# # Manual\n\n# %%\nimport torch\nfrom torch import nn\n\n"
@@ -35,7 +37,7 @@ def course(tmp_path_factory) -> Project:
     graders = {
         found[1]: block
         for block in BLOCKS
-        if (found := re.match(r'"""All that judges (\w+)', block))
+        if (found := re.match(r'"""Cases, tests and known mistakes of (\w+)', block))
     }
     assert SOURCES.keys() == graders.keys()
     (own,) = (block for block in BLOCKS if block.startswith("from tensorgrade import check"))
@@ -82,13 +84,18 @@ def test_an_example_passes_its_tests_and_catches_its_mistakes(course, collected,
     assert unproved([matrix]) == [] and len(matrix.rows) >= 4
 
 
-def test_every_verb_stands_in_an_example():
+def test_every_public_name_for_authors_is_used_in_an_example():
     examples = "\n".join(BLOCKS)
     used = {name for name in tensorgrade.author.__all__ if re.search(rf"\b{name}\(", examples)}
-    # Told in words: they take several files.
-    assert set(tensorgrade.author.__all__) - used == {"on", "form"}
-    assert "`on`" in MANUAL
+    assert set(tensorgrade.author.__all__) - used == set()
 
 
-def test_every_signature_is_told():
-    assert {name for name in SIGNATURES if f"| `{name}` |" not in MANUAL} == set()
+def test_the_page_of_checks_lists_every_signature():
+    page = (ROOT / "docs" / "reference" / "checks.md").read_text(encoding="utf-8")
+    assert {name for name in SIGNATURES if f"| `{name}` |" not in page} == set()
+
+
+def test_the_page_of_cases_lists_every_setting_of_a_call():
+    page = (ROOT / "docs" / "reference" / "cases.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(\w+)=", page))
+    assert SETTINGS - listed == set()
