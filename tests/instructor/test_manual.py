@@ -15,7 +15,7 @@ EVERYTHING = "\n".join(TEXTS.values())
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @needs("isolation 'full'")
 def test_every_command_prints_what_its_page_shows():
     tool = [sys.executable, ROOT / "tools" / "page_output.py", "--check"]
