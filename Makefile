@@ -1,4 +1,4 @@
-# Two commands show everything: `make demo` grades a made-up class, `make test` runs every test.
+# Two commands show everything: `make demo` grades a sample class, `make test` runs every test.
 # The others are parts of these: build, check, golden, docs, wheel, clean.
 PYTHON ?= python3
 # An index that has torch's CPU build: the address that pytorch.org's "Get Started" shows behind
@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: build
 	@echo; echo "── This machine's isolation for learner code"
 	@tensorgrade doctor
-	@echo; echo "── A made-up class: 30 learners put together from the solutions and known mistakes"
+	@echo; echo "── A sample class: 30 learners, made from the solutions and known mistakes"
 	@rm -rf $(DEMO)
 	@tensorgrade sample $(DEMO)/submitted --learners 30
 	@echo; echo "── Grading it with the hidden tests"
@@ -29,12 +29,12 @@ demo: build
 	    tensorgrade grade $(DEMO)/submitted --out $(DEMO)/out --isolation $$level
 	@tensorgrade bundle --out $(DEMO)/attention-kit.zip
 	@echo; echo "Where to look:"
-	@echo "  $(DEMO)/submitted/                what the made-up learners handed in"
+	@echo "  $(DEMO)/submitted/                their submissions"
 	@echo "  $(DEMO)/out/results.jsonl         a row for every exercise of every learner"
 	@echo "  $(DEMO)/out/report.html           the class on one page, for a browser"
 	@echo "  $(DEMO)/attention-kit.zip         what learners get"
-	@echo "  exercises/                   where you can try it yourself:"
-	@echo "                               source .venv/bin/activate, then pytest exercises/"
+	@echo "  exercises/                     where you can try it yourself:"
+	@echo "                                 source .venv/bin/activate, then pytest exercises/"
 
 # A file's tests stay together: they share what the file's fixtures build. In order, so that no long
 # file comes last.
@@ -54,6 +54,8 @@ golden: build
 check: build
 	@ruff format --check --quiet .
 	@ruff check --quiet .
+	@codespell
+	@python tools/plain_english.py
 	@mypy
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check

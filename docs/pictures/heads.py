@@ -1,4 +1,4 @@
-"""Takes the README's picture of `tensorgrade see`: `python docs/pictures/heads.py chromium`.
+"""Take the picture of `tensorgrade see`: `python docs/pictures/heads.py chromium`.
 
 Two heads of the shipped model, as the page shows them, looked through by chapter 4's solution.
 """

@@ -1,9 +1,9 @@
-"""Takes the pictures of JupyterLab, the formgrader and the report that stand beside this file.
+"""Take the pictures of JupyterLab, the formgrader and the report in this folder.
 
     python docs/pictures/make.py [--browser /usr/bin/chromium]
 
 It makes a scratch course with a small class, grades it with nbgrader, starts a Jupyter server on
-this machine only, and looks at it with a browser. The report is that of a made-up class.
+this machine only, and opens it in a browser. The report shows a sample class.
 """
 
 import argparse

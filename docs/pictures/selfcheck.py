@@ -1,7 +1,7 @@
-"""Takes the README's pictures of a self-check: `python docs/pictures/selfcheck.py chromium`.
+"""Take the README's pictures of a self-check: `python docs/pictures/selfcheck.py chromium`.
 
-A made-up learner's chapter is checked in an 80-column terminal, and what that shows is drawn with
-a light and with a dark theme.
+A chapter with two mistakes is checked in an 80-column terminal, and the screen is drawn with a
+light and with a dark theme.
 """
 
 import io

@@ -1,5 +1,5 @@
 """Every mistake is noticed by a hidden test, every hidden test earns its points, and mistakes get
-their names: the figures that the README gives."""
+their names: the figures of docs/explanation/evidence.md."""
 
 from dataclasses import replace
 from pathlib import Path

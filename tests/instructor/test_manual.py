@@ -1,65 +1,40 @@
-"""The manual of a term is true: its commands run, as they are typed, in its order."""
+"""The pages for instructors and learners are true: their commands run and print what they show."""
 
-import os
 import re
-import shlex
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
-from ..commands import ROOT, run
-from . import downloads
+from ..commands import ROOT
+from ..needs import needs
 
-PAGE = (ROOT / "docs" / "how-to" / "instructor.md").read_text(encoding="utf-8")
-TERM = PAGE[PAGE.index("\n## A term\n") :]
-COMMANDS = re.findall(r"^    tensorgrade (.+)$", TERM, re.MULTILINE)
-CH1 = "ch1_simplified_attention"
-SLOW = ("build",)  # minutes; `make check` runs it
-LINKED = ("graders", "exercises", "solutions", "release", "kit", "pyproject.toml")
-
-
-@pytest.fixture(scope="module")
-def said(tmp_path_factory) -> dict[str, str]:
-    """What each command said, in a course's folder with two downloads in it."""
-    folder = tmp_path_factory.mktemp("course")
-    for name in (*LINKED, "course_config.py", "nbgrader_config.py"):
-        (folder / name).symlink_to(ROOT / name)
-    solution = (ROOT / "solutions" / f"{CH1}.py").read_bytes()
-    files = {"ada": {f"{CH1}.py": solution}, "bao": {f"{CH1} (1).py": b"x = 1"}}
-    downloads.moodle(folder / "moodle.zip", files, {})
-    downloads.canvas(folder / "canvas.zip", files, set())
-    return {command: typed(command, folder) for command in COMMANDS if command not in SLOW}
-
-
-def typed(command: str, folder: Path) -> str:
-    """What one command says. The machine of a test may lock nothing in."""
-    words = shlex.split(command.replace("STUDENT", "ada@uni.edu"))
-    if words[0] in ("grade", "explain"):
-        words += ["--isolation", "none"]
-    done = run("tensorgrade.cli", *words, cwd=folder, PYTHONPATH=str(ROOT), PATH=os.environ["PATH"])
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
+GUIDES = ROOT / "docs" / "how-to"
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in GUIDES.glob("*.md")}
+EVERYTHING = "\n".join(TEXTS.values())
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_every_command_of_the_page_runs(said):
-    assert len(said) >= 15 and {c.split()[0] for c in said} >= {
-        "doctor", "bundle", "collect", "grade", "explain", "report", "export", "channel",
-    }  # fmt: skip
-    grade = next(text for command, text in said.items() if command.startswith("grade"))
-    assert "bao@uni.edu: " not in grade and "12 rows in out" in grade
-    explain = next(text for command, text in said.items() if command.startswith("explain"))
-    assert explain.startswith("softmax: 10 of 10 points") and "What you wrote:" in explain
-    preview, collect = (text for command, text in said.items() if command.startswith("collect"))
-    assert "would be written" in preview and "2 files written" in collect
+@pytest.mark.timeout(900)
+@needs("isolation 'full'")
+def test_every_command_prints_what_its_page_shows():
+    tool = [sys.executable, ROOT / "tools" / "page_output.py", "--check"]
+    done = subprocess.run(tool, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_page_has_a_row_for_every_layout_and_a_command_for_every_channel():
+def test_the_pages_run_every_kind_of_command():
+    run = re.findall(r"^```bash\n(.*?)^```", EVERYTHING, re.MULTILINE | re.DOTALL)
+    names = set(re.findall(r"^tensorgrade (\w+)", "\n".join(run), re.MULTILINE))
+    expected = "doctor bundle collect grade explain report export channel"
+    assert names >= set(expected.split())
+
+
+def test_there_is_a_command_for_every_layout_channel_and_format():
     from tensorgrade.instructor.channels import PARCELS
     from tensorgrade.instructor.exporting import WRITERS
     from tensorgrade.instructor.layouts import LAYOUTS
 
-    assert all(f"| `{layout}` |" in TERM for layout in LAYOUTS)
-    assert all(f"channel {system} " in TERM for system in PARCELS)
-    assert all(f"--format {form}" in TERM for _, form in WRITERS if form != "plain")
+    assert all(f"--from {layout}" in EVERYTHING for layout in LAYOUTS)
+    assert all(f"channel {system} " in EVERYTHING for system in PARCELS)
+    assert all(f"--format {form}" in EVERYTHING for _, form in WRITERS if form != "plain")

@@ -187,7 +187,7 @@ def test_the_whole_cycle(scratch):
     scratch.learner("ben", "fetch_feedback", CH1)
     pages = list((scratch.homes / "ben" / CH1 / "feedback").rglob("*.html"))
     assert len(pages) == 1 and "not written yet" in pages[0].read_text()
-    page = (ROOT / "docs" / "how-to" / "notebooks.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "nbgrader.md").read_text(encoding="utf-8")
     told = re.findall(r"^nbgrader (\w+(?: ch\w+)?(?: --\w+)?)(?:  |$)", page, re.MULTILINE)
     assert len(told) == 8 and set(told) <= scratch.typed, "as the page says it, every command"
 
