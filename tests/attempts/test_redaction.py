@@ -257,7 +257,7 @@ def test_points_mistakes_and_sentences_stay_within_the_bits(grader, project, cha
     attempt = maker.attempt_from(chapter, Hostile(text, list))
     part = attempt.exercises[exercise]
     part.seen = [Seen(case, right, right) for case, right in maker.references(chapter).of(exercise)]
-    worth = [check.points for check in grader.collected.again(attempt, exercise)]
+    worth = [check.points for check in grader.collected.call(attempt, exercise)[exercise]]
     prints = attempt.fingerprints.by_exercise[exercise]
     singles = {one.mistakes for one in prints if len(one.mistakes) == 1}
     assert len(singles) > 10 and sentences(part, worth) > FIXED

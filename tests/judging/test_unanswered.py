@@ -5,10 +5,12 @@ import dataclasses
 import pytest
 import torch
 
+from tensorgrade.author import call
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import Observation, Outcome
 from tensorgrade.judging.unanswered import lost_weights
 from tensorgrade.messages.message import render
+from tensorgrade.runner.verbs import Load
 
 SHAPES = {"first.weight": (2, 3), "rows.0.mix.w": (4,), "rows.0.mix.v": ()}
 
@@ -16,8 +18,8 @@ SHAPES = {"first.weight": (2, 3), "rows.0.mix.w": (4,), "rows.0.mix.v": ()}
 @pytest.fixture(scope="module")
 def case():
     """A case that asks for weights in two parts of a module."""
-    called = record("scale", "a/1", lambda a, d: a.call("scale", x=d.normal(2, 3)), 1)
-    load = {"verb": "load", "on": "module", "weights": {name: name for name in SHAPES}}
+    called = record("scale", "a/1", [call("scale", x=torch.ones(2, 3))])
+    load = Load(on="module", weights={name: name for name in SHAPES})
     tensors = {name: torch.ones(shape) for name, shape in SHAPES.items()}
     return dataclasses.replace(
         called, steps=(load, *called.steps), tensors=called.tensors | tensors

@@ -281,7 +281,7 @@ def test_a_hidden_diagnosis_shows_no_values():
 
 
 def test_a_wrong_earlier_exercise_is_told_after_the_mistake():
-    diagnosis = Diagnosis(Kind.VALUES, "the values are wrong")
+    diagnosis = Diagnosis(Kind.VALUES, Plain("the values are wrong"))
     found = Finding("", diagnosis, {"no_sum": "No sum."}, earlier=EarlierIsWrong("halves"))
     said = " ".join(str(Note(found)).split())
     word = "Your own `halves` is called here, and it is wrong: mend that first."
