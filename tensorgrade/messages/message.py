@@ -37,6 +37,7 @@ class Message:
 
     id: ClassVar[str]
     template: ClassVar[str] = ""
+    begins_small: ClassVar[bool] = True  # a sentence of it begins with a capital letter instead
 
     def wording(self) -> str:
         """Return the template for these parameters."""
@@ -105,7 +106,8 @@ def words_of(message: Message | None) -> str:
 def sentence(message: Message | None) -> str:
     """Return a message as a sentence, with a capital letter and a full stop, cut if too long."""
     text = " ".join(words_of(message).split())
-    text = text[:1].upper() + text[1:]
+    if all(part.begins_small for part in list(parts_of(message))[:1]):
+        text = text[:1].upper() + text[1:]
     return short(text if not text or text.endswith((".", "?", "!", "…")) else text + ".")
 
 

@@ -74,6 +74,7 @@ class KnownMistake(Message):
 
     id = "known_mistake"
     template = "{text}"
+    begins_small = False  # it may begin with the name of a parameter
     name: str
     text: str
 
