@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from itertools import islice
 from types import ModuleType
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, TypeGuard
 
 import torch
 from torch import nn
@@ -45,16 +45,11 @@ class Step(ABC):
     values on the way are told of, in the whole case.
     """
 
-    verbs: ClassVar[dict[str, type["Step"]]] = {}
-
     name: str = ""
     on: str = ""
     path: str = ""
     result: str = ""
     stages: bool = False
-
-    def __init_subclass__(cls) -> None:
-        cls.verbs[cls.__name__.lower()] = cls
 
     @property
     def verb(self) -> str:

@@ -38,17 +38,6 @@ from .watching import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 MOST_LINES, LONGEST_LINE = 12, 200  # of what a call prints, to be shown
 
 
-def decode(told: dict[str, Any]) -> Step:
-    """Return the step that `Step.encode` wrote.
-
-    >>> decode(Mode(on="object0", training=True).encode())
-    Mode(name='', on='object0', path='', result='', stages=False, training=True)
-    """
-    names = {key: name for name, key in KEYS.items()}
-    given = {names.get(key, key): value for key, value in told.items()}
-    return Step.verbs[given.pop("verb")](**given)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Passing(Step):
     """A step that passes arguments."""
@@ -348,3 +337,21 @@ class Call(Passing):
         for name, gradient in zip(wanted, found, strict=True):
             if gradient is not None:
                 runner.keep(f"gradient.{name}", gradient)
+
+
+# By name, so that what is recorded is known to depend on each (author/recording/origin.py).
+VERBS: dict[str, type[Step]] = {
+    one.__name__.lower(): one
+    for one in (Construct, Duplicate, Restore, Load, Mode, Describe, Read, Gradients, Move, Call)
+}
+
+
+def decode(told: dict[str, Any]) -> Step:
+    """Return the step that `Step.encode` wrote.
+
+    >>> decode(Mode(on="object0", training=True).encode())
+    Mode(name='', on='object0', path='', result='', stages=False, training=True)
+    """
+    names = {key: name for name, key in KEYS.items()}
+    given = {names.get(key, key): value for key, value in told.items()}
+    return VERBS[given.pop("verb")](**given)
