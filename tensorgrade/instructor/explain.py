@@ -1,7 +1,6 @@
 """Everything behind one verdict, gathered for an instructor: checks, cases, values, near misses."""
 
 import ast
-import json
 import re
 from dataclasses import dataclass
 from difflib import ndiff
@@ -32,6 +31,7 @@ from ..sources.handins import Handin
 from ..views.comparison import comparison
 from .grader import Grader
 from .overrides import said
+from .store import Store
 
 SHOWN = 3  # cases that differ, with their values
 LONGEST_CODE = 20_000  # characters of a definition; an answer has some hundred
@@ -118,10 +118,7 @@ def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Ha
 
 def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
     """The row that an earlier run wrote."""
-    path = out / "results.jsonl" if out else None
-    if path is None or not path.exists():
-        return None
-    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line)
+    rows = Store(out).rows() if out else []
     return next((r for r in rows if (r["student"], r["exercise"]) == (student, exercise)), None)
 
 

@@ -16,9 +16,11 @@ from ..course import Chapter, Course, CourseError
 from ..sources.finding import named
 from ..sources.handins import escaped
 from .folder_names import safe
+from .ledger import note_on_export
 from .overrides import said
 from .report.page import PAGES, STATES, Person, late, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
+from .store import Store
 from .submissions import write_file
 
 LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
@@ -59,10 +61,12 @@ def export(
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
         raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
     only = course.chapter(chapter) if chapter else None
-    rows = [r for r in rows_of(out, course) if only is None or r["chapter"] == only.name]
+    store = Store(out)
+    rows = [r for r in rows_of(store, course) if only is None or r["chapter"] == only.name]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or 'this course'}")
-    what = Export(out, course, rows, roster, only, list(roster.notes))
+    notes = note_on_export(store, "exports do not read it")
+    what = Export(out, course, rows, roster, only, [*roster.notes, *notes])
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 

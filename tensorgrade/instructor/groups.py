@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import CourseError
-from .ledger import read_lines
+from .store import Store
 
 LONGEST_CODE = 6000
 
@@ -22,13 +22,13 @@ class Group:
     code: str
 
 
-def groups_of(rows: list[dict], out: Path) -> list[Group]:
-    """The groups of a class, the largest first. out: the folder with the rows and the code."""
+def groups_of(rows: list[dict], store: Store) -> list[Group]:
+    """Return the groups of a class, the largest first. store: has the code."""
     members: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         if row.get("group"):
             members[row["group"]].append(row)
-    codes = {record["group"]: record for record in read_lines(out / "unnamed.jsonl")}
+    codes = store.unnamed()
     found = [
         Group(
             name,
@@ -65,8 +65,7 @@ def without_names(code: str, students: list[str]) -> str:
 
 
 def representative(out: Path, group: str) -> dict:
-    """The record of one wrong answer of a group. Raises CourseError where there is none."""
-    for record in read_lines(out / "unnamed.jsonl"):
-        if record["group"] == group:
-            return record
+    """Return the record of one wrong answer of a group. Raises CourseError if there is none."""
+    if record := Store(out).unnamed().get(group):
+        return record
     raise CourseError(f"{out} holds no group {group!r}; the report lists the groups")

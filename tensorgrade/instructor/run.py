@@ -19,7 +19,7 @@ from ..sources.handins import Handin
 from ..views.words import plural
 from .dependencies import digest_of
 from .grader import GRADERS_FAILED
-from .ledger import Ledger, write_lines
+from .ledger import Ledger
 from .overrides import read_overrides, unknown
 from .workers import LocalWorkers, Workers, default_count, graded
 
@@ -83,13 +83,15 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     overrides = read_overrides(out, course)
-    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED)
+    exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
+    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED, exercises)
     ledger.must_know(run.forget)
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     others = ledger.others(handins, run.forget)
     notes += kept(others, ledger.by_other_graders(others))
     notes += unknown(overrides, {handin.student for handin in handins} | {s for s, _ in others})
     todo = ledger.prepare(handins, run.forget)
+    notes += ledger.notes
     if isolated:
         notes += graded_without_isolation(ledger.without_isolation(todo))
     progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
@@ -97,7 +99,6 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         work_off(todo, course, run, ledger, progress)
     order = [e.name for chapter in course.chapters for e in chapter.exercises]
     rows = ledger.finish(order, handins)
-    write_lines(out / "identical.jsonl", identical(ledger.contents(), untouched(rows)))
     progress.moved(ledger.moved())
     return rows
 
@@ -164,25 +165,3 @@ def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
 def verdicts_for(handin: Handin, verdicts: list[Verdict]) -> list[Verdict]:
     """The verdicts on a hand-in of the same content."""
     return [replace(verdict, student=handin.student) for verdict in verdicts]
-
-
-def identical(contents: dict[tuple[str, str], str], untouched: set[tuple[str, str]]) -> list[dict]:
-    """Records of files that several learners share: `chapter` and `students`.
-
-    contents: a digest of each (student, chapter). untouched: those where nothing was written;
-    equal stubs say nothing.
-    """
-    groups = defaultdict(list)
-    for student, chapter in sorted(set(contents) - untouched):
-        groups[chapter, contents[student, chapter]].append(student)
-    return [
-        {"chapter": chapter, "students": students}
-        for (chapter, _), students in groups.items()
-        if len(students) > 1
-    ]
-
-
-def untouched(rows: list[dict]) -> set[tuple[str, str]]:
-    """(student, chapter) of hand-ins in which no exercise was begun."""
-    begun = {(r["student"], r["chapter"]) for r in rows if r["status"] != "not_attempted"}
-    return {(r["student"], r["chapter"]) for r in rows} - begun
