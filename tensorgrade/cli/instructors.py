@@ -178,6 +178,12 @@ def export(
     ] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace grades and comments that people typed.")
+    ] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Export although some are not graded yet.")
+    ] = False,
 ) -> None:
     """Write OUT/export/: points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
@@ -187,7 +193,8 @@ def export(
     to = to or ("jsonl" if form == "jsonl-annotations" else "csv")
     form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
-    files, notes = write_export(out, course, to, form, read_roster(roster), chapter)
+    listed = read_roster(roster)
+    files, notes = write_export(out, course, to, form, listed, chapter, overwrite, partial)
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
@@ -266,8 +273,8 @@ def explain(
     from rich.console import Console
 
     from ..attempts.setup import Setup
+    from ..instructor.explain import differs_from_record, for_learner, print_explanation
     from ..instructor.explain import explain as gather
-    from ..instructor.explain import for_learner, print_explanation
     from ..instructor.grader import Grader
     from ..project import find_project
 
@@ -276,11 +283,19 @@ def explain(
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
         if to_send:
+            for note in (
+                UNKNOWN_OVERRIDES if out is None else "",
+                differs_from_record(explanation),
+            ):
+                typer.echo(f"note: {note}", err=True) if note else None
             typer.echo(for_learner(explanation))
         else:
             print_explanation(Console(highlight=False), explanation, bug_told(exercise))
     finally:
         grader.close()
+
+
+UNKNOWN_OVERRIDES = "without --out, overrides are not known: the points may not be those that count"
 
 
 def bug_told(exercise: str) -> str:

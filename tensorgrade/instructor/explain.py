@@ -29,8 +29,9 @@ from ..runner.source import Unreadable
 from ..sources.finding import find_handins
 from ..sources.handins import Handin
 from ..views.comparison import comparison
+from .account import account, is_changed
 from .grader import Grader
-from .overrides import said
+from .overrides import as_found
 from .store import Store
 
 SHOWN = 3  # cases that differ, with their values
@@ -43,16 +44,17 @@ AS_EXPECTED = "as expected"
 
 @dataclass(frozen=True)
 class Explanation:
-    """recorded: the row in `results.jsonl`, if there is one. verdict: what grading says today.
+    """recorded: the row that counts, if OUT has one. verdict: what grading says today.
 
-    code: the learner's own, of this exercise, or of what has nearly its name; empty where there is
-    none.
+    row: the recorded one, or that of today less what it loses because it was late. code: the
+    learner's own, of this exercise, or of what has nearly its name; empty if there is none.
     """
 
     recorded: dict | None
     verdict: Verdict
     checks: list[CheckResult]
     part: ExerciseAttempt
+    row: dict
     code: str = ""
 
 
@@ -61,13 +63,16 @@ def explain(
 ) -> Explanation:
     """Grade that learner's chapter again and keep all that was seen. Raises CourseError."""
     chapter, _ = grader.maker.course.exercise(exercise)
-    attempt = grader.attempt(handin_of(grader, student, chapter.name, submitted))
+    handin = handin_of(grader, student, chapter.name, submitted)
+    attempt = grader.attempt(handin)
     results = grader.session.results(attempt)
     checks = [result for result in results if result.exercise == exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]
     code = code_of(grader, attempt, exercise)
-    return Explanation(recorded(out, student, exercise), verdict, checks, part, code)
+    old = recorded(out, student, exercise)
+    row = old or grader.maker.course.lateness.applied(verdict.row(), handin.submitted)
+    return Explanation(old, verdict, checks, part, row, code)
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
@@ -167,11 +172,27 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     console.print(Padding(Text(verdict.message), (0, 2)))
     mistakes = ", ".join(verdict.mistakes) or "none"
     console.print(Text(f"  mistakes recognised: {mistakes}; isolation: {verdict.isolation}"))
-    old = explanation.recorded
-    if old and (old["points"], old["status"]) != (verdict.points, verdict.status):
-        console.print(Text(f"  on record: {old['status']}, {old['points']:g} points", "bold red"))
-    if old and (decided := said(old)):
-        console.print(Text(f"  {decided}", "bold"))
+    if difference := differs_from_record(explanation):
+        console.print(Text(f"  {difference}", "bold red"))
+    console.print(Text(f"  {submitted_at(explanation.row)}"))
+    if is_changed(explanation.row):
+        console.print(Text(f"  {' '.join(account(explanation.row))}", "bold"))
+
+
+def differs_from_record(explanation: Explanation) -> str:
+    """Return a sentence if the graders find something else today than is on record."""
+    if (old := explanation.recorded) is None:
+        return ""
+    graded, verdict = as_found(old), explanation.verdict
+    then = round(graded["points"] + graded.get("penalty", 0.0), 6), old["status"]
+    if then == (verdict.points, verdict.status):
+        return ""
+    return f"on record: {then[1]}, {then[0]:g} points; `tensorgrade grade` grades it again"
+
+
+def submitted_at(row: dict) -> str:
+    """Return when a row's file was submitted."""
+    return f"submitted: {row.get('submitted') or 'nobody knows when'}"
 
 
 def print_code(console: Console, explanation: Explanation) -> None:
@@ -188,8 +209,10 @@ def for_learner(explanation: Explanation) -> str:
     no case, no value.
     """
     verdict = explanation.verdict
-    lines = [f"{verdict.exercise}: {verdict.points:g} of {verdict.max_points:g} points"]
-    lines += [decided] if (decided := said(explanation.recorded or {})) else []
+    row = explanation.row
+    lines = [f"{verdict.exercise}: {row['points']:g} of {row['max_points']:g} points"]
+    lines += account(row) if is_changed(row) or row["mistakes"] else []
+    lines += [submitted_at(row)] if row.get("submitted") else []
     lines += ["", verdict.message]
     if verdict.mistakes:
         lines += ["", f"Recognised: {', '.join(verdict.mistakes)}"]

@@ -18,6 +18,7 @@ from ...folders import FINGERPRINTS
 from ...recognition.fingerprints import load_fingerprints
 from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
+from ..account import account, is_changed, late
 from ..alike import Alike
 from ..class_terminal import in_trouble
 from ..groups import Group, groups_of, without_names
@@ -44,21 +45,6 @@ PAGES = Environment(
 )
 
 
-def late(seconds: float) -> str:
-    """How late something came, for people.
-
-    >>> late(90), late(3 * 3600), late(200_000)
-    ('1 minute', '3 hours', '2 days')
-    """
-    size, unit = next(
-        (size, unit)
-        for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (0, "minute"))
-        if seconds >= 1.0 * size
-    )
-    count = int(seconds // (size or 60)) or 1
-    return plural(count, unit)
-
-
 def breakable(name: str) -> Markup:
     """A name that is broken behind its underscores, where it has to be broken.
 
@@ -75,6 +61,8 @@ PAGES.filters["of"] = plural
 PAGES.filters["breakable"] = breakable
 PAGES.filters["with_code"] = with_code
 PAGES.filters["said"] = said
+PAGES.filters["account"] = account
+PAGES.tests["changed"] = is_changed
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
