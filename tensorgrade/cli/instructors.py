@@ -134,10 +134,15 @@ def collect(
     submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
     layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
     chapter: Annotated[
-        str, typer.Option(help="The chapter to assume for files whose name does not show it.")
+        str, typer.Option(help="Collect this chapter; files that name another are set aside.")
     ] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
-    zone: Annotated[str, typer.Option(help="Time zone of Moodle's worksheet.")] = "UTC",
+    zone: Annotated[
+        str, typer.Option(help="Time zone of Moodle's worksheet, if it is not the course's own.")
+    ] = "",
+    date_order: Annotated[
+        str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
+    ] = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show who is who; write nothing.")
     ] = False,
@@ -152,10 +157,10 @@ def collect(
     from ..views.words import plural
 
     course = find_project().course
-    found = plan(layout, source, course, read_roster(roster, layout), chapter, zone)
+    found = plan(layout, source, course, read_roster(roster, layout), chapter, zone, date_order)
     found.notes += notes_on_second_folders(found, submitted)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-    console.print(table(found))
+    console.print(table(found, course.lateness.zone))
     stayed = [] if preview else write(found, submitted)
     for note in found.told() + some_of(list(map(short_note, stayed))):
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)

@@ -4,7 +4,9 @@
 submissions.py writes. Any byte of a learner's may cost that learner, and nobody else.
 """
 
+import io
 import re
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,18 +16,19 @@ from rich.table import Table
 from rich.text import Text
 
 from ..course import Course, CourseError
-from ..lateness import read_time, zone_named
+from ..lateness import in_zone, is_zone, read_time
 from ..sources.handins import shown
 from ..sources.near_misses import Files, chapter_of, is_given, opens
 from ..views.words import plural
 from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders
-from .layouts import LAYOUTS, Learner, Reading, Submitted
-from .roster import Roster
+from .layouts import LAYOUTS, SUBMITTED_AT, Learner, Reading, Submitted
+from .roster import NAMED_BY, Roster
 
 Meaning = tuple[str, str]  # a chapter and a kind
 Meant = tuple[Submitted, Meaning | None]
 ZIP = "zip"
+ASIDE = ".set_aside"  # a hidden folder, into which grading does not look
 DAMAGED_ZIP = "is a damaged zip"
 SCRIPTS = ("py", "ipynb")
 LARGEST = 16 << 20  # bytes of a file of which nobody knows what it is
@@ -54,6 +57,8 @@ class Place:
     def path(self, submitted: Path) -> Path:
         """Return where it is written."""
         folder = submitted / self.folder / self.chapter
+        if self.fault.startswith(OTHER_CHAPTER):
+            return folder / ASIDE / safe(self.submitted.name)
         if self.kind in ("", ZIP):
             return folder / safe(self.submitted.name)
         return folder / counts_as(self)
@@ -87,19 +92,28 @@ class Plan:
 
 
 def plan(
-    layout: str, source: Path, course: Course, roster: Roster, chapter: str = "", zone: str = "UTC"
+    layout: str,
+    source: Path,
+    course: Course,
+    roster: Roster,
+    chapter: str = "",
+    zone: str = "",
+    date_order: str = "",
 ) -> Plan:
     """Return who submitted what, from a download; nothing is written.
 
-    chapter: assumed for files whose name does not show it. Raises CourseError.
+    chapter: the one that is collected; assumed for files whose name shows none. zone, date_order:
+    of Moodle's worksheet, if not those of the course and of the dates. Raises CourseError.
     """
     if layout not in LAYOUTS:
         raise CourseError(f"--from is one of {', '.join(LAYOUTS)}, not {layout}")
-    try:
-        zone_named(zone)
-    except ValueError as error:
-        raise CourseError(f"--zone: {error}") from None
-    reading = Reading(read_download(source), roster, zone)
+    if zone and not is_zone(zone):
+        raise CourseError(f"--zone: there is no time zone {zone}")
+    if date_order not in ("", "dmy", "mdy"):
+        raise CourseError(f"--date-order is dmy or mdy, not {date_order}")
+    only = course.chapter(chapter).name if chapter else ""
+    zone = zone or course.lateness.zone
+    reading = Reading(read_download(source), roster, zone, date_order)
     everything = list(LAYOUTS[layout](reading))
     if not everything and not reading.lost:
         raise CourseError(f"{source} holds nothing in the form in which {layout} gives it out")
@@ -107,7 +121,10 @@ def plan(
     folders, notes = folders_of(learners, roster)
     files = [one for one in everything if not one.entry.is_folder]
     found = Plan(layout, lost=reading.lost + lost_links(reading, course))
-    submitted = add_places(found, files, folders, course, chapter)
+    check_roster(learners, roster)
+    if layout == "moodle":
+        check_dates(course, roster)
+    submitted = add_places(found, files, folders, course, only)
     empty = {one.learner for one in everything} - {one.learner for one in files}
     on_class = [*notes, *notes_on_times(files)]
     on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders)
@@ -115,6 +132,29 @@ def plan(
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
     found.left_out += reading.left_out + reading.download.notes
     return found
+
+
+def check_roster(learners: Sequence[Learner], roster: Roster) -> None:
+    """Raise CourseError if several learners are in the download, and none is on the roster."""
+    people = set(learners)
+    if len(people) < 2 or not roster.rows or any(one.row is not None for one in people):
+        return
+    there, listed = brief(learners[0].id or learners[0].known_as), roster.rows[0]
+    cells = [f"{name}: {brief(listed[name])}" for name in NAMED_BY if listed.get(name)]
+    raise CourseError(
+        f"nobody of the {len(people)} learners in the download is on the roster. The "
+        f"download has {there}; the roster has {', '.join(cells)}, and the columns "
+        f"{', '.join(roster.header)}"
+    )
+
+
+def check_dates(course: Course, roster: Roster) -> None:
+    """Raise CourseError if a worksheet does not say when something was submitted."""
+    if course.lateness.deadlines and roster.rows and SUBMITTED_AT not in roster.columns:
+        raise CourseError(
+            "the worksheet has no column that says when something was submitted, so nobody would "
+            f"be late; it has {', '.join(roster.header)}"
+        )
 
 
 def lost_links(reading: Reading, course: Course) -> list[str]:
@@ -176,10 +216,10 @@ def add_places(
     chapters = {c.name for c in course.chapters}
     meant = [(one, meaning(one, chapters, course.beside)) for one in files]
     if chapter:
-        meant = with_chapter(meant, course.chapter(chapter).name)
+        meant = with_chapter(meant, chapter)
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
     most |= {name: size for name, (_, size) in course.beside.items()}
-    faults = [fault_of(one, m, most) for one, m in meant]
+    faults = [other_chapter(one, m, chapter, course) or fault_of(one, m, most) for one, m in meant]
     kept = [pair for pair, fault in zip(meant, faults, strict=True) if pair[1] and not fault]
     rest = [(*pair, f) for pair, f in zip(meant, faults, strict=True) if f or not pair[1]]
     found.places = list(newest_of(kept, folders, found))
@@ -193,11 +233,16 @@ def add_places(
         why = f"{brief(one.entry.path, 120)} {fault or 'does not name a chapter'}"
         submitted |= {one.learner} if is_own else set()
         is_kept = is_own and one.learner not in counted and one.entry.size <= LARGEST
-        if fault == DAMAGED_ZIP or (fault and one.entry.size > LARGEST):
+        is_other = fault.startswith(OTHER_CHAPTER)
+        if is_other:
+            found.lost.append(f"{why}. {SET_ASIDE}")
+        elif fault == DAMAGED_ZIP or (fault and one.entry.size > LARGEST):
             found.lost.append(f"{why}; {'nothing in it counts' if is_kept else 'it is left out'}")
         elif not is_kept:
             found.left_out.append(f"{why}; it is left out")
-        if is_kept:
+        if is_other and one.entry.size <= LARGEST:
+            found.aside.append(Place(one, folders[one.learner], chapter, "", fault=fault))
+        elif is_kept:
             place = Place(one, folders[one.learner], m[0] if m else only, "", fault=fault)
             aside[one.learner].append(place)
     for places in aside.values():
@@ -212,6 +257,30 @@ def fault_of(one: Submitted, m: Meaning | None, most: dict[str, int]) -> str:
     if one.entry.size > most.get(m[1], LARGEST):
         return "is larger than any answer"
     return DAMAGED_ZIP if m[1] == ZIP and is_damaged_zip(one.entry) else ""
+
+
+OTHER_CHAPTER, SET_ASIDE = "belongs to", "It is set aside and counts for nothing"
+
+
+def other_chapter(one: Submitted, m: Meaning | None, chapter: str, course: Course) -> str:
+    """Return why a file does not count if it names another chapter than the collected one."""
+    if not chapter or m is None:
+        return ""
+    names = {c.name for c in course.chapters}
+    named = {m[0]} if m[0] else chapters_in_zip(one.entry, names, course.beside)
+    if not named or chapter in named:
+        return ""
+    return f"{OTHER_CHAPTER} {', '.join(sorted(named))}, by its name, and not to {chapter}"
+
+
+def chapters_in_zip(entry: Entry, chapters: set[str], beside: Files) -> set[str]:
+    """Return the chapters that the names in a zip mean; none of a zip that cannot be read."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(entry.read())) as archive:
+            names = [name.rpartition("/")[2] for name in archive.namelist()]
+    except (Unreadable, zipfile.BadZipFile, ValueError, OSError):
+        return set()
+    return {m[0] for name in names if (m := chapter_of(name, chapters, beside))}
 
 
 def is_damaged_zip(entry: Entry) -> bool:
@@ -404,15 +473,15 @@ def some_of(sentences: list[str]) -> list[str]:
     return sentences[:MOST_TOLD] + ([f"… and {more} more like these"] if more > 0 else [])
 
 
-def table(found: Plan) -> Table:
-    """Return a line for every file that is to be written: who is who."""
+def table(found: Plan, zone: str = "") -> Table:
+    """Return a line for every file that is to be written: who is who. zone: of times."""
     shown_as = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for title in ("learner", "known as", "file", "counts as", "submitted", ""):
         shown_as.add_column(title, overflow="fold")
     for place in found.places + found.aside:
         one = place.submitted
         older = f"older: {briefly([*map(version_name(one), place.instead_of)], 90)}"
-        when = one.time or "unknown"
+        when = in_zone(one.time, zone) or "unknown"
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
         shorter = [*(brief(cell, 100) for cell in cells), "; ".join(filter(None, remarks))]

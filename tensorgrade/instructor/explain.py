@@ -24,6 +24,7 @@ from ..judging.remarks import remarks
 from ..judging.unanswered import close_name, raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..judging.where_right import right_and_wrong, where_right
+from ..lateness import in_zone
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
@@ -174,7 +175,7 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     console.print(Text(f"  mistakes recognised: {mistakes}; isolation: {verdict.isolation}"))
     if difference := differs_from_record(explanation):
         console.print(Text(f"  {difference}", "bold red"))
-    console.print(Text(f"  {submitted_at(explanation.row)}"))
+    console.print(Text(f"  {submitted_at(explanation)}"))
     if is_changed(explanation.row):
         console.print(Text(f"  {' '.join(account(explanation.row))}", "bold"))
 
@@ -190,9 +191,10 @@ def differs_from_record(explanation: Explanation) -> str:
     return f"on record: {then[1]}, {then[0]:g} points; `tensorgrade grade` grades it again"
 
 
-def submitted_at(row: dict) -> str:
-    """Return when a row's file was submitted."""
-    return f"submitted: {row.get('submitted') or 'nobody knows when'}"
+def submitted_at(explanation: Explanation) -> str:
+    """Return when the file was submitted, by the course's clocks."""
+    zone = explanation.part.attempt.course.lateness.zone
+    return f"Submitted: {in_zone(explanation.row.get('submitted'), zone) or 'time unknown'}"
 
 
 def print_code(console: Console, explanation: Explanation) -> None:
@@ -212,7 +214,7 @@ def for_learner(explanation: Explanation) -> str:
     row = explanation.row
     lines = [f"{verdict.exercise}: {row['points']:g} of {row['max_points']:g} points"]
     lines += account(row) if is_changed(row) or row["mistakes"] else []
-    lines += [submitted_at(row)] if row.get("submitted") else []
+    lines += [submitted_at(explanation)] if row.get("submitted") else []
     lines += ["", verdict.message]
     if verdict.mistakes:
         lines += ["", f"Recognised: {', '.join(verdict.mistakes)}"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
+from ..lateness import in_zone
 from ..sources.finding import named
 from ..sources.handins import escaped
 from ..views.words import plural
@@ -117,9 +118,15 @@ def plain_csv(what: Export) -> list[Path]:
 
 def plain_lines(what: Export) -> list[list[object]]:
     """A line for each learner and chapter, in order."""
-    ordered = sorted(what.rows, key=lambda row: (row["student"], row["chapter"]))
+    ordered = sorted(local_rows(what), key=lambda row: (row["student"], row["chapter"]))
     grouped = groupby(ordered, key=lambda row: (row["student"], row["chapter"]))
     return [line_of(*about, list(own)) for about, own in grouped]
+
+
+def local_rows(what: Export) -> list[dict]:
+    """Return the rows with times as the course's clocks show them."""
+    zone = what.course.lateness.zone
+    return [row | {"submitted": in_zone(row.get("submitted"), zone)} for row in what.rows]
 
 
 COLUMNS = "student chapter exercise points max_points status mistakes message submitted".split()
@@ -131,7 +138,7 @@ def workbook(what: Export) -> list[Path]:
 
     book = Workbook()
     fill(book.active, "grades", HEADER, plain_lines(what))
-    lines = [[row.get(name) for name in COLUMNS] for row in what.rows]
+    lines = [[row.get(name) for name in COLUMNS] for row in local_rows(what)]
     fill(book.create_sheet(), "exercises", COLUMNS, lines)
     path = what.folder / "grades.xlsx"
     book.save(path)

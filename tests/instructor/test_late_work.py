@@ -9,6 +9,7 @@ from tensorgrade.course import CourseError, Settings
 from tensorgrade.course_sources import load_course, resolve
 from tensorgrade.instructor.dependencies import digest_of
 from tensorgrade.instructor.gradebook import write_gradebook
+from tensorgrade.instructor.store import Store
 from tensorgrade.lateness import DAY, Lateness, read_time, written
 
 from ..commands import ROOT
@@ -222,3 +223,16 @@ def test_a_time_at_the_edge_of_the_calendar_is_none():
     for text in ("0001-01-01 00:00:00 +14:00", "9999-12-31 23:59:59 -14:00"):
         with pytest.raises(ValueError, match="is no time"):
             read_time(text)
+
+
+def test_a_rule_that_changes_to_the_best_attempt_finds_an_earlier_one(monkeypatch, tmp_path):
+    """Every judged attempt is kept; the history names the rule, and not the graders."""
+    last, best = Lateness(attempts="last"), Lateness(attempts="best")
+    got = []
+    for share, rule in ((0.75, last), (0.25, last), (0.25, best)):
+        put(tmp_path / "in", "ada", CH1, share)
+        rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+        got.append(scores(rows)["ada"] / MOST)
+    assert got == [0.75, 0.25, 0.75]
+    (*_, record) = Store(tmp_path / "out").history()
+    assert {move["why"] for move in record["moved"]} == {"another rule on attempts"}

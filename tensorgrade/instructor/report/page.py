@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
 from ...folders import FINGERPRINTS
+from ...lateness import in_zone
 from ...recognition.fingerprints import load_fingerprints
 from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
@@ -62,6 +63,7 @@ PAGES.filters["breakable"] = breakable
 PAGES.filters["with_code"] = with_code
 PAGES.filters["said"] = said
 PAGES.filters["account"] = account
+PAGES.filters["in_zone"] = in_zone
 PAGES.tests["changed"] = is_changed
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
