@@ -12,6 +12,7 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict, verdicts_on
 from ..course import Course, CourseError
+from ..project import check_seed
 from ..sources.handins import Handin
 from ..testing.warm_session import WarmSession
 
@@ -21,11 +22,12 @@ TRIES = 2
 class Grader:
     """A warm pytest session and a warm process for learner code; one of each worker.
 
-    Raises CourseError where the graders cannot be collected.
+    Raises CourseError if the graders cannot be collected, or the seed is new since the build.
     """
 
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
+        check_seed(setup.tests, self.maker.course)
         self.session = WarmSession(setup.tests)
 
     def start(self) -> str:

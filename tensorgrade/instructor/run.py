@@ -14,6 +14,7 @@ from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
 from ..isolation.ladder import choose_rung, must_be_closed
+from ..project import check_seed
 from ..sources.finding import find_handins, named
 from ..sources.handins import Handin
 from ..views.words import plural
@@ -71,6 +72,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     if not submitted.is_dir():
         raise CourseError(f"there is no folder {submitted}")
     course = load_course(run.setup.tests)
+    check_seed(run.setup.tests, course)
     isolated = run.setup.isolation != "none"
     if not run.scheduler:  # refuses here, before any work is done
         rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
