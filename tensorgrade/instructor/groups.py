@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import CourseError
-from .store import Store
+from .overrides import as_found
+from .store import Store, without_penalty
 
 LONGEST_CODE = 6000
 
@@ -62,6 +63,18 @@ def without_names(code: str, students: list[str]) -> str:
     for student in sorted(filter(None, students), key=len, reverse=True):
         code = re.sub(re.escape(student), "…", code, flags=re.IGNORECASE)
     return re.sub(r"[ \t]*#[^\n]*", "", code)
+
+
+def members(out: Path, group: str) -> list[dict]:
+    """Return the rows of a group, as the graders found them."""
+    own = (row for row in Store(out).rows() if row.get("group") == group)
+    return [without_penalty(as_found(row)) for row in own]
+
+
+def share_lost(rows: list[dict]) -> float:
+    """Return the share of the points that a group's answers lose."""
+    most = sum(row["max_points"] for row in rows)
+    return round(1 - sum(row["points"] for row in rows) / most, 4) if most else 0.0
 
 
 def representative(out: Path, group: str) -> dict:

@@ -14,7 +14,7 @@ from sqlite3 import Connection
 
 from ..attempts.verdict import Verdict
 from ..course import CourseError
-from ..lateness import BEST, Lateness
+from ..lateness import BEST, Lateness, read_time
 from ..sources.finding import named
 from ..sources.handins import NOTHING, WEIGHTS, Handin
 from . import store
@@ -101,6 +101,7 @@ class Ledger:
         todo = [h for h in handins if not self.is_done(h) or h.student in forget]
         asked = {about(handin) for handin in handins}
         self.note_incomplete(todo, asked)
+        self.note_older(todo)
         gone = [a for a in self.results if a[0] in forget and a not in asked]
         with self.store.transaction() as connection:
             self.run = store.begin_run(connection)
@@ -127,6 +128,18 @@ class Ledger:
         if others := broken - asked:
             why = "which are not in SUBMITTED and cannot be graded again"
             self.notes.append(f"{what} of {whose(others)}, {why}")
+
+    def note_older(self, todo: list[Handin]) -> None:
+        """Note files that are older than those that were graded before."""
+        older = [
+            f"{'/'.join(about(handin))} ({handin.submitted}, and before {known})"
+            for handin in todo
+            if (newest := self.newest(about(handin))) and newest.content != handin.digest
+            if (known := submitted(newest)) and is_before(handin.submitted, known)
+        ]
+        if older:
+            why = "files are older than those that were graded before, and replace them"
+            self.notes.append(f"{why}: {named(older)}")
 
     def is_current(self, attempt: Attempt) -> bool:
         """Return True unless rows are missing that these very graders gave."""
@@ -155,9 +168,17 @@ class Ledger:
             raise CourseError(f"{self.out} holds no rows of {', '.join(unknown)}")
 
     def moved(self) -> list[dict]:
-        """Return the rows whose points changed although no learner changed a file."""
-        mine = (one for one in self.moves if one["why"] != OTHER_FILE)
-        return [one for one in mine if one["points"][0] != one["points"][1]]
+        """Return the rows whose points changed, and not because a learner's new file earns more."""
+        gains: dict[About, float] = defaultdict(float)
+        for one in self.moves:
+            before, now = one["points"]
+            gains[one["student"], one["chapter"]] += now - before
+        return [
+            one
+            for one in self.moves
+            if one["points"][0] != one["points"][1]
+            and (one["why"] != OTHER_FILE or gains[one["student"], one["chapter"]] < 0)
+        ]
 
     def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
         """Write some submissions' rows, all of it or nothing."""
@@ -284,6 +305,19 @@ def with_time(row: dict, handin: Handin) -> dict:
     bare = {name: value for name, value in row.items() if name not in ("time_note", "submitted")}
     note = {"time_note": handin.time_note} if handin.time_note else {}
     return bare | note | {"submitted": handin.submitted or None}
+
+
+def submitted(attempt: Attempt) -> str:
+    """Return when an attempt was submitted; empty if that is not known."""
+    return next((row["submitted"] for row in attempt.rows if row.get("submitted")), "")
+
+
+def is_before(one: str, other: str) -> bool:
+    """Return True if both times are known and the first is earlier."""
+    try:
+        return read_time(one) < read_time(other)
+    except ValueError:
+        return False
 
 
 def representative(verdict: Verdict) -> dict:

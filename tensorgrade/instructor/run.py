@@ -91,6 +91,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     others = ledger.others(handins, run.forget)
     notes += kept(others, ledger.by_other_graders(others))
+    notes += late_by_file(handins, course)
     notes += unknown(overrides, {handin.student for handin in handins} | {s for s, _ in others})
     todo = ledger.prepare(handins, run.forget)
     notes += ledger.notes
@@ -103,6 +104,18 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     rows = ledger.finish(order, handins)
     progress.moved(ledger.moved())
     return rows
+
+
+def late_by_file(handins: list[Handin], course: Course) -> list[str]:
+    """Return a note on submissions that are late by the time of their file alone."""
+    rule = course.lateness
+    late = sorted(
+        {h.student for h in handins if h.by_file and rule.seconds_late(h.chapter, h.submitted)}
+    )
+    if not late:
+        return []
+    why = "are late by the time of the file, since timestamp.txt is missing or tells no time"
+    return [f"submissions of {named(late)} {why}; copying a file may change its time"]
 
 
 def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:

@@ -145,14 +145,21 @@ def test_three_equal_wrong_answers_become_a_mistake(tiny, before, tmp_path, monk
     monkeypatch.chdir(tiny.root)
     said = "It divides by one more than there are columns."
     options = ["--name", "one_column_too_many", "--message", said]
+    told = CliRunner().invoke(
+        app, ["adopt", str(before), largest.name, *options, "--deduction", "0.25", "--preview"]
+    )
+    assert "ada: 0 of 4 points become 3" in told.output
+    assert not adopted_file(tiny, "ch1_means", "row_means").exists()
     run = CliRunner().invoke(app, ["adopt", str(before), largest.name, *options])
     assert run.exit_code == 0 and "tensorgrade build" in run.output
+    assert "ada: 0 of 4 points stay" in run.output
     build(tiny)
 
     after = {row["student"]: row for row in graded(tiny, tmp_path)}
     for student in ("ada", "bo", "cy"):
         assert after[student]["mistakes"] == ["one_column_too_many"]
         assert after[student]["message"] == said
+        assert after[student]["points"] == rows[student]["points"], "nobody's points moved"
     assert after["dee"]["mistakes"] == [] and after["fay"]["points"] == 4
 
 

@@ -125,3 +125,20 @@ def test_everybody_on_the_roster_has_rows_and_who_is_not_on_it_is_listed(term):
     assert [row["status"] for row in rows if row["student"] == "zoe"] == ["not_attempted"] * COUNT
     assert "not on the roster: chi" in notes
     assert f"nothing was handed in for {CH1} by zoe" in notes
+
+
+def test_a_resubmission_that_earns_less_is_told_and_one_that_earns_more_is_not(term, monkeypatch):
+    told = []
+    monkeypatch.setattr(Silent, "moved", lambda self, moves: told.append(moves), raising=False)
+    put(term.folder / "in", "ada", CH1, 0.5, text="worse")
+    put(term.folder / "in", "bao", CH1, 1.0, text="better")
+    record, *_ = term()
+    assert {(m["student"], m["why"]) for m in told[-1]} == {("ada", "another file")}
+    assert {m["student"] for m in record["moved"]} == {"ada", "bao"}
+
+
+def test_an_older_file_that_replaces_a_newer_one_is_told(term):
+    put(term.folder / "in", "ada", CH1, 1.0, 1_700_000_000, "an older copy")
+    _, _, notes = term()
+    (note,) = [note for note in notes if "older than those" in note]
+    assert f"ada/{CH1} (2023-11-14 22:13:20 UTC, and before 2027-01-15 08:00:00 UTC)" in note
