@@ -51,6 +51,12 @@ def grade(
     strict: Annotated[
         bool, typer.Option("--strict", help="Take no file that is nearly named or placed right.")
     ] = False,
+    chapter: Annotated[
+        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
+    ] = None,
+    new_exercises: Annotated[
+        str, typer.Option(help="count or ignore, if exercises were added since the last run.")
+    ] = "",
 ) -> None:
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
     from ..attempts.setup import Setup
@@ -64,7 +70,16 @@ def grade(
     for note in listed.notes:
         typer.echo(f"note: {note}")
     setup = Setup(project.graders, isolation, device)
-    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, listed.folders)
+    run = Run(
+        setup,
+        jobs,
+        scheduler,
+        tuple(forget or ()),
+        not strict,
+        listed.folders,
+        tuple(chapter or ()),
+        new_exercises,
+    )
     goes_on = f"What is graded is in {out}; the same command does the rest."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)

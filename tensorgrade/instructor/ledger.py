@@ -16,10 +16,10 @@ from ..attempts.verdict import Verdict
 from ..course import CourseError
 from ..lateness import BEST, Lateness, read_time
 from ..sources.finding import named
-from ..sources.handins import NOTHING, WEIGHTS, Handin
+from ..sources.handins import NOTHING, WEIGHTS, Handin, escaped
 from . import store
 from .history import OTHER_FILE, moves, record_of
-from .overrides import Key, Override, overridden
+from .overrides import Key, Override, excused, overridden, renamed
 from .store import About, Attempt, Basis, Store
 
 RESULTS = "results.jsonl"
@@ -53,6 +53,7 @@ class Ledger:
         self.groups = set(self.store.unnamed())
         self.notes = [*self.store.notes, *self.notes_on_changes()]
         self.is_first = not self.store.history()
+        self.ignored: set[str] = set(json.loads(self.store.meta(IGNORED) or "[]"))
         self.moves: list[dict] = []
         self.run = 0
 
@@ -228,7 +229,79 @@ class Ledger:
             options += [one for one in attempts[:-1] if one.graders == newest.graders][::-1]
         dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
         counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
+        later = self.added_since(counted, attempts)
+        rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
         return counted, [overridden(row, self.overrides) for row in rows]
+
+    def new_exercises(self) -> dict[str, list[str]]:
+        """Return, by chapter, the exercises that no earlier run knew."""
+        known: dict[str, set[str]] = defaultdict(set)
+        for (_, chapter), own in self.attempts.items():
+            known[chapter] |= {row["exercise"] for one in own for row in one.rows}
+        new = {c: [e for e in self.exercises.get(c, ()) if e not in known[c]] for c in known}
+        return {chapter: names for chapter, names in new.items() if names and known[chapter]}
+
+    def ignore(self, new: dict[str, list[str]]) -> None:
+        """Excuse files that were graded before from new exercises, from now on."""
+        self.ignored |= {f"{chapter}/{name}" for chapter, names in new.items() for name in names}
+        with self.store.transaction() as connection:
+            store.set_meta(connection, IGNORED, json.dumps(sorted(self.ignored)))
+
+    def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
+        """Return ignored exercises that were added after this very file was graded."""
+        names = {name.partition("/")[2] for name in self.ignored}
+        if not names or counted.content.startswith(NOTHING):
+            return set()
+        same = [one.rows for one in attempts if one.content == counted.content]
+        before = [{row["exercise"] for row in rows} for rows in same if rows]
+        added = {name for name in names if any(name not in own for own in before)}
+        return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
+
+    def rename(self, identities: dict[str, str]) -> list[str]:
+        """Let overrides of a learner's earlier name count for today's; returns a note.
+
+        identities: the course system's id of each learner, by the name of today's folder.
+        """
+        now = {said: escaped(name) for name, said in identities.items()}
+        known: dict[str, list[str]] = json.loads(self.store.meta(NAMES) or "{}")
+        folders = set(now.values())
+        new = {
+            old: name
+            for said, name in now.items()
+            for old in known.get(said, [])
+            if old not in folders
+        }
+        for said, name in now.items():
+            known[said] = [*(old for old in known.get(said, []) if old != name), name]
+        with self.store.transaction() as connection:
+            store.set_meta(connection, NAMES, json.dumps(known))
+        self.overrides = renamed(self.overrides, new)
+        told = ", ".join(f"{old} is {name} now" for old, name in sorted(new.items()))
+        advice = "overrides count for the new name; `--forget NAME` drops the rows of the old one"
+        return [f"{told}: {advice}"] if new else []
+
+    def old_overrides(self, handins: list[Handin], most: dict[tuple[str, str], float]) -> list[str]:
+        """Return a note on overrides that are older than the file, or than the maximum.
+
+        An override belongs to the file that was there when it was first seen; another reason or
+        other points make it a new one. most: today's points of each exercise.
+        """
+        now = {about(handin): handin.digest for handin in handins}
+        known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
+        old, seen = [], {}
+        for a, given in self.overrides.items():
+            name = "/".join(a)
+            current = [given.points, given.reason, now.get(a[:2], ""), most.get(a[1:], 0.0)]
+            seen[name] = current
+            before = known.get(name)
+            if before and before[:2] == current[:2] and before != current:
+                seen[name] = before
+                what = "the file" if before[2] != current[2] else "the maximum"
+                old.append(f"{name} (older than {what})")
+        with self.store.transaction() as connection:
+            store.set_meta(connection, OVERRIDES_SEEN, json.dumps(seen))
+        advice = "change the reason to keep one without this note, or delete its line"
+        return [f"old overrides still count: {named(sorted(old))}; {advice}"] if old else []
 
     def dated(self, row: dict) -> dict:
         """Return a row less what it loses because it was late."""
@@ -281,6 +354,10 @@ class Ledger:
 
 
 KINDS = ("came", "gone")
+# Settings of a folder: exercises that do not count for files of before; the file and the maximum
+# that each override was for; the names that each learner has had, by the course system's id.
+IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
+ADDED_LATER = "this exercise was added after you submitted your file"
 
 
 def a_of(event: dict) -> About:

@@ -29,6 +29,12 @@ class Override:
     reason: str
 
 
+def renamed(overrides: dict[Key, Override], names: dict[str, str]) -> dict[Key, Override]:
+    """Return overrides with those of learners who have another name now. names: old to new."""
+    new = {(names[a[0]], *a[1:]): given for a, given in overrides.items() if a[0] in names}
+    return new | overrides
+
+
 def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
     """Everything that the file says, by row; nothing where there is none. Raises CourseError."""
     path = out / OVERRIDES
@@ -96,8 +102,16 @@ def exercises_of(name: str, course: Course) -> list[tuple[str, str, float]]:
 def overridden(row: dict, overrides: dict[Key, Override]) -> dict:
     """A row with what an instructor decided about it, if anything; that loses nothing by a date."""
     given = overrides.get((row["student"], row["chapter"], row["exercise"]))
-    if given is None:
-        return row
+    return row if given is None else decided(as_found(row), given)
+
+
+def excused(row: dict, reason: str) -> dict:
+    """Return a row of an exercise that counts for nothing and out of nothing."""
+    return decided(row, Override(None, reason))
+
+
+def decided(row: dict, given: Override) -> dict:
+    """Return a row with what was decided about it."""
     found = round(row["points"] + row.get("penalty", 0.0), 6)
     told = {"found": found, "of": row["max_points"], "reason": given.reason}
     most = 0.0 if given.points is None else row["max_points"]

@@ -22,6 +22,7 @@ from .dependencies import digest_of
 from .grader import GRADERS_FAILED
 from .ledger import Ledger
 from .overrides import read_overrides, unknown
+from .submissions import identities
 from .workers import LocalWorkers, Workers, default_count, graded
 
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
@@ -33,7 +34,9 @@ class Run:
 
     jobs: processes on this machine (0: one a core). scheduler: dask's address. forget: learners
     whose rows of before are dropped. rescue: take files that are nearly named or placed as they
-    should be. roster: who is in the class.
+    should be. roster: who is in the class. chapters: the only ones to grade; all if empty.
+    new_exercises: `count` or `ignore`, if a chapter has exercises that it had not when it was
+    graded before.
     """
 
     setup: Setup
@@ -42,6 +45,8 @@ class Run:
     forget: tuple[str, ...] = ()
     rescue: bool = True
     roster: tuple[str, ...] = ()
+    chapters: tuple[str, ...] = ()
+    new_exercises: str = ""
 
 
 class Progress(Protocol):
@@ -61,11 +66,40 @@ class Progress(Protocol):
 
 
 def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
-    """Grade every hand-in that is not graded yet; returns all rows, those of before too.
+    """Grade every submission that is not graded yet; returns all rows, those of before too.
 
     What is missing today and was graded before keeps its rows.
 
     Raises CourseError for impossible options, and if nothing can be graded.
+    """
+    course, isolated = prepare_to_grade(submitted, out, run)
+    handins, notes = find_handins(submitted, course, run.rescue, run.roster)
+    notes += few_submitted(handins)
+    if only := {course.chapter(name).name for name in run.chapters}:
+        handins = [handin for handin in handins if handin.chapter in only]
+    if not handins:
+        raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
+    ledger = ledger_of(out, course, run)
+    notes += decide_new_exercises(ledger, run.new_exercises, course)
+    handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
+    notes += ledger.rename(identities(submitted))
+    notes += late_by_file(handins, course) + notes_on_others(ledger, handins, run)
+    todo = ledger.prepare(handins, run.forget)
+    notes += ledger.notes + ledger.old_overrides(handins, points_in(course))
+    if isolated:
+        notes += graded_without_isolation(ledger.without_isolation(todo))
+    progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
+    if todo:
+        work_off(todo, course, run, ledger, progress)
+    rows = ledger.finish(exercises_in(course), handins)
+    progress.moved(ledger.moved())
+    return rows
+
+
+def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool]:
+    """Return the course, and whether learner code is isolated. Raises CourseError.
+
+    Whatever makes grading impossible is refused here, before any work is done.
     """
     if run.jobs < 0:
         raise CourseError(f"--jobs is a number of processes or 0, not {run.jobs}")
@@ -73,37 +107,81 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"there is no folder {submitted}")
     course = load_course(run.setup.tests)
     check_seed(run.setup.tests, course)
-    isolated = run.setup.isolation != "none"
-    if not run.scheduler:  # refuses here, before any work is done
-        rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
-        must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
-        isolated = rung.name != "none"
-        if "uid" in rung.layers:
-            os.umask(0o077)  # what is written on such a rung is closed, too
-    handins, notes = find_handins(submitted, course, run.rescue, run.roster)
-    if not handins:
-        raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
+    if run.scheduler:
+        return course, run.setup.isolation != "none"
+    rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
+    must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
+    if "uid" in rung.layers:
+        os.umask(0o077)  # what is written on such a rung is closed, too
+    return course, rung.name != "none"
+
+
+def ledger_of(out: Path, course: Course, run: Run) -> Ledger:
+    """Return the results in a folder, for this run. Raises CourseError."""
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     overrides = read_overrides(out, course)
     exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
     ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED, exercises)
     ledger.must_know(run.forget)
-    handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
+    return ledger
+
+
+def points_in(course: Course) -> dict[tuple[str, str], float]:
+    """Return the points of each exercise, by chapter and name."""
+    return {(c.name, e.name): float(e.points) for c in course.chapters for e in c.exercises}
+
+
+def exercises_in(course: Course) -> list[str]:
+    """Return the names of all exercises, in order."""
+    return [e.name for chapter in course.chapters for e in chapter.exercises]
+
+
+def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str]:
+    """Return notes on rows of before that stay, and on overrides of learners without rows."""
     others = ledger.others(handins, run.forget)
-    notes += kept(others, ledger.by_other_graders(others))
-    notes += late_by_file(handins, course)
-    notes += unknown(overrides, {handin.student for handin in handins} | {s for s, _ in others})
-    todo = ledger.prepare(handins, run.forget)
-    notes += ledger.notes
-    if isolated:
-        notes += graded_without_isolation(ledger.without_isolation(todo))
-    progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
-    if todo:
-        work_off(todo, course, run, ledger, progress)
-    order = [e.name for chapter in course.chapters for e in chapter.exercises]
-    rows = ledger.finish(order, handins)
-    progress.moved(ledger.moved())
-    return rows
+    students = {handin.student for handin in handins} | {student for student, _ in others}
+    notes = kept(others, ledger.by_other_graders(others))
+    return notes + unknown(ledger.overrides, students)
+
+
+FEW, ENOUGH = 0.1, 10  # a share of a class, and the learners that make one
+
+
+def few_submitted(handins: list[Handin]) -> list[str]:
+    """Return a note on chapters that hardly any learner submitted: a stray file may be why."""
+    notes = []
+    for chapter in sorted({handin.chapter for handin in handins}):
+        own = [handin for handin in handins if handin.chapter == chapter]
+        there = [handin.student for handin in own if not handin.missing]
+        if len(own) >= ENOUGH and len(there) < FEW * len(own):
+            others = plural(len(own) - len(there), "other learner")
+            notes.append(
+                f"only {named(there)} submitted {chapter}, so {others} get 0 points for it. If "
+                "that is a stray file, name the chapters to grade with --chapter"
+            )
+    return notes
+
+
+def decide_new_exercises(ledger: Ledger, decision: str, course: Course) -> list[str]:
+    """Return a note on exercises that are new. Raises CourseError unless it is decided on them."""
+    if decision not in ("", *DECISIONS):
+        raise CourseError(f"--new-exercises is {' or '.join(DECISIONS)}, not {decision}")
+    if not (new := ledger.new_exercises()):
+        return []
+    names = ", ".join(f"{c}/{name}" for c, own in sorted(new.items()) for name in own)
+    points = sum(course.chapter(c).exercise(name).points for c, own in new.items() for name in own)
+    if not decision:
+        raise CourseError(
+            f"new since the last run: {names}. Files from before have 0 of its {points:g} points. "
+            "Give --new-exercises count, or --new-exercises ignore to leave it out for these files"
+        )
+    if decision == IGNORE:
+        ledger.ignore(new)
+    what = "counts for all" if decision == COUNT else "is left out for files graded before"
+    return [f"new since the last run, and {what}: {names}"]
+
+
+DECISIONS = COUNT, IGNORE = "count", "ignore"
 
 
 def late_by_file(handins: list[Handin], course: Course) -> list[str]:
