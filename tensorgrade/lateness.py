@@ -32,9 +32,12 @@ class Lateness:
         dues = {name: with_zone(due, self.zone) for name, due in self.deadlines.items()}
         object.__setattr__(self, "deadlines", dues)
 
-    def seconds_late(self, chapter: str, submitted: str | None) -> float:
-        """How long after its deadline a chapter came in; 0 where there is no deadline or time."""
-        due = self.deadlines.get(chapter)
+    def seconds_late(self, chapter: str, submitted: str | None, due: str | None = None) -> float:
+        """Return how long after its deadline a chapter came in; 0 without a deadline or a time.
+
+        due: a learner's own deadline, if not that of the class.
+        """
+        due = due or self.deadlines.get(chapter)
         if due is None or not submitted:
             return 0.0
         try:
@@ -55,13 +58,14 @@ class Lateness:
         days = -(-seconds_late // DAY)  # a day that has begun counts
         return float(min(self.most, self.share_a_day * days))
 
-    def applied(self, row: dict, submitted: str | None) -> dict:
-        """A row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
+    def applied(self, row: dict, submitted: str | None, due: str | None = None) -> dict:
+        """Return a row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
 
-        Whatever was taken off before is given back first, so a deadline may move later.
+        Whatever was taken off before is given back first, so a deadline may move later. due: a
+        learner's own deadline.
         """
         earned = row["points"] + row.get("penalty", 0.0)
-        late = self.seconds_late(row["chapter"], submitted)
+        late = self.seconds_late(row["chapter"], submitted, due)
         penalty = round(earned * self.share_lost(late), 6)
         dates = {"submitted": submitted or None, "late_seconds": late, "penalty": penalty}
         return row | {"points": round(earned - penalty, 6)} | dates

@@ -19,6 +19,8 @@ def account(row: dict) -> list[str]:
     lost = round(graded["max_points"] - found, 6)
     if lost > 0 and row["status" if "status" in row else "mistakes"] != "not_attempted":
         steps.append(f"Deduction{cause(row['mistakes'])}: {points(lost)}.")
+    if extension := row.get("extension"):
+        steps.append(f"Extension until {extension['due']}: {extension['reason'].rstrip('.')}.")
     if penalty := row.get("penalty"):
         steps.append(f"{late(row['late_seconds'])} late: {points(penalty)} less.")
     if decided := said(row):
@@ -28,7 +30,7 @@ def account(row: dict) -> list[str]:
 
 def is_changed(row: dict) -> bool:
     """Return True if something else than what the graders found decides about the points."""
-    return bool(row.get("penalty") or row.get("override"))
+    return bool(row.get("penalty") or row.get("override") or row.get("extension"))
 
 
 def cause(mistakes: list[str]) -> str:

@@ -17,6 +17,7 @@ from ..views.words import plural
 from .grader import GRADERS_FAILED
 from .history import (
     BY_HAND,
+    EXTENDED,
     GRADED_AGAIN,
     OTHER_DATES,
     OTHER_FILE,
@@ -31,6 +32,7 @@ CHANGED = {
     OTHER_GRADERS: "The graders changed",
     OTHER_DATES: "Dates changed",
     BY_HAND: "Overrides changed",
+    EXTENDED: "Extensions changed",
     GRADED_AGAIN: "Files were graded again",
     OTHER_POLICY: "The rule on attempts changed",
     OTHER_TIME: "Submission times changed",

@@ -8,7 +8,7 @@ from .store import Basis, Result, moment
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other dates"
 OTHER_TIME = "another submission time"
 OTHER_POLICY = "another rule on attempts"
-BY_HAND = "an instructor"
+BY_HAND, EXTENDED = "an instructor", "an extension"
 GRADED_AGAIN = "graded again"  # the same file by the same graders: they had failed, or --forget
 
 
@@ -47,6 +47,8 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
     """
     if old.get("override") != row.get("override"):
         return BY_HAND
+    if found(old) == found(row) and old.get("extension") != row.get("extension"):
+        return EXTENDED
     other_file, is_new = before.content != now.content, before.newest != now.newest
     if other_file and not is_new:
         return OTHER_POLICY if before.policy != now.policy else OTHER_DATES

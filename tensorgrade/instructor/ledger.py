@@ -18,6 +18,7 @@ from ..lateness import BEST, Lateness, read_time
 from ..sources.finding import named
 from ..sources.handins import NOTHING, WEIGHTS, Handin, escaped
 from . import store
+from .extensions import Extension
 from .history import OTHER_FILE, moves, record_of
 from .overrides import Key, Override, excused, overridden, renamed
 from .store import About, Attempt, Basis, Store
@@ -31,7 +32,8 @@ class Ledger:
     digests: of each chapter's graders, by the chapter's name. lateness: what late work loses.
     overrides: what an instructor decided against the graders. regraded: messages of rows that do
     not count as graded. exercises: of each chapter; a submission is graded only if each of them
-    has a row. notes: sentences about rows that are damaged or were taken over.
+    has a row. extensions: later deadlines of single learners. notes: sentences about rows that are
+    damaged or were taken over.
     """
 
     def __init__(
@@ -42,12 +44,13 @@ class Ledger:
         overrides: dict[Key, Override] | None = None,
         regraded: Collection[str] = (),
         exercises: Mapping[str, Collection[str]] | None = None,
+        extensions: Mapping[About, Extension] | None = None,
     ):
         make_folder(out)
         self.out, self.lock = out, Lock(out / "in-use")
         self.digests, self.lateness = digests, lateness or Lateness()
         self.overrides, self.regraded = overrides or {}, regraded
-        self.exercises = exercises or {}
+        self.exercises, self.extensions = exercises or {}, extensions or {}
         self.store = Store(out, writes=True)
         self.attempts, self.results = self.store.attempts(), self.store.results()
         self.groups = set(self.store.unnamed())
@@ -304,8 +307,18 @@ class Ledger:
         return [f"old overrides still count: {named(sorted(old))}; {advice}"] if old else []
 
     def dated(self, row: dict) -> dict:
-        """Return a row less what it loses because it was late."""
-        return self.lateness.applied(row, row.get("submitted"))
+        """Return a row less its late penalty, with the learner's extension if there is one."""
+        extension = self.extensions.get(key(row)[:2])
+        if extension is None:
+            return self.lateness.applied(row, row.get("submitted"))
+        dated = self.lateness.applied(row, row.get("submitted"), extension.due)
+        return dated | {"extension": extension.told()}
+
+    def is_late(self, handin: Handin) -> bool:
+        """Return True if a submission came after its learner's deadline."""
+        extension = self.extensions.get(about(handin))
+        due = extension.due if extension else None
+        return bool(self.lateness.seconds_late(handin.chapter, handin.submitted, due))
 
     def rows(self) -> list[dict]:
         """Return all rows that count so far."""

@@ -19,9 +19,10 @@ from ..sources.finding import find_handins, named
 from ..sources.handins import Handin
 from ..views.words import plural
 from .dependencies import digest_of
+from .extensions import EXTENSIONS, read_extensions
 from .grader import GRADERS_FAILED
 from .ledger import Ledger
-from .overrides import read_overrides, unknown
+from .overrides import OVERRIDES, read_overrides, unknown
 from .submissions import identities
 from .workers import LocalWorkers, Workers, default_count, graded
 
@@ -83,7 +84,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     notes += decide_new_exercises(ledger, run.new_exercises, course)
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     notes += ledger.rename(identities(submitted))
-    notes += late_by_file(handins, course) + notes_on_others(ledger, handins, run)
+    notes += late_by_file(handins, ledger) + notes_on_others(ledger, handins, run)
     todo = ledger.prepare(handins, run.forget)
     notes += ledger.notes + ledger.old_overrides(handins, points_in(course))
     if isolated:
@@ -121,7 +122,8 @@ def ledger_of(out: Path, course: Course, run: Run) -> Ledger:
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     overrides = read_overrides(out, course)
     exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
-    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED, exercises)
+    extensions = read_extensions(out, course)
+    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED, exercises, extensions)
     ledger.must_know(run.forget)
     return ledger
 
@@ -141,7 +143,8 @@ def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str
     others = ledger.others(handins, run.forget)
     students = {handin.student for handin in handins} | {student for student, _ in others}
     notes = kept(others, ledger.by_other_graders(others))
-    return notes + unknown(ledger.overrides, students)
+    notes += unknown(EXTENSIONS, [student for student, _ in ledger.extensions], students)
+    return notes + unknown(OVERRIDES, [student for student, *_ in ledger.overrides], students)
 
 
 FEW, ENOUGH = 0.1, 10  # a share of a class, and the learners that make one
@@ -184,12 +187,9 @@ def decide_new_exercises(ledger: Ledger, decision: str, course: Course) -> list[
 DECISIONS = COUNT, IGNORE = "count", "ignore"
 
 
-def late_by_file(handins: list[Handin], course: Course) -> list[str]:
+def late_by_file(handins: list[Handin], ledger: Ledger) -> list[str]:
     """Return a note on submissions that are late by the time of their file alone."""
-    rule = course.lateness
-    late = sorted(
-        {h.student for h in handins if h.by_file and rule.seconds_late(h.chapter, h.submitted)}
-    )
+    late = sorted({h.student for h in handins if h.by_file and ledger.is_late(h)})
     if not late:
         return []
     why = "are late by the time of the file, since timestamp.txt is missing or tells no time"
