@@ -98,6 +98,50 @@ def grade(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
+def regrade(
+    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+    submitted: Annotated[
+        Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder that `tensorgrade grade` wrote.")],
+    reason: Annotated[str, typer.Option(help="Why; the learner reads it.")],
+    chapter: Annotated[
+        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
+    ] = None,
+    isolation: Annotated[
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
+    ] = "auto",
+) -> None:
+    """Grade one learner again, and print a reply that can be sent."""
+    from rich.console import Console
+
+    from ..attempts.setup import Setup
+    from ..instructor.class_terminal import ClassProgress
+    from ..instructor.learner_log import regrade as grade_again
+    from ..instructor.run import Run
+    from ..project import find_project
+
+    project = find_project()
+    run = Run(Setup(project.graders, isolation), chapters=tuple(chapter or ()), again=student)
+    console = Console(highlight=False, stderr=True)
+    with ClassProgress(console) as progress, interruptible("The same command does the rest."):
+        typer.echo(grade_again(submitted, out, run, reason, project.course, progress))
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def log(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+) -> None:
+    """Show everything that happened to one learner's points."""
+    from ..instructor.learner_log import log_of
+    from ..project import find_project
+
+    for line in log_of(out, student, find_project().course):
+        typer.echo(printable(line, len(line)))
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
 def report(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
     hide_names: Annotated[

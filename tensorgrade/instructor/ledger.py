@@ -96,13 +96,17 @@ class Ledger:
         is_there = newest is not None and not newest.content.startswith(NOTHING)
         return is_there and handin.student not in forget
 
-    def prepare(self, handins: list[Handin], forget: Collection[str] = ()) -> list[Handin]:
+    def prepare(
+        self, handins: list[Handin], forget: Collection[str] = (), again: bool = False
+    ) -> list[Handin]:
         """Return what is still to grade, and delete the rows of learners to forget.
+
+        again: grade all of these, although nothing has changed.
 
         Earlier rows of other submissions stay. Earlier rows of these submissions stay until they
         are graded again.
         """
-        todo = [h for h in handins if not self.is_done(h) or h.student in forget]
+        todo = [h for h in handins if again or not self.is_done(h) or h.student in forget]
         asked = {about(handin) for handin in handins}
         self.note_incomplete(todo, asked)
         self.note_older(todo)

@@ -36,6 +36,7 @@ class Run:
     jobs: processes on this machine (0: one a core). scheduler: dask's address. forget: learners
     whose rows of before are dropped. rescue: take files that are nearly named or placed as they
     should be. roster: who is in the class. chapters: the only ones to grade; all if empty.
+    again: the only learner to grade, even files that are graded already.
     new_exercises: `count` or `ignore`, if a chapter has exercises that it had not when it was
     graded before.
     """
@@ -48,6 +49,7 @@ class Run:
     roster: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
     new_exercises: str = ""
+    again: str = ""
 
 
 class Progress(Protocol):
@@ -78,14 +80,18 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     notes += few_submitted(handins)
     if only := {course.chapter(name).name for name in run.chapters}:
         handins = [handin for handin in handins if handin.chapter in only]
+    if run.again:
+        handins = [handin for handin in handins if handin.student == run.again]
     if not handins:
-        raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
+        what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
+        raise CourseError(f"{submitted} holds no {what} folder of this course")
     ledger = ledger_of(out, course, run)
     notes += decide_new_exercises(ledger, run.new_exercises, course)
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     notes += ledger.rename(identities(submitted))
-    notes += late_by_file(handins, ledger) + notes_on_others(ledger, handins, run)
-    todo = ledger.prepare(handins, run.forget)
+    notes += late_by_file(handins, ledger)
+    notes += [] if run.again else notes_on_others(ledger, handins, run)
+    todo = ledger.prepare(handins, run.forget, again=bool(run.again))
     notes += ledger.notes + ledger.old_overrides(handins, points_in(course))
     if isolated:
         notes += graded_without_isolation(ledger.without_isolation(todo))

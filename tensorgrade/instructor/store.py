@@ -55,7 +55,7 @@ SCHEMA = (
 class Attempt:
     """A judged submission. number: larger for later ones. content, graders: digests.
 
-    text: the rows as JSON. is_sound: whether the record is as it was written.
+    text: the rows as JSON. judged: when. is_sound: whether the record is as it was written.
     """
 
     number: int
@@ -64,6 +64,7 @@ class Attempt:
     content: str
     graders: str
     text: str
+    judged: str
     is_sound: bool = True
 
     @property
@@ -219,14 +220,14 @@ class Store:
     def attempts(self) -> dict[About, list[Attempt]]:
         """All attempts of each learner's chapter, oldest first."""
         found: dict[About, list[Attempt]] = defaultdict(list)
-        columns = "number, student, chapter, content, graders, rows, checksum"
+        columns = "number, student, chapter, content, graders, rows, judged, checksum"
         with self.connected() as connection:
-            for *own, text, known in connection.execute(
+            for *own, text, judged, known in connection.execute(
                 f"SELECT {columns} FROM attempts ORDER BY number"
             ):
                 number, student, chapter, content, graders = own
                 sound = checksum(student, chapter, content, graders, text) == known
-                attempt = Attempt(number, student, chapter, content, graders, text, sound)
+                attempt = Attempt(number, student, chapter, content, graders, text, judged, sound)
                 found[student, chapter].append(attempt)
         return dict(found)
 
@@ -344,11 +345,11 @@ def add_attempt(
 ) -> Attempt:
     """Insert a judged submission."""
     student, chapter = map(plain, about)
-    text = as_text(rows)
+    text, judged = as_text(rows), moment()
     known = checksum(student, chapter, content, graders, text)
-    values = (student, chapter, content, graders, moment(), text, known)
+    values = (student, chapter, content, graders, judged, text, known)
     done = connection.execute("INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values)
-    return Attempt(done.lastrowid or 0, student, chapter, content, graders, text)
+    return Attempt(done.lastrowid or 0, student, chapter, content, graders, text, judged)
 
 
 def change_attempt(connection: sqlite3.Connection, attempt: Attempt, rows: list[dict]) -> Attempt:
