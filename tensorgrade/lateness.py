@@ -17,7 +17,8 @@ class Lateness:
     worksheet, and of every time that is shown, such as `Europe/Berlin`. share_a_day: of the earned
     points, lost for each day begun (0: none, 1: all at once); most: never more than this share of
     them. grace_seconds: so much later is still in time. attempts: of files submitted one after the
-    other the `last` counts, or the `best`.
+    other the `last` counts, or the `best`. feedback_from: until then learners only see that a
+    submission was received, and whether it can be loaded; empty: from the beginning.
     """
 
     deadlines: dict[str, str] = field(default_factory=dict)
@@ -26,9 +27,11 @@ class Lateness:
     grace_seconds: float = 0.0
     attempts: str = LAST
     zone: str = ""
+    feedback_from: str = ""
 
     def __post_init__(self) -> None:
         """Give deadlines without a time zone that of the course."""
+        object.__setattr__(self, "feedback_from", with_zone(self.feedback_from, self.zone))
         dues = {name: with_zone(due, self.zone) for name, due in self.deadlines.items()}
         object.__setattr__(self, "deadlines", dues)
 
@@ -45,6 +48,10 @@ class Lateness:
         except ValueError:  # a row of an earlier version
             return 0.0
         return round(seconds, 3) if seconds > self.grace_seconds else 0.0
+
+    def is_released(self) -> bool:
+        """Return True if learners may see points and messages by now."""
+        return not self.feedback_from or now() >= read_time(self.feedback_from)
 
     def share_lost(self, seconds_late: float) -> float:
         """The share of the earned points that work so late loses.
@@ -75,11 +82,13 @@ class Lateness:
         found = [f"no chapter is named {name}" for name in self.deadlines if name not in chapters]
         if self.zone and not is_zone(self.zone):
             return [*found, f"there is no time zone {self.zone}"]
-        for name, due in self.deadlines.items():
+        dates = {f"the deadline of {name}": due for name, due in self.deadlines.items()}
+        dates |= {"feedback_from": self.feedback_from} if self.feedback_from else {}
+        for what, date in dates.items():
             try:
-                check_deadline(due)
+                check_deadline(date)
             except ValueError as error:
-                found.append(f"the deadline of {name}: {error}")
+                found.append(f"{what}: {error}")
         shares = {"share_a_day": self.share_a_day, "most": self.most}
         found += [
             f"{n} is {v:g}; give a share, 0 to 1" for n, v in shares.items() if not 0 <= v <= 1

@@ -348,7 +348,8 @@ def explain(
         str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
     to_send: Annotated[
-        bool, typer.Option("--for-learner", help="Only what may be sent to the learner.")
+        bool,
+        typer.Option("--reply", "--for-learner", help="Only what may be sent to the learner."),
     ] = False,
 ) -> None:
     """Show an instructor everything behind one verdict, expected values too."""
@@ -357,9 +358,13 @@ def explain(
     from ..attempts.setup import Setup
     from ..instructor.explain import differs_from_record, for_learner, print_explanation
     from ..instructor.explain import explain as gather
+    from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
     from ..project import find_project
 
+    course = find_project().course
+    if to_send and not course.lateness.is_released():
+        raise CourseError(not_released(course))
     grader = Grader(Setup(find_project().graders, isolation))
     try:
         grader.start()

@@ -49,6 +49,7 @@ class Explanation:
 
     row: the recorded one, or that of today less what it loses because it was late. code: the
     learner's own, of this exercise, or of what has nearly its name; empty if there is none.
+    changes: of the points on record.
     """
 
     recorded: dict | None
@@ -57,6 +58,7 @@ class Explanation:
     part: ExerciseAttempt
     row: dict
     code: str = ""
+    changes: tuple[str, ...] = ()
 
 
 def explain(
@@ -73,7 +75,18 @@ def explain(
     code = code_of(grader, attempt, exercise)
     old = recorded(out, student, exercise)
     row = old or grader.maker.course.lateness.applied(verdict.row(), handin.submitted)
-    return Explanation(old, verdict, checks, part, row, code)
+    changes = changes_of(out, student, exercise, grader.maker.course.lateness.zone)
+    return Explanation(old, verdict, checks, part, row, code, changes)
+
+
+def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
+    """Return a sentence on each change of an exercise's points on record, oldest first."""
+    events = Store(out).events(student) if out else []
+    own = [e for e in events if e["kind"] == "moved" and e["exercise"] == exercise]
+    return tuple(
+        f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points, by {e['why']}."
+        for e in own
+    )
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
@@ -176,6 +189,8 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     if difference := differs_from_record(explanation):
         console.print(Text(f"  {difference}", "bold red"))
     console.print(Text(f"  {submitted_at(explanation)}"))
+    for change in explanation.changes:
+        console.print(Text(f"  Changed {change}"))
     if is_changed(explanation.row):
         console.print(Text(f"  {' '.join(account(explanation.row))}", "bold"))
 
@@ -215,6 +230,7 @@ def for_learner(explanation: Explanation) -> str:
     lines = [f"{verdict.exercise}: {row['points']:g} of {row['max_points']:g} points"]
     lines += account(row) if is_changed(row) or row["mistakes"] else []
     lines += [submitted_at(explanation)] if row.get("submitted") else []
+    lines += [f"Changed {change}" for change in explanation.changes]
     lines += ["", verdict.message]
     if verdict.mistakes:
         lines += ["", f"Recognised: {', '.join(verdict.mistakes)}"]

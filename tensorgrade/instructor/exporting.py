@@ -77,6 +77,8 @@ def export(
     if (to, form) not in WRITERS:
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
         raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
+    if (to, form) in FOR_LEARNERS and not course.lateness.is_released():
+        raise CourseError(not_released(course))
     only = course.chapter(chapter) if chapter else None
     store = Store(out)
     rows = [r for r in rows_of(store, course) if only is None or r["chapter"] == only.name]
@@ -87,6 +89,18 @@ def export(
     what = Export(store, course, rows, roster, only, overwrite, [*roster.notes, *notes])
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
+
+
+# What shows points to learners. Their pages show less before the release.
+FOR_LEARNERS = {("csv", "moodle"), ("csv", "canvas"), ("jsonl", "jsonl-annotations")}
+
+
+def not_released(course: Course) -> str:
+    """Return a sentence on feedback that is not released yet."""
+    return (
+        f"feedback is released from {course.lateness.feedback_from} on (feedback_from in "
+        "course_config.py); until then pages show only that a submission was received"
+    )
 
 
 def not_graded(store: Store, only: Chapter | None, partial: bool) -> list[str]:
@@ -476,7 +490,8 @@ def own_file(folder: Path, name: str) -> Path:
 def page_of(person: Person, course: Course) -> str:
     """One learner's page. Everything that comes from learners is escaped."""
     template = PAGES.get_template("learner.html")
-    return template.render(person=person, course=course, states=STATES)
+    released = course.lateness.is_released()
+    return template.render(person=person, course=course, states=STATES, released=released)
 
 
 def moodle_feedback(what: Export) -> list[Path]:

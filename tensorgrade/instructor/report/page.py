@@ -65,6 +65,7 @@ PAGES.filters["said"] = said
 PAGES.filters["account"] = account
 PAGES.filters["in_zone"] = in_zone
 PAGES.tests["changed"] = is_changed
+PAGES.tests["loaded"] = lambda rows: any(row["status"] != Status.ERROR for row in rows)
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
