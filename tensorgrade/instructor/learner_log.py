@@ -101,8 +101,8 @@ def regrade(
         return f"{student}: graded again. Reason: {reason}\n\n{not_released(course)}"
     parts = [reply_on(course, a[1], before.get(a, []), now[a]) for a in chapters]
     zone = course.lateness.zone
-    head = f"{student}: graded again on {in_zone(moment(), zone)}. Reason: {reason}"
-    return "\n\n".join([head, *parts])
+    opening = f"{student}: graded again on {in_zone(moment(), zone)}. Reason: {reason}"
+    return "\n\n".join([opening, *parts])
 
 
 def own_rows(out: Path, student: str) -> dict[About, list[dict]]:
