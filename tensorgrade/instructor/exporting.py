@@ -26,6 +26,7 @@ from .report.page import PAGES, STATES, Person, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
 from .store import Store, set_meta
 from .submissions import write_file
+from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO
 
 LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
@@ -127,7 +128,28 @@ HEADER = "student chapter points max_points penalty late_seconds submitted passe
 
 def plain_csv(what: Export) -> list[Path]:
     """A line for each learner and chapter."""
-    return write(what.folder / "grades.csv", in_csv(HEADER, plain_lines(what)))
+    files = write(what.folder / "grades.csv", in_csv(HEADER, plain_lines(what)))
+    if table := term_lines(what):
+        header, *lines = table
+        files += write(what.folder / "term.csv", in_csv(map(str, header), lines))
+    return files
+
+
+def term_lines(what: Export) -> list[list[object]]:
+    """Return a header and a line for each learner with the grade for the term.
+
+    Empty without a grading scheme, and for an export of one chapter.
+    """
+    if what.course.scheme is None or what.chapter is not None:
+        return []
+    terms = terms_of(what.rows, what.course)
+    chapters = list(dict.fromkeys(name for term in terms.values() for name in term.shares))
+    lines: list[list[object]] = [["student", *chapters, "dropped", "total", "passed"]]
+    for student, term in terms.items():
+        shares = [term.shares.get(chapter, "") for chapter in chapters]
+        passed = {True: "yes", False: "no", None: ""}[term.passed]
+        lines.append([student, *shares, ", ".join(term.dropped), term.total, passed])
+    return lines
 
 
 def plain_lines(what: Export) -> list[list[object]]:
@@ -154,6 +176,8 @@ def workbook(what: Export) -> list[Path]:
     fill(book.active, "grades", HEADER, plain_lines(what))
     lines = [[row.get(name) for name in COLUMNS] for row in local_rows(what)]
     fill(book.create_sheet(), "exercises", COLUMNS, lines)
+    if table := term_lines(what):
+        fill(book.create_sheet(), "term", list(map(str, table[0])), table[1:])
     path = what.folder / "grades.xlsx"
     book.save(path)
     return [path]
@@ -475,8 +499,11 @@ def learners_pages(what: Export) -> list[Path]:
     for old in folder.glob("*.html"):
         old.unlink()
     paths = []
+    has_term = what.course.scheme is not None and what.chapter is None
+    terms = terms_of(what.rows, what.course) if has_term else {}
     for name, person in people_of(what.rows, 0).items():
-        paths += write(own_file(folder, name), page_of(person, what.course))
+        page = page_of(person, what.course, terms.get(name))
+        paths += write(own_file(folder, name), page)
     return paths
 
 
@@ -487,11 +514,14 @@ def own_file(folder: Path, name: str) -> Path:
     return next(at for one in wanted if not (at := folder / f"{one}.html").exists())
 
 
-def page_of(person: Person, course: Course) -> str:
+def page_of(person: Person, course: Course, term: Term | None = None) -> str:
     """One learner's page. Everything that comes from learners is escaped."""
     template = PAGES.get_template("learner.html")
     released = course.lateness.is_released()
-    return template.render(person=person, course=course, states=STATES, released=released)
+    told = term.told() if term and released else ""
+    return template.render(
+        person=person, course=course, states=STATES, released=released, term=told
+    )
 
 
 def moodle_feedback(what: Export) -> list[Path]:
