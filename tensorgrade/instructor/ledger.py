@@ -63,9 +63,9 @@ class Ledger:
     def notes_on_changes(self) -> list[str]:
         """Return notes on results that somebody changed since they were written."""
         notes = []
-        changed = [a for a, one in self.results.items() if not one.is_sound]
-        if changed:
-            why = "were changed in results.sqlite; what the graders found counts again"
+        changed = {a for a, one in self.results.items() if not one.is_sound}
+        if changed := changed | self.store.without_result():
+            why = "were changed or deleted in results.sqlite; what the graders found counts again"
             notes.append(f"results of {whose(changed)} {why}")
         return notes + note_on_export(self.store, "it is written again")
 
@@ -129,6 +129,7 @@ class Ledger:
     def note_incomplete(self, todo: list[Handin], asked: set[About]) -> None:
         """Note submissions whose rows are not all there, or not as they were written."""
         broken = {a for a in self.attempts if (n := self.newest(a)) and not self.is_current(n)}
+        broken |= self.results.keys() - self.attempts.keys()
         again = broken & {about(handin) for handin in todo}
         what = "rows are missing or were changed"
         if again:

@@ -245,13 +245,24 @@ class Store:
         return found
 
     def rows(self) -> list[dict]:
-        """All rows that count, by learner and chapter. Raises CourseError if any was changed."""
+        """All rows that count, by learner and chapter.
+
+        Raises CourseError if any was changed or is missing.
+        """
         results = self.results()
-        changed = sorted(f"{a}/{b}" for (a, b), one in results.items() if not one.is_sound)
-        if changed:
-            why = f"{self.path}: the rows of {named(changed)} are not as they were written"
+        broken = {a for a, one in results.items() if not one.is_sound} | self.without_result()
+        if broken:
+            whose = named(sorted("/".join(a) for a in broken))
+            why = f"{self.path}: the rows of {whose} are missing, or not as they were written"
             raise CourseError(f"{why}; run `tensorgrade grade` again")
         return [row for _, one in sorted(results.items()) for row in one.rows]
+
+    def without_result(self) -> set[About]:
+        """Judged submissions without rows that count: somebody deleted those."""
+        both = "SELECT student, chapter FROM {}"
+        query = f"{both.format('attempts')} EXCEPT {both.format('results')}"
+        with self.connected() as connection:
+            return {*connection.execute(query)}
 
     def count(self) -> int:
         """The number of submissions that have rows."""

@@ -73,8 +73,9 @@ def test_a_changed_results_file_is_said_written_again_and_changes_no_export(term
 
 def test_a_lost_attempt_is_graded_again(term):
     change(term.out, "DELETE FROM attempts WHERE student = 'ada'")
-    rows, _ = term()
+    rows, notes = term()
     assert rows == term.rows
+    assert f"rows are missing or were changed, so these are graded again: ada/{CH1}" in notes
     assert len(Store(term.out).attempts()["ada", CH1]) == 1
 
 
@@ -85,13 +86,16 @@ def test_a_changed_attempt_is_graded_again_and_said(term):
     assert f"rows are missing or were changed, so these are graded again: ada/{CH1}" in notes
 
 
-def test_a_changed_result_is_said_and_put_right(term):
-    change(term.out, "UPDATE results SET rows = replace(rows, '2.5', '5') WHERE student = 'ada'")
-    with pytest.raises(CourseError, match=f"rows of ada/{CH1} are not as they were written"):
+@pytest.mark.parametrize(
+    "done", ["UPDATE results SET rows = replace(rows, '2.5', '5')", "DELETE FROM results"]
+)
+def test_a_changed_or_deleted_result_is_said_and_put_right(term, done):
+    change(term.out, f"{done} WHERE student = 'ada'")
+    with pytest.raises(CourseError, match=f"rows of ada/{CH1} are missing, or not as they were"):
         export(term.out, COURSE, "csv", "plain", Roster())
     rows, notes = term()
     assert rows == term.rows
-    assert any(note.startswith(f"results of ada/{CH1} were changed") for note in notes)
+    assert any(note.startswith(f"results of ada/{CH1} were changed or deleted") for note in notes)
     assert export(term.out, COURSE, "csv", "plain", Roster())
 
 
