@@ -9,7 +9,8 @@ import re
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.table import Table
@@ -18,7 +19,16 @@ from rich.text import Text
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_zone, read_time
 from ..sources.handins import shown
-from ..sources.near_misses import Files, chapter_of, is_given, opens
+from ..sources.near_misses import (
+    MEMBER,
+    METHODS,
+    MOST_MEMBERS,
+    NO_ARCHIVE,
+    Files,
+    chapter_of,
+    is_given,
+    opens,
+)
 from ..views.words import plural
 from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders
@@ -57,7 +67,7 @@ class Place:
     def path(self, submitted: Path) -> Path:
         """Return where it is written."""
         folder = submitted / self.folder / self.chapter
-        if self.fault.startswith(OTHER_CHAPTER):
+        if self.fault == OTHER_CHAPTER:
             return folder / ASIDE / safe(self.submitted.name)
         if self.kind in ("", ZIP):
             return folder / safe(self.submitted.name)
@@ -215,16 +225,19 @@ def add_places(
     """
     chapters = {c.name for c in course.chapters}
     meant = [(one, meaning(one, chapters, course.beside)) for one in files]
+    submitted: set[Learner] = set()
     if chapter:
         meant = with_chapter(meant, chapter)
+        meant, others = parted(meant, chapter, course, found.notes)
+        submitted = set_aside(found, others, folders, chapter)
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
     most |= {name: size for name, (_, size) in course.beside.items()}
-    faults = [other_chapter(one, m, chapter, course) or fault_of(one, m, most) for one, m in meant]
+    faults = [fault_of(one, m, most) for one, m in meant]
     kept = [pair for pair, fault in zip(meant, faults, strict=True) if pair[1] and not fault]
     rest = [(*pair, f) for pair, f in zip(meant, faults, strict=True) if f or not pair[1]]
     found.places = list(newest_of(kept, folders, found))
     counted = {place.submitted.learner for place in found.places}
-    submitted = {one.learner for one, _ in kept}
+    submitted |= {one.learner for one, _ in kept}
     only = chapter or only_chapter([m for _, m in kept if m])
     aside: dict[Learner, list[Place]] = defaultdict(list)
     for one, m, fault in rest:
@@ -233,16 +246,11 @@ def add_places(
         why = f"{brief(one.entry.path, 120)} {fault or 'does not name a chapter'}"
         submitted |= {one.learner} if is_own else set()
         is_kept = is_own and one.learner not in counted and one.entry.size <= LARGEST
-        is_other = fault.startswith(OTHER_CHAPTER)
-        if is_other:
-            found.lost.append(f"{why}. {SET_ASIDE}")
-        elif fault == DAMAGED_ZIP or (fault and one.entry.size > LARGEST):
+        if fault == DAMAGED_ZIP or (fault and one.entry.size > LARGEST):
             found.lost.append(f"{why}; {'nothing in it counts' if is_kept else 'it is left out'}")
         elif not is_kept:
             found.left_out.append(f"{why}; it is left out")
-        if is_other and one.entry.size <= LARGEST:
-            found.aside.append(Place(one, folders[one.learner], chapter, "", fault=fault))
-        elif is_kept:
+        if is_kept:
             place = Place(one, folders[one.learner], m[0] if m else only, "", fault=fault)
             aside[one.learner].append(place)
     for places in aside.values():
@@ -259,28 +267,96 @@ def fault_of(one: Submitted, m: Meaning | None, most: dict[str, int]) -> str:
     return DAMAGED_ZIP if m[1] == ZIP and is_damaged_zip(one.entry) else ""
 
 
-OTHER_CHAPTER, SET_ASIDE = "belongs to", "It is set aside and counts for nothing"
+Other = tuple[Submitted, list[str]]  # with the chapters that its name, or a zip's names, mean
+OTHER_CHAPTER = "belongs to another chapter"
 
 
-def other_chapter(one: Submitted, m: Meaning | None, chapter: str, course: Course) -> str:
-    """Return why a file does not count if it names another chapter than the collected one."""
-    if not chapter or m is None:
-        return ""
+def parted(
+    meant: list[Meant], chapter: str, course: Course, notes: list[str]
+) -> tuple[list[Meant], list[Other]]:
+    """Return the files that may belong to the collected chapter, and those of other chapters.
+
+    Of a zip with several chapters only that chapter's part is collected, with a note.
+    """
+    own: list[Meant] = []
+    others: list[Other] = []
+    for one, m in meant:
+        found = {m[0]} if m and m[0] else set()
+        if m and m[1] == ZIP:
+            found, one = part_of_zip(one, chapter, course)
+        strange = sorted(found - {chapter})
+        if not strange:
+            own.append((one, m))
+        elif chapter not in found:
+            others.append((one, strange))
+        else:
+            own.append((one, m))
+            notes.append(f"{brief(one.entry.path, 120)} holds {', '.join(strange)}, left out")
+    return own, others
+
+
+def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str], Submitted]:
+    """Return the chapters that names in a zip mean, and the zip without those of other chapters.
+
+    A zip that cannot be read means none, and is judged later.
+    """
     names = {c.name for c in course.chapters}
-    named = {m[0]} if m[0] else chapters_in_zip(one.entry, names, course.beside)
-    if not named or chapter in named:
-        return ""
-    return f"{OTHER_CHAPTER} {', '.join(sorted(named))}, by its name, and not to {chapter}"
-
-
-def chapters_in_zip(entry: Entry, chapters: set[str], beside: Files) -> set[str]:
-    """Return the chapters that the names in a zip mean; none of a zip that cannot be read."""
     try:
-        with zipfile.ZipFile(io.BytesIO(entry.read())) as archive:
-            names = [name.rpartition("/")[2] for name in archive.namelist()]
-    except (Unreadable, zipfile.BadZipFile, ValueError, OSError):
+        content = one.entry.read()
+        if content.count(MEMBER) > MOST_MEMBERS:
+            return set(), one
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            meant = [
+                (info, chapter_of(info.filename.rpartition("/")[2], names, course.beside))
+                for info in archive.infolist()
+            ]
+            found = {m[0] for _, m in meant if m}
+            if not found - {chapter} or chapter not in found:
+                return found, one
+            own = [info for info, m in meant if m is None or m[0] == chapter]
+            rest = zip_of(archive, own, course.limits.folder_bytes)
+    except (Unreadable, *NO_ARCHIVE):
+        return set(), one
+    return found, replace(one, entry=Entry(one.entry.path, len(rest), lambda: io.BytesIO(rest)))
+
+
+def zip_of(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], left: int) -> bytes:
+    """Return a zip of some members, without those that cannot be read. left: most bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as new:
+        for info in members:
+            left -= info.file_size
+            if info.is_dir() or info.compress_type not in METHODS or left < 0:
+                continue
+            with suppress(*NO_ARCHIVE):
+                new.writestr(info.filename, archive.read(info))
+    return out.getvalue()
+
+
+def set_aside(
+    found: Plan, others: list[Other], folders: dict[Learner, str], chapter: str
+) -> set[Learner]:
+    """Keep files of other chapters where they replace nothing; returns whose they are.
+
+    A repository holds all chapters, so there they are no mistake, and are left out.
+    """
+    if found.layout == "git":
+        names = f"{plural(len(others), 'file')} of other chapters"
+        found.left_out += [f"{names} than {chapter}"] if others else []
         return set()
-    return {m[0] for name in names if (m := chapter_of(name, chapters, beside))}
+    count: Counter[str] = Counter()
+    for one, named in others:
+        folder = folders[one.learner]
+        count[folder] += 1
+        what = f"{brief(one.entry.path, 120)} belongs to {', '.join(named)} by its name"
+        if count[folder] > MOST_KEPT or one.entry.size > LARGEST:
+            found.lost.append(f"{what}, and not to {chapter}. It is left out")
+        elif is_readable(one, found):
+            found.lost.append(
+                f"{what}, and not to {chapter}. It is set aside and counts for nothing"
+            )
+            found.aside.append(Place(one, folder, chapter, "", fault=OTHER_CHAPTER))
+    return {one.learner for one, _ in others}
 
 
 def is_damaged_zip(entry: Entry) -> bool:

@@ -48,10 +48,11 @@ def in_course(zone: str = "Europe/Berlin", **lateness):
     return replace(COURSE, lateness=Lateness(zone=zone, **lateness))
 
 
-def zipped(name: str) -> bytes:
+def zipped(*names: str) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr(name, "0.25")
+        for name in names:
+            archive.writestr(name, "0.25")
     return content.getvalue()
 
 
@@ -62,10 +63,22 @@ def test_a_file_of_another_chapter_is_set_aside_and_replaces_nothing(
     collected(tmp_path, {"ada": {f"{CH2}.py": b"1.0"}})
     before, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     found = collected(tmp_path, {"ada": {name: content}}, chapter=CH3)
-    assert f"belongs to {CH2}, by its name, and not to {CH3}" in found.lost[0]
+    assert f"belongs to {CH2} by its name, and not to {CH3}" in found.lost[0]
     assert (tmp_path / "in" / "ada@uni.edu" / CH3 / ".set_aside" / name).read_bytes() == content
     rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     assert [row for row in rows if row["chapter"] == CH2] == before
+
+
+def test_of_a_zip_with_all_chapters_only_the_collected_one_counts(monkeypatch, tmp_path):
+    """Learners zip their whole folder; the stubs in it must not replace what they submitted."""
+    collected(tmp_path, {"ada": {f"{CH2}.py": b"1.0"}})
+    before, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    whole = zipped(f"exercises/{CH2}.py", f"exercises/{CH3}.py", "exercises/notes.txt")
+    found = collected(tmp_path, {"ada": {"all.zip": whole}}, chapter=CH3)
+    assert not found.lost and any(f"all.zip holds {CH2}, left out" in note for note in found.notes)
+    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    assert [row for row in rows if row["chapter"] == CH2] == before
+    assert {row["points"] / row["max_points"] for row in rows if row["chapter"] == CH3} == {0.25}
 
 
 def test_a_file_set_aside_is_exit_status_1(tmp_path):
@@ -73,6 +86,14 @@ def test_a_file_set_aside_is_exit_status_1(tmp_path):
     options = ("--from", "moodle", "--roster", sheet, "--chapter", CH3)
     done = run("tensorgrade.cli", "collect", tmp_path / "m.zip", tmp_path / "in", *options)
     assert done.returncode == 1 and "It is set aside" in done.stdout
+
+
+def test_a_repository_may_hold_all_chapters_and_only_one_is_collected(tmp_path):
+    files = {f"{CH2}.py": b"1.0", f"{CH3}.py": b"1.0"}
+    source = downloads.git(tmp_path / "r", {"ada": files, "bao": files})
+    found = plan("git", source, COURSE, read_roster(None), CH3)
+    assert [place.chapter for place in found.places] == [CH3, CH3] and not found.lost
+    assert f"2 files of other chapters than {CH3}" in found.left_out
 
 
 WHEN = {"ada": "Friday, 15 January 2027, 11:59 PM"}
