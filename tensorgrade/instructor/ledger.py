@@ -20,7 +20,7 @@ from ..sources.handins import NOTHING, WEIGHTS, Handin, escaped
 from . import store
 from .extensions import Extension
 from .history import OTHER_FILE, moves, record_of
-from .overrides import Key, Override, excused, overridden, renamed
+from .overrides import Key, Override, excused, overridden
 from .store import About, Attempt, Basis, Store
 
 RESULTS = "results.jsonl"
@@ -49,8 +49,8 @@ class Ledger:
         make_folder(out)
         self.out, self.lock = out, Lock(out / "in-use")
         self.digests, self.lateness = digests, lateness or Lateness()
-        self.overrides, self.regraded = overrides or {}, regraded
-        self.exercises, self.extensions = exercises or {}, extensions or {}
+        self.overrides, self.regraded = dict(overrides or {}), regraded
+        self.exercises, self.extensions = exercises or {}, dict(extensions or {})
         self.store = Store(out, writes=True)
         self.attempts, self.results = self.store.attempts(), self.store.results()
         self.groups = set(self.store.unnamed())
@@ -191,8 +191,8 @@ class Ledger:
 
     def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
         """Write some submissions' rows, all of it or nothing."""
-        added, codes = [], [v for _, verdicts in batch for v in verdicts if v.group]
-        codes = [v for v in codes if v.group not in self.groups]
+        added, graded = [], [verdict for _, verdicts in batch for verdict in verdicts]
+        codes = [v for v in graded if v.group and v.group not in self.groups]
         with self.store.transaction() as connection:
             for verdict in codes:
                 store.add_unnamed(connection, verdict.group, representative(verdict))
@@ -241,10 +241,12 @@ class Ledger:
         rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
         return counted, [overridden(row, self.overrides) for row in rows]
 
-    def new_exercises(self) -> dict[str, list[str]]:
+    def new_exercises(self, chapters: Collection[str]) -> dict[str, list[str]]:
         """Return, by chapter, the exercises that no earlier run knew."""
         known: dict[str, set[str]] = defaultdict(set)
         for (_, chapter), own in self.attempts.items():
+            if chapter not in chapters:
+                continue
             known[chapter] |= {row["exercise"] for one in own for row in one.rows}
         new = {c: [e for e in self.exercises.get(c, ()) if e not in known[c]] for c in known}
         return {chapter: names for chapter, names in new.items() if names and known[chapter]}
@@ -266,7 +268,9 @@ class Ledger:
         return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
 
     def rename(self, identities: dict[str, str]) -> list[str]:
-        """Let overrides of a learner's earlier name count for today's; returns a note.
+        """Let overrides and extensions of a learner's earlier name count for today's.
+
+        Returns a note on who has another name.
 
         identities: the course system's id of each learner, by the name of today's folder.
         """
@@ -283,10 +287,13 @@ class Ledger:
             known[said] = [*(old for old in known.get(said, []) if old != name), name]
         with self.store.transaction() as connection:
             store.set_meta(connection, NAMES, json.dumps(known))
-        self.overrides = renamed(self.overrides, new)
+        for (old, chapter, exercise), given in list(self.overrides.items()):
+            self.overrides.setdefault((new.get(old, old), chapter, exercise), given)
+        for (old, chapter), extension in list(self.extensions.items()):
+            self.extensions.setdefault((new.get(old, old), chapter), extension)
         told = ", ".join(f"{old} is {name} now" for old, name in sorted(new.items()))
-        advice = "overrides count for the new name; `--forget NAME` drops the rows of the old one"
-        return [f"{told}: {advice}"] if new else []
+        why = "overrides and extensions count for the new name"
+        return [f"{told}: {why}; `--forget NAME` drops the rows of the old one"] if new else []
 
     def old_overrides(self, handins: list[Handin], most: dict[tuple[str, str], float]) -> list[str]:
         """Return a note on overrides that are older than the file, or than the maximum.
@@ -296,12 +303,15 @@ class Ledger:
         """
         now = {about(handin): handin.digest for handin in handins}
         known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
-        old, seen = [], {}
+        seen: dict[str, list] = {}
+        old = []
         for a, given in self.overrides.items():
-            name = "/".join(a)
-            current = [given.points, given.reason, now.get(a[:2], ""), most.get(a[1:], 0.0)]
+            name, before = "/".join(a), known.get("/".join(a))
+            if a[:2] not in now:  # this run does not know the file
+                seen |= {name: before} if before else {}
+                continue
+            current = [given.points, given.reason, now[a[:2]], most.get(a[1:], 0.0)]
             seen[name] = current
-            before = known.get(name)
             if before and before[:2] == current[:2] and before != current:
                 seen[name] = before
                 what = "the file" if before[2] != current[2] else "the maximum"

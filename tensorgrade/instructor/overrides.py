@@ -29,12 +29,6 @@ class Override:
     reason: str
 
 
-def renamed(overrides: dict[Key, Override], names: dict[str, str]) -> dict[Key, Override]:
-    """Return overrides with those of learners who have another name now. names: old to new."""
-    new = {(names[a[0]], *a[1:]): given for a, given in overrides.items() if a[0] in names}
-    return new | overrides
-
-
 def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
     """Everything that the file says, by row; nothing where there is none. Raises CourseError."""
     path = out / OVERRIDES

@@ -86,7 +86,8 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course")
     ledger = ledger_of(out, course, run)
-    notes += decide_new_exercises(ledger, run.new_exercises, course)
+    chapters = {handin.chapter for handin in handins}
+    notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
     handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
     notes += ledger.rename(identities(submitted))
     notes += late_by_file(handins, ledger)
@@ -171,11 +172,16 @@ def few_submitted(handins: list[Handin]) -> list[str]:
     return notes
 
 
-def decide_new_exercises(ledger: Ledger, decision: str, course: Course) -> list[str]:
-    """Return a note on exercises that are new. Raises CourseError unless it is decided on them."""
+def decide_new_exercises(
+    ledger: Ledger, decision: str, course: Course, chapters: set[str]
+) -> list[str]:
+    """Return a note on exercises that are new. Raises CourseError unless it is decided on them.
+
+    chapters: those that are graded now.
+    """
     if decision not in ("", *DECISIONS):
         raise CourseError(f"--new-exercises is {' or '.join(DECISIONS)}, not {decision}")
-    if not (new := ledger.new_exercises()):
+    if not (new := ledger.new_exercises(chapters)):
         return []
     names = ", ".join(f"{c}/{name}" for c, own in sorted(new.items()) for name in own)
     points = sum(course.chapter(c).exercise(name).points for c, own in new.items() for name in own)

@@ -91,7 +91,7 @@ def test_overrides_follow_a_learner_to_another_name(grade):
     rows, notes = grade()
     points = {r["student"]: r["points"] for r in rows if r["exercise"] == "softmax"}
     assert points == {"ada@old": 9.0, "ada@new": 9.0}
-    assert any(note.startswith("ada@old is ada@new now: overrides count") for note in notes)
+    assert any(note.startswith("ada@old is ada@new now: overrides and ext") for note in notes)
     rows, _ = grade(forget=("ada@old",))
     assert {row["student"] for row in rows} == {"ada@new"}
 
@@ -108,5 +108,7 @@ def test_overrides_that_are_older_than_the_file_are_reported(grade):
             note.startswith(f"old overrides still count: ada@old/{CH1}/softmax (older than the f")
             for note in notes
         )
+    put(grade.submitted, "bao", CH2, 1.0)
+    assert not [note for note in grade(chapters=(CH2,))[1] if "old overrides" in note]
     (grade.out / "overrides.csv").write_text(OVERRIDE.replace("right", "still right"))
     assert not [note for note in grade()[1] if "old overrides" in note]
