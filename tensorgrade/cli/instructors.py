@@ -129,6 +129,28 @@ def regrade(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
+def extensions(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` writes.")],
+    roster: Annotated[Path, typer.Option(help="Moodle's grading worksheet.")],
+    chapter: Annotated[str, typer.Option(help="The chapter that the worksheet is about.")],
+    date_order: Annotated[
+        str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
+    ] = "",
+) -> None:
+    """Add the extensions in Moodle's worksheet to OUT/extensions.csv."""
+    from ..instructor.extensions import import_extensions
+    from ..instructor.ledger import make_folder
+    from ..instructor.roster import read_roster
+    from ..project import find_project
+
+    make_folder(out)
+    listed = read_roster(roster, "moodle")
+    added = import_extensions(out, find_project().course, listed, chapter, date_order)
+    for line in added or ["no new extensions"]:
+        typer.echo(printable(line, len(line)))
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
 def log(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
     student: Annotated[str, typer.Argument(help="The learner's folder name.")],

@@ -1,4 +1,4 @@
-"""Later deadlines for single learners: `OUT/extensions.csv`, which no run writes.
+"""Later deadlines for single learners: `OUT/extensions.csv`, which no run of `grade` writes.
 
     student,chapter,due,hours,reason
     ada,first_chapter,2027-01-20 23:59,,ill
@@ -14,7 +14,11 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..lateness import check_deadline, read_time, with_zone, written
+from ..sources.handins import escaped
 from .overrides import read_table
+from .roster import Roster, in_csv
+from .submissions import write_file
+from .worksheet import order_of, read_date
 
 EXTENSIONS = "extensions.csv"
 COLUMNS = ("student", "chapter", "due", "hours", "reason")
@@ -83,3 +87,35 @@ def new_due(due: str, hours: str, before: str, course: Course) -> str:
     if extra <= timedelta(0):
         raise ValueError(f"hours are more than 0, not {hours}")
     return written(read_time(before) + extra)
+
+
+def import_extensions(
+    out: Path, course: Course, roster: Roster, chapter: str, date_order: str = ""
+) -> list[str]:
+    """Add the extensions in a worksheet to `extensions.csv`; returns a line for each new one.
+
+    Moodle writes them into the column of the status; no other date is there. A learner who has a
+    line for this chapter already keeps it. Raises CourseError.
+    """
+    name, zone = course.chapter(chapter).name, course.lateness.zone
+    if "status" not in roster.columns:
+        there = ", ".join(roster.header) or "no columns"
+        raise CourseError(f"the worksheet has no column for the status; it has {there}")
+    if not zone:
+        raise CourseError("set zone in the Lateness of course_config.py: Moodle's dates have none")
+    cells = {escaped(f): row["status"] for f, row in roster.by_folder().items()}
+    order = order_of(cells.values(), date_order)
+    dates = {student: read_date(cell, order) for student, cell in cells.items()}
+    lines = [line for _, line in read_table(out / EXTENSIONS, COLUMNS)]
+    known = {(line["student"], line["chapter"]) for line in lines}
+    new = [
+        [student, name, f"{date:%Y-%m-%d %H:%M} {zone}", "", "extension in Moodle"]
+        for student, date in dates.items()
+        if date is not None and (student, name) not in known
+    ]
+    for line in new:
+        extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
+    before = [[line[column] for column in COLUMNS] for line in lines]
+    if new:
+        write_file(out / EXTENSIONS, in_csv(COLUMNS, [*before, *new]).encode())
+    return [f"{student}: {name} until {due}" for student, _, due, *_ in new]

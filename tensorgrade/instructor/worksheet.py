@@ -16,6 +16,7 @@ COLUMNS = {
     "endereço de e-mail",
     "id number": "id-nummer; matrikelnummer; numéro d'identification; número de id;"
     "codice identificativo; número de identificação",
+    "status": "estado; statut; stato",
     "username": "anmeldename; nutzername; benutzername; nom d'utilisateur; nombre de usuario;"
     "gebruikersnaam; nome de utilizador; nome de usuário",
     "grade": "bewertung; note; calificación; valutazione; cijfer; nota",
@@ -146,9 +147,12 @@ def day_in(text: str, order: str) -> tuple[int, int, int] | None:
         own = "ymd" if len(found[1]) == 4 else order
         year, month, day = (parts[own.index(letter)] for letter in "ymd")
         return (year + 2000 if year < 100 else year), month, day
-    months = [MONTH[word] for word in re.findall(r"[^\W\d]+", text.casefold()) if word in MONTH]
-    years = re.findall(r"(?<!\d)\d{4}(?!\d)", text)
-    days = re.findall(r"(?<![\d:])\d{1,2}(?![\d:])", text)
-    if len(months) != 1 or not years or not days:
+    plain = text.casefold()
+    months = [word for word in re.findall(r"[^\W\d]+", plain) if word in MONTH]
+    if len(months) != 1:
         return None
-    return int(years[0]), months[0], int(days[0])
+    before, _, after = plain.partition(months[0])
+    day = re.search(r"(?<!\d)(\d{1,2})[.ºª]?\s+(?:de\s+)?$", before)
+    day = day or re.match(r"\s+(\d{1,2})(?![\d:])", after)
+    year = re.search(r"(?<!\d)\d{4}(?!\d)", after)
+    return (int(year[0]), MONTH[months[0]], int(day[1])) if day and year else None

@@ -1,13 +1,17 @@
 """A learner's own deadline: for one chapter, or in one line for a whole term."""
 
+from dataclasses import replace
+
 import pytest
 
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.exporting import export
-from tensorgrade.instructor.roster import Roster
+from tensorgrade.instructor.extensions import import_extensions, read_extensions
+from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.store import Store
 from tensorgrade.lateness import DAY, Lateness, read_time
 
+from . import downloads
 from .runs import grade_by_content, put
 from .test_exporting import CH1, CH2, COURSE
 
@@ -63,6 +67,25 @@ def test_a_line_on_a_chapter_goes_before_one_on_the_term(term):
 def test_a_name_that_nobody_has_is_a_note(term):
     term("zoe,all,,48,x\n")
     assert "extensions.csv names zoe, of whom there are no rows" in term.notes
+
+
+def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
+    names = {name: {} for name in ("ada", "ben", "chi")}
+    path = downloads.moodle(tmp_path / "m.zip", names, {})
+    granted = (
+        "Submitted for grading - 2 days late - Extension granted until: 20 January 2027, 11:59 PM"
+    )
+    first, *rest = path.read_text("utf-8-sig").splitlines()
+    rest[0] = rest[0].replace("Submitted for grading", f'"{granted}"')
+    path.write_text("\n".join([first, *rest]))
+    (tmp_path / "extensions.csv").write_text(f"{HEADER}ben,all,,48,accommodation\n")
+    course, roster = replace(COURSE, lateness=RULE), read_roster(path, "moodle")
+    added = import_extensions(tmp_path, course, roster, CH1)
+    assert added == [f"ada@uni.edu: {CH1} until 2027-01-20 23:59 UTC"]
+    found = read_extensions(tmp_path, course)
+    assert found["ada@uni.edu", CH1].due == "2027-01-20 23:59 UTC"
+    assert found["ben", CH2].reason == "accommodation", "lines of before stay"
+    assert import_extensions(tmp_path, course, roster, CH1) == []
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,8 @@ def test_times_are_shown_by_the_courses_clocks():
     [
         (GERMAN, "Teilnehmer/in", "Freitag, 15. Januar 2027, 23:59"),
         (FRENCH, "Participant", "vendredi 15 janvier 2027, 23:59"),
+        ("", "Participant", "viernes, 15 de enero de 2027, 23:59"),
+        ("", "Participant", "January 15, 2027, 11:59 PM"),
         ("", "Participant", "1/15/2027, 11:59 PM"),
         ("", "Participant", "15.01.2027 23:59"),
         ("", "Participant", "2027-01-15 23:59"),
