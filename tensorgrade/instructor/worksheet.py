@@ -152,7 +152,9 @@ def day_in(text: str, order: str) -> tuple[int, int, int] | None:
     if len(months) != 1:
         return None
     before, _, after = plain.partition(months[0])
-    day = re.search(r"(?<!\d)(\d{1,2})[.ºª]?\s+(?:de\s+)?$", before)
-    day = day or re.match(r"\s+(\d{1,2})(?![\d:])", after)
-    year = re.search(r"(?<!\d)\d{4}(?!\d)", after)
-    return (int(year[0]), MONTH[months[0]], int(day[1])) if day and year else None
+    ahead = re.search(r"(?<!\d)(\d{1,2})[.ºª]?\s+(?:de\s+)?$", before)
+    named_day = ahead or re.match(r"\s+(\d{1,2})(?![\d:])", after)
+    named_year = re.search(r"(?<!\d)\d{4}(?!\d)", after)
+    if named_day is None or named_year is None:
+        return None
+    return int(named_year[0]), MONTH[months[0]], int(named_day[1])
