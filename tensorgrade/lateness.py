@@ -49,10 +49,6 @@ class Lateness:
             return 0.0
         return round(seconds, 3) if seconds > self.grace_seconds else 0.0
 
-    def is_released(self) -> bool:
-        """Return True if learners may see points and messages by now."""
-        return not self.feedback_from or now() >= read_time(self.feedback_from)
-
     def share_lost(self, seconds_late: float) -> float:
         """The share of the earned points that work so late loses.
 
@@ -227,6 +223,11 @@ TOLERANCE = timedelta(days=1)  # a time in another zone is no time in the future
 def now() -> datetime:
     """Return the present moment."""
     return datetime.now(UTC)
+
+
+def is_released(rule: Lateness) -> bool:
+    """Return True if learners may see points and messages by now."""
+    return not rule.feedback_from or now() >= read_time(rule.feedback_from)
 
 
 def is_possible(moment: datetime) -> bool:

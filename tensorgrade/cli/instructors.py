@@ -382,10 +382,11 @@ def explain(
     from ..instructor.explain import explain as gather
     from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
+    from ..lateness import is_released
     from ..project import find_project
 
     course = find_project().course
-    if to_send and not course.lateness.is_released():
+    if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
     grader = Grader(Setup(find_project().graders, isolation))
     try:

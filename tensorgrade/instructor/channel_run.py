@@ -20,7 +20,7 @@ import torch
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
-from ..lateness import Lateness, read_time, written
+from ..lateness import Lateness, is_released, read_time, written
 from ..sources.beside import files_beside
 from ..sources.handins import Handin, as_meant, read_file
 from ..sources.near_misses import CODE, rescued, versions_in
@@ -99,7 +99,7 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
         output.append(f"Your best attempt so far counts: {best:g} points.")
         score = best
     tests = [gradescope_test(row) for row in dated]
-    if not lateness.is_released():  # a hidden test hides the total, too
+    if not is_released(lateness):  # a hidden test hides the total, too
         output = [received(rows, lateness)]
         tests = [test | {"visibility": "after_published"} for test in tests]
     return {
@@ -144,7 +144,7 @@ def prairielearn(chapter: str, base: Path) -> None:
         rows = rows_on(base / "student", chapter, graders)
         results = prairielearn_results(rows)
         lateness = Lateness(**read_json(graders.parent / DATES))
-        if not lateness.is_released():
+        if not is_released(lateness):
             results |= {"tests": [], "message": received(rows, lateness)}
     except CourseError as error:
         print(error, file=sys.stderr)

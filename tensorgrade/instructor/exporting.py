@@ -14,7 +14,7 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
-from ..lateness import in_zone
+from ..lateness import in_zone, is_released
 from ..sources.finding import named
 from ..sources.handins import escaped
 from ..views.words import plural
@@ -78,7 +78,7 @@ def export(
     if (to, form) not in WRITERS:
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
         raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
-    if (to, form) in FOR_LEARNERS and not course.lateness.is_released():
+    if (to, form) in FOR_LEARNERS and not is_released(course.lateness):
         raise CourseError(not_released(course))
     only = course.chapter(chapter) if chapter else None
     store = Store(out)
@@ -517,7 +517,7 @@ def own_file(folder: Path, name: str) -> Path:
 def page_of(person: Person, course: Course, term: Term | None = None) -> str:
     """One learner's page. Everything that comes from learners is escaped."""
     template = PAGES.get_template("learner.html")
-    released = course.lateness.is_released()
+    released = is_released(course.lateness)
     told = term.told() if term and released else ""
     return template.render(
         person=person, course=course, states=STATES, released=released, term=told

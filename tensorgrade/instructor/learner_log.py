@@ -4,7 +4,7 @@ import getpass
 from pathlib import Path
 
 from ..course import Course, CourseError
-from ..lateness import in_zone
+from ..lateness import in_zone, is_released
 from .account import points as points_said
 from .exporting import not_released
 from .run import Progress, Run, grade_class
@@ -97,7 +97,7 @@ def regrade(
             points = [points_in(before.get(a, [])), points_in(now[a])]
             told = {"student": student, "chapter": a[1], "who": getpass.getuser()}
             add_event(connection, 0, REGRADED, told | {"reason": reason, "points": points})
-    if not course.lateness.is_released():
+    if not is_released(course.lateness):
         return f"{student}: graded again. Reason: {reason}\n\n{not_released(course)}"
     parts = [reply_on(course, a[1], before.get(a, []), now[a]) for a in chapters]
     zone = course.lateness.zone
