@@ -364,7 +364,8 @@ def explain(
         Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")
+        Path | None,
+        typer.Option(help="The folder that `tensorgrade grade` wrote: what counts, and why."),
     ] = None,
     isolation: Annotated[
         str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")

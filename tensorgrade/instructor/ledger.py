@@ -14,7 +14,7 @@ from sqlite3 import Connection
 
 from ..attempts.verdict import Verdict
 from ..course import CourseError
-from ..lateness import BEST, Lateness, read_time
+from ..lateness import BEST, Lateness, in_zone, read_time
 from ..sources.finding import named
 from ..sources.handins import NOTHING, WEIGHTS, Handin, escaped
 from . import store
@@ -140,8 +140,10 @@ class Ledger:
 
     def note_older(self, todo: list[Handin]) -> None:
         """Note files that are older than those that were graded before."""
+        zone = self.lateness.zone
         older = [
-            f"{'/'.join(about(handin))} ({handin.submitted}, and before {known})"
+            f"{'/'.join(about(handin))} ({in_zone(handin.submitted, zone)}, and before "
+            f"{in_zone(known, zone)})"
             for handin in todo
             if (newest := self.newest(about(handin))) and newest.content != handin.digest
             if (known := submitted(newest)) and is_before(handin.submitted, known)
