@@ -57,8 +57,9 @@ COURSE = Settings(
     # is).
     isolation="namespaces",
     # When chapters are due, and what late work loses, on every route to a grade. For example
-    # deadlines={"ch1_simplified_attention": "2027-01-15 23:59 Europe/Berlin"}, share_a_day=0.2
-    # (of the earned points, for each day begun), most=0.6, grace_seconds=600, attempts="best".
+    # zone="Europe/Berlin", deadlines={"ch1_simplified_attention": "2027-01-15 23:59"},
+    # share_a_day=0.2 (of the earned points, for each day begun), most=0.6, grace_seconds=600,
+    # attempts="best".
     lateness=Lateness(deadlines={}),
 )
 

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from tensorgrade.course_sources import load_course  # noqa: E402
-from tensorgrade.instructor.ledger import read_lines  # noqa: E402
+from tensorgrade.instructor.store import Store  # noqa: E402
 from tests.attacks.conftest import CHAPTER, WRONG, attack_file, attacks  # noqa: E402
 from tests.attempts.test_reader import HOSTILE, notebook  # noqa: E402
 
@@ -57,7 +57,7 @@ def filled(text: str, folder: Path) -> str:
 
 def judge(folder: Path, out: Path) -> list[str]:
     """What is wrong with the rows of a run, in sentences."""
-    rows = read_lines(out / "results.jsonl")
+    rows = Store(out).rows()
     students = {path.name for path in folder.iterdir()}
     counts = Counter(row["student"] for row in rows)
     asked_for = len(load_course(ROOT / "graders").chapter(CHAPTER).exercises)

@@ -35,6 +35,7 @@ from tensorgrade.attempts.in_process import InProcess  # noqa: E402
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.author.proofs.sample_class import assemble, choose  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
+from tensorgrade.instructor.store import Store  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.sources.handins import Handin  # noqa: E402
 
@@ -204,7 +205,7 @@ def whole_run(folder: Path) -> tuple[float, float, str]:
     ]
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    watcher = Watcher(process, folder / "out" / "graded.jsonl")
+    watcher = Watcher(process, folder / "out")
     assert process.wait() == 0
     seconds = time.perf_counter() - start
     return seconds, watcher.last - watcher.first, watcher.said()
@@ -213,15 +214,15 @@ def whole_run(folder: Path) -> tuple[float, float, str]:
 class Watcher(threading.Thread):
     """Looks at a run from outside: when results come, and the memory of its processes."""
 
-    def __init__(self, process: subprocess.Popen, results: Path):
+    def __init__(self, process: subprocess.Popen, out: Path):
         super().__init__(daemon=True)
-        self.process, self.results, self.peaks = process, results, {}
+        self.process, self.out, self.peaks = process, out, {}
         self.first, self.last, self.lines = 0.0, 0.0, 0
         self.start()
 
     def run(self) -> None:
         while self.process.poll() is None:
-            lines = self.results.read_bytes().count(b"\n") if self.results.exists() else 0
+            lines = Store(self.out).count()
             if lines > self.lines:
                 self.lines, self.last = lines, time.perf_counter()
                 if lines >= SETTLED and not self.first:

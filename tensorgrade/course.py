@@ -131,6 +131,33 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Scheme:
+    """How chapters become a grade for the term, in percent.
+
+    drop_lowest: so many chapters with the lowest shares do not count. weights: of chapters that
+    shall not weigh as much as their points. pass_mark: in percent; None without one. decimals: of
+    rounded grades; a half is rounded up.
+    """
+
+    drop_lowest: int = 0
+    weights: dict[str, float] = field(default_factory=dict, hash=False)
+    pass_mark: float | None = None
+    decimals: int = 1
+
+    def complaints(self, chapters: list[str]) -> list[str]:
+        """What is wrong with these settings, a sentence each."""
+        found = [f"no chapter is named {name}" for name in self.weights if name not in chapters]
+        found += [f"the weight of {n} is negative" for n, w in self.weights.items() if w < 0]
+        if self.drop_lowest < 0 or self.drop_lowest >= len(chapters):
+            found.append(f"drop_lowest is {self.drop_lowest}, of {len(chapters)} chapters")
+        if self.pass_mark is not None and not 0 <= self.pass_mark <= 100:
+            found.append(f"pass_mark is {self.pass_mark:g}; give percent, 0 to 100")
+        if not 0 <= self.decimals <= 6:
+            found.append(f"decimals is {self.decimals}; give 0 to 6")
+        return found
+
+
+@dataclass(frozen=True)
 class Settings:
     """What an instructor decides, in `course_config.py`.
 
@@ -150,6 +177,7 @@ class Settings:
     off: tuple[str, ...] = ()
     beside: dict[str, dict[str, int]] = field(default_factory=dict)
     lateness: Lateness = field(default_factory=Lateness)
+    scheme: Scheme | None = None
 
 
 @dataclass(frozen=True)
@@ -160,7 +188,8 @@ class Course:
     seed: the hidden cases are drawn from it; a new term takes a new one. None for learners.
     tolerances: by device (`cpu`, `cuda`), then by dtype.
     isolation: the lowest rung of tensorgrade/isolation/ladder.py on which hidden graders may run.
-    lateness: deadlines, and what late work loses; `course.json` goes without.
+    lateness: deadlines, and what late work loses. scheme: how chapters become a grade, if that is
+    set. `course.json` goes without both.
     """
 
     name: str
@@ -171,6 +200,7 @@ class Course:
     isolation: str = "namespaces"
     seed: int | None = None
     lateness: Lateness = field(default_factory=Lateness)
+    scheme: Scheme | None = None
 
     def chapter(self, name: str) -> Chapter:
         """The chapter of that name. Raises CourseError where there is none."""
@@ -201,7 +231,8 @@ class Course:
 
     def public_json(self) -> str:
         """What learners' checks need to know, as JSON: everything but the seed and the dates."""
-        told = {name: value for name, value in asdict(self).items() if name != "lateness"}
+        private = ("lateness", "scheme")
+        told = {name: value for name, value in asdict(self).items() if name not in private}
         return json.dumps(told | {"seed": None}, indent=1) + "\n"
 
     @classmethod

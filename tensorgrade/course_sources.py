@@ -70,6 +70,9 @@ def resolve(settings: Settings, root: Path) -> Course:
         raise CourseError(f"beside in course_config.py: {'; '.join(wrong)}")
     if wrong := settings.lateness.complaints(list(settings.chapters)):
         raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
+    scheme = settings.scheme
+    if scheme and (wrong := scheme.complaints(list(settings.chapters))):
+        raise CourseError(f"scheme in course_config.py: {'; '.join(wrong)}")
     return Course(
         settings.name,
         settings.title,
@@ -79,6 +82,7 @@ def resolve(settings: Settings, root: Path) -> Course:
         settings.isolation,
         settings.seed,
         settings.lateness,
+        scheme,
     )
 
 

@@ -13,10 +13,12 @@ LAST, BEST = "last", "best"
 class Lateness:
     """What an instructor decides about late work, in `course_config.py`.
 
-    deadlines: by chapter, as `read_time` reads them. share_a_day: of the earned points, lost for
-    each day begun (0: none, 1: all at once); most: never more than this share of them.
-    grace_seconds: so much later is still in time. attempts: of files handed in one after the
-    other the `last` counts, or the `best`.
+    deadlines: by chapter, as `read_time` reads them. zone: of deadlines that name none, of Moodle's
+    worksheet, and of every time that is shown, such as `Europe/Berlin`. share_a_day: of the earned
+    points, lost for each day begun (0: none, 1: all at once); most: never more than this share of
+    them. grace_seconds: so much later is still in time. attempts: of files submitted one after the
+    other the `last` counts, or the `best`. feedback_from: until then learners only see that a
+    submission was received, and whether it can be loaded; empty: from the beginning.
     """
 
     deadlines: dict[str, str] = field(default_factory=dict)
@@ -24,10 +26,21 @@ class Lateness:
     most: float = 1.0
     grace_seconds: float = 0.0
     attempts: str = LAST
+    zone: str = ""
+    feedback_from: str = ""
 
-    def seconds_late(self, chapter: str, submitted: str | None) -> float:
-        """How long after its deadline a chapter came in; 0 where there is no deadline or time."""
-        due = self.deadlines.get(chapter)
+    def __post_init__(self) -> None:
+        """Give deadlines without a time zone that of the course."""
+        object.__setattr__(self, "feedback_from", with_zone(self.feedback_from, self.zone))
+        dues = {name: with_zone(due, self.zone) for name, due in self.deadlines.items()}
+        object.__setattr__(self, "deadlines", dues)
+
+    def seconds_late(self, chapter: str, submitted: str | None, due: str | None = None) -> float:
+        """Return how long after its deadline a chapter came in; 0 without a deadline or a time.
+
+        due: a learner's own deadline, if not that of the class.
+        """
+        due = due or self.deadlines.get(chapter)
         if due is None or not submitted:
             return 0.0
         try:
@@ -48,13 +61,14 @@ class Lateness:
         days = -(-seconds_late // DAY)  # a day that has begun counts
         return float(min(self.most, self.share_a_day * days))
 
-    def applied(self, row: dict, submitted: str | None) -> dict:
-        """A row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
+    def applied(self, row: dict, submitted: str | None, due: str | None = None) -> dict:
+        """Return a row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
 
-        Whatever was taken off before is given back first, so a deadline may move later.
+        Whatever was taken off before is given back first, so a deadline may move later. due: a
+        learner's own deadline.
         """
         earned = row["points"] + row.get("penalty", 0.0)
-        late = self.seconds_late(row["chapter"], submitted)
+        late = self.seconds_late(row["chapter"], submitted, due)
         penalty = round(earned * self.share_lost(late), 6)
         dates = {"submitted": submitted or None, "late_seconds": late, "penalty": penalty}
         return row | {"points": round(earned - penalty, 6)} | dates
@@ -62,11 +76,15 @@ class Lateness:
     def complaints(self, chapters: list[str]) -> list[str]:
         """What is wrong with these settings, a sentence each."""
         found = [f"no chapter is named {name}" for name in self.deadlines if name not in chapters]
-        for name, due in self.deadlines.items():
+        if self.zone and not is_zone(self.zone):
+            return [*found, f"there is no time zone {self.zone}"]
+        dates = {f"the deadline of {name}": due for name, due in self.deadlines.items()}
+        dates |= {"feedback_from": self.feedback_from} if self.feedback_from else {}
+        for what, date in dates.items():
             try:
-                read_time(due)
+                check_deadline(date)
             except ValueError as error:
-                found.append(f"the deadline of {name}: {error}")
+                found.append(f"{what}: {error}")
         shares = {"share_a_day": self.share_a_day, "most": self.most}
         found += [
             f"{n} is {v:g}; give a share, 0 to 1" for n, v in shares.items() if not 0 <= v <= 1
@@ -104,6 +122,73 @@ def read_time(text: str) -> datetime:
         raise ValueError(f"{text!r} is no time: {error}") from None
 
 
+def with_zone(text: str, zone: str) -> str:
+    """Return a time with a zone's name behind it, unless it names one already."""
+    found = WHEN.fullmatch(text.strip())
+    return f"{text.strip()} {zone}" if zone and found and not found[3] else text
+
+
+def check_deadline(text: str) -> None:
+    """Raise ValueError for a deadline that is no time, or not one time only."""
+    read_time(text)
+    day, time, zone = WHEN.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
+    if not zone:
+        why = "names no time zone; add one, or give the course's own: zone"
+        raise ValueError(f'{text!r} {why}="Europe/Berlin"')
+    if zone[0] in "+-" or zone in ("Z", "UTC", "GMT"):
+        return
+    local = datetime.fromisoformat(f"{day} {time}")
+    if not exists(local, zone):
+        raise ValueError(f"{text!r} does not exist: clocks skip this hour")
+    if is_twice(local, zone):
+        offsets = " or ".join(f"{moment:%z}" for moment in both(local, zone))
+        raise ValueError(f"{text!r} happens twice, when clocks go back; write {offsets}")
+
+
+def both(local: datetime, zone: str) -> tuple[datetime, datetime]:
+    """Return the two moments that a local time may be; nearly always they are equal."""
+    rules = zone_named(zone)
+    return local.replace(tzinfo=rules, fold=0), local.replace(tzinfo=rules, fold=1)
+
+
+def exists(local: datetime, zone: str) -> bool:
+    """Return True unless clocks skip this hour.
+
+    >>> exists(datetime(2027, 3, 28, 2, 30), "Europe/Berlin")
+    False
+    """
+    try:
+        there_and_back = both(local, zone)[0].astimezone(UTC).astimezone(zone_named(zone))
+    except OverflowError:  # at the edge of the calendar
+        return True
+    return there_and_back.replace(tzinfo=None) == local
+
+
+def is_twice(local: datetime, zone: str) -> bool:
+    """Return True for an hour that clocks show twice.
+
+    >>> is_twice(datetime(2027, 10, 31, 2, 30), "Europe/Berlin")
+    True
+    """
+    first, second = both(local, zone)
+    return exists(local, zone) and first.utcoffset() != second.utcoffset()
+
+
+def in_zone(text: str | None, zone: str) -> str:
+    """Return a time of a row as the course's clocks show it, with the name of the zone.
+
+    >>> in_zone("2027-01-15 08:00:00 UTC", "Europe/Berlin")
+    '2027-01-15 09:00:00 Europe/Berlin'
+    """
+    try:
+        local = read_time(text or "").astimezone(zone_named(zone)) if zone else None
+    except (ValueError, OverflowError):
+        local = None
+    if local is None:
+        return text or ""
+    return f"{local.replace(tzinfo=None).isoformat(' ')} {zone}"
+
+
 def zone_named(name: str) -> tzinfo:
     """A time zone by its name. Raises ValueError."""
     from zoneinfo import ZoneInfo  # learners' commands read the course, and no time zone
@@ -112,6 +197,14 @@ def zone_named(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError):
         raise ValueError(f"there is no time zone {name}") from None
+
+
+def is_zone(name: str) -> bool:
+    """Return True for the name of a time zone."""
+    try:
+        return bool(zone_named(name))
+    except ValueError:
+        return False
 
 
 def written(moment: datetime) -> str:
@@ -130,6 +223,11 @@ TOLERANCE = timedelta(days=1)  # a time in another zone is no time in the future
 def now() -> datetime:
     """Return the present moment."""
     return datetime.now(UTC)
+
+
+def is_released(rule: Lateness) -> bool:
+    """Return True if learners may see points and messages by now."""
+    return not rule.feedback_from or now() >= read_time(rule.feedback_from)
 
 
 def is_possible(moment: datetime) -> bool:

@@ -1,5 +1,7 @@
 """Where things stand in a course's repository."""
 
+import hashlib
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -117,6 +119,32 @@ class Project:
             (edits,) = one.edits.values()
             mistakes.append(replace(one, edits={exercise: edits}))
         return mistakes
+
+
+DRAWN_FROM = "drawn from"  # in made_from.json, a digest of the seed of the hidden cases
+
+
+def made_from(graders: Path) -> Path:
+    """Return where `build` says what references were made from. Graders only: it is private."""
+    return graders / "references" / "made_from.json"
+
+
+def digest_of_seed(course: Course) -> str:
+    """Return a digest of the seed, from which nobody can tell the seed."""
+    return hashlib.sha256(f"tensorgrade {course.seed}".encode()).hexdigest()[:24]
+
+
+def check_seed(graders: Path, course: Course) -> None:
+    """Raise CourseError if the hidden cases were drawn from another seed than today's."""
+    path = made_from(graders)
+    if course.seed is None or not path.is_file():
+        return
+    known = json.loads(path.read_text(encoding="utf-8")).get(DRAWN_FROM)
+    if known not in (None, digest_of_seed(course)):
+        raise CourseError(
+            "the hidden cases were drawn from another seed than the one in course_config.py; run "
+            "`tensorgrade build` first"
+        )
 
 
 def find_project(start: Path | None = None) -> Project:

@@ -31,7 +31,7 @@ COURSE = Settings(
     # is).
     isolation="namespaces",
     # When chapters are due (a moment with its time zone), and what late work loses. For example
-    # deadlines={"ch1_byte_pairs": "2027-01-15 23:59 Europe/Berlin"}, share_a_day=0.2
+    # zone="Europe/Berlin", deadlines={"ch1_byte_pairs": "2027-01-15 23:59"}, share_a_day=0.2
     # (of the earned points, for each day begun), most=0.6, grace_seconds=600, attempts="best".
     lateness=Lateness(deadlines={}),
 )

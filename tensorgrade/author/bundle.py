@@ -14,7 +14,7 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files, files_below
-from ..project import Project
+from ..project import Project, check_seed
 from ..views.lessons import lessons_page
 
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
@@ -98,6 +98,7 @@ def write_kit(project: Project, out: Path) -> int:
     """Write the kit; returns how many files it holds. Raises CourseError before a build."""
     if not (project.exercises / "course.json").exists():
         raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
+    check_seed(project.graders, project.course)
     for chapter in public_course(project).chapters:
         refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
     files = files_of_kit(project)

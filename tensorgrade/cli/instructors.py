@@ -51,6 +51,12 @@ def grade(
     strict: Annotated[
         bool, typer.Option("--strict", help="Take no file that is nearly named or placed right.")
     ] = False,
+    chapter: Annotated[
+        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
+    ] = None,
+    new_exercises: Annotated[
+        str, typer.Option(help="count or ignore, if exercises were added since the last run.")
+    ] = "",
 ) -> None:
     """Grade a class: one row for every exercise of every learner, a table, and a report."""
     from ..attempts.setup import Setup
@@ -64,7 +70,16 @@ def grade(
     for note in listed.notes:
         typer.echo(f"note: {note}")
     setup = Setup(project.graders, isolation, device)
-    run = Run(setup, jobs, scheduler, tuple(forget or ()), not strict, listed.folders)
+    run = Run(
+        setup,
+        jobs,
+        scheduler,
+        tuple(forget or ()),
+        not strict,
+        listed.folders,
+        tuple(chapter or ()),
+        new_exercises,
+    )
     goes_on = f"What is graded is in {out}; the same command does the rest."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
@@ -80,6 +95,72 @@ def grade(
         progress.say(f"{written} submissions in the gradebook")
     if any(map(graders_failed, rows)):
         raise typer.Exit(1)
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def regrade(
+    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+    submitted: Annotated[
+        Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder that `tensorgrade grade` wrote.")],
+    reason: Annotated[str, typer.Option(help="Why; the learner reads it.")],
+    chapter: Annotated[
+        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
+    ] = None,
+    isolation: Annotated[
+        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
+    ] = "auto",
+) -> None:
+    """Grade one learner again, and print a reply that can be sent."""
+    from rich.console import Console
+
+    from ..attempts.setup import Setup
+    from ..instructor.class_terminal import ClassProgress
+    from ..instructor.learner_log import regrade as grade_again
+    from ..instructor.run import Run
+    from ..project import find_project
+
+    project = find_project()
+    run = Run(Setup(project.graders, isolation), chapters=tuple(chapter or ()), again=student)
+    console = Console(highlight=False, stderr=True)
+    with ClassProgress(console) as progress, interruptible("The same command does the rest."):
+        typer.echo(grade_again(submitted, out, run, reason, project.course, progress))
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def extensions(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` writes.")],
+    roster: Annotated[Path, typer.Option(help="Moodle's grading worksheet.")],
+    chapter: Annotated[str, typer.Option(help="The chapter that the worksheet is about.")],
+    date_order: Annotated[
+        str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
+    ] = "",
+) -> None:
+    """Add the extensions in Moodle's worksheet to OUT/extensions.csv."""
+    from ..instructor.extensions import import_extensions
+    from ..instructor.ledger import make_folder
+    from ..instructor.roster import read_roster
+    from ..project import find_project
+
+    make_folder(out)
+    listed = read_roster(roster, "moodle")
+    added = import_extensions(out, find_project().course, listed, chapter, date_order)
+    for line in added or ["no new extensions"]:
+        typer.echo(printable(line, len(line)))
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def log(
+    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+) -> None:
+    """Show everything that happened to one learner's points."""
+    from ..instructor.learner_log import log_of
+    from ..project import find_project
+
+    for line in log_of(out, student, find_project().course):
+        typer.echo(printable(line, len(line)))
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -134,10 +215,15 @@ def collect(
     submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
     layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
     chapter: Annotated[
-        str, typer.Option(help="The chapter to assume for files whose name does not show it.")
+        str, typer.Option(help="Collect this chapter; files that name another are set aside.")
     ] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
-    zone: Annotated[str, typer.Option(help="Time zone of Moodle's worksheet.")] = "UTC",
+    zone: Annotated[
+        str, typer.Option(help="Time zone of Moodle's worksheet, if it is not the course's own.")
+    ] = "",
+    date_order: Annotated[
+        str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
+    ] = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show who is who; write nothing.")
     ] = False,
@@ -152,10 +238,10 @@ def collect(
     from ..views.words import plural
 
     course = find_project().course
-    found = plan(layout, source, course, read_roster(roster, layout), chapter, zone)
+    found = plan(layout, source, course, read_roster(roster, layout), chapter, zone, date_order)
     found.notes += notes_on_second_folders(found, submitted)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-    console.print(table(found))
+    console.print(table(found, course.lateness.zone))
     stayed = [] if preview else write(found, submitted)
     for note in found.told() + some_of(list(map(short_note, stayed))):
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
@@ -178,6 +264,12 @@ def export(
     ] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace grades and comments that people typed.")
+    ] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Export although some are not graded yet.")
+    ] = False,
 ) -> None:
     """Write OUT/export/: points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
@@ -187,7 +279,8 @@ def export(
     to = to or ("jsonl" if form == "jsonl-annotations" else "csv")
     form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
-    files, notes = write_export(out, course, to, form, read_roster(roster), chapter)
+    listed = read_roster(roster)
+    files, notes = write_export(out, course, to, form, listed, chapter, overwrite, partial)
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
@@ -217,16 +310,34 @@ def adopt(
     group: Annotated[str, typer.Argument(help="A group of wrong answers, as the report names it.")],
     name: Annotated[str, typer.Option(help="What the mistake is to be called, such as no_scale.")],
     message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
+    deduction: Annotated[
+        float | None,
+        typer.Option(help="Share of the points that it costs, 0 to 1; by default the same as now."),
+    ] = None,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show whose points change; write nothing.")
+    ] = False,
 ) -> None:
-    """Make a known mistake of wrong answers that had no name; the next build proves it."""
-    from ..author.recording.adopted import Adopted
+    """Turn wrong answers without a name into a known mistake."""
+    from ..author.recording.adopted import Adopted, set_deduction
     from ..author.recording.adopted import adopt as add
-    from ..instructor.groups import representative
+    from ..instructor.groups import members, representative, share_lost
     from ..project import find_project
 
-    record = representative(out, group)
+    project, record = find_project(), representative(out, group)
+    rows = members(out, group)
+    share = share_lost(rows) if deduction is None else deduction
+    if not 0 <= share <= 1:
+        raise CourseError(f"--deduction is a share of the points, 0 to 1, not {share:g}")
+    for row in rows:
+        now, then = row["points"], round((1 - share) * row["max_points"], 2)
+        change = "stay" if abs(now - then) < 0.01 else f"become {then:g}"
+        typer.echo(f"{row['student']}: {now:g} of {row['max_points']:g} points {change}")
+    if preview:
+        return
     mistake = Adopted(name, message, record["code"])
-    path = add(find_project(), record["chapter"], record["exercise"], mistake)
+    path = add(project, record["chapter"], record["exercise"], mistake)
+    set_deduction(project, record["exercise"], name, share)
     typer.echo(f"{path} holds it; `tensorgrade build` takes its fingerprint")
 
 
@@ -253,34 +364,49 @@ def explain(
         Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder with results.jsonl, to compare with.")
+        Path | None,
+        typer.Option(help="The folder that `tensorgrade grade` wrote: what counts, and why."),
     ] = None,
     isolation: Annotated[
         str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
     ] = "auto",
     to_send: Annotated[
-        bool, typer.Option("--for-learner", help="Only what may be sent to the learner.")
+        bool,
+        typer.Option("--reply", "--for-learner", help="Only what may be sent to the learner."),
     ] = False,
 ) -> None:
     """Show an instructor everything behind one verdict, expected values too."""
     from rich.console import Console
 
     from ..attempts.setup import Setup
+    from ..instructor.explain import differs_from_record, for_learner, print_explanation
     from ..instructor.explain import explain as gather
-    from ..instructor.explain import for_learner, print_explanation
+    from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
+    from ..lateness import is_released
     from ..project import find_project
 
+    course = find_project().course
+    if to_send and not is_released(course.lateness):
+        raise CourseError(not_released(course))
     grader = Grader(Setup(find_project().graders, isolation))
     try:
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
         if to_send:
+            for note in (
+                UNKNOWN_OVERRIDES if out is None else "",
+                differs_from_record(explanation),
+            ):
+                typer.echo(f"note: {note}", err=True) if note else None
             typer.echo(for_learner(explanation))
         else:
             print_explanation(Console(highlight=False), explanation, bug_told(exercise))
     finally:
         grader.close()
+
+
+UNKNOWN_OVERRIDES = "without --out, overrides are not known: the points may not be those that count"
 
 
 def bug_told(exercise: str) -> str:

@@ -20,7 +20,7 @@ import torch
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
-from ..lateness import Lateness, read_time, written
+from ..lateness import Lateness, is_released, read_time, written
 from ..sources.beside import files_beside
 from ..sources.handins import Handin, as_meant, read_file
 from ..sources.near_misses import CODE, rescued, versions_in
@@ -98,13 +98,25 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     if lateness.attempts == "best" and best > score:
         output.append(f"Your best attempt so far counts: {best:g} points.")
         score = best
+    tests = [gradescope_test(row) for row in dated]
+    if not is_released(lateness):  # a hidden test hides the total, too
+        output = [received(rows, lateness)]
+        tests = [test | {"visibility": "after_published"} for test in tests]
     return {
         "score": score,
         "output": " ".join(output),
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "tests": [gradescope_test(row) for row in dated],
+        "tests": tests,
     }
+
+
+def received(rows: list[dict], lateness: Lateness) -> str:
+    """Return what a learner reads before feedback is released."""
+    loads = any(row["status"] != Status.ERROR for row in rows)
+    state = "It can be loaded." if loads else f"It could not be loaded: {rows[0]['message']}"
+    follow = f"Points and feedback follow from {lateness.feedback_from} on."
+    return f"Your submission was received. {state} {follow}"
 
 
 def gradescope_test(row: dict) -> dict:
@@ -131,6 +143,9 @@ def prairielearn(chapter: str, base: Path) -> None:
     try:
         rows = rows_on(base / "student", chapter, graders)
         results = prairielearn_results(rows)
+        lateness = Lateness(**read_json(graders.parent / DATES))
+        if not is_released(lateness):
+            results |= {"tests": [], "message": received(rows, lateness)}
     except CourseError as error:
         print(error, file=sys.stderr)
         results = {"gradable": False, "message": TO_BE_LOOKED_AT}

@@ -17,7 +17,7 @@ from ..course import Chapter, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
 from ..isolation.ladder import rung_named
-from ..project import Project
+from ..project import Project, check_seed
 from .dependencies import graders_files
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same parcel has the same bytes
@@ -106,6 +106,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
     if system not in PARCELS:
         raise CourseError(f"a channel is one of {', '.join(PARCELS)}, not {system}")
     rung_named(isolation)
+    check_seed(project.graders, project.course)
     files = PARCELS[system](project, project.course.chapter(chapter), isolation)
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -15,7 +15,16 @@ from ..exchange.text import printable
 from ..sources.handins import Handin
 from ..views.words import plural
 from .grader import GRADERS_FAILED
-from .history import BY_HAND, GRADED_AGAIN, OTHER_DATES, OTHER_GRADERS
+from .history import (
+    BY_HAND,
+    EXTENDED,
+    GRADED_AGAIN,
+    OTHER_DATES,
+    OTHER_FILE,
+    OTHER_GRADERS,
+    OTHER_POLICY,
+    OTHER_TIME,
+)
 
 SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
@@ -23,7 +32,11 @@ CHANGED = {
     OTHER_GRADERS: "The graders changed",
     OTHER_DATES: "Dates changed",
     BY_HAND: "Overrides changed",
+    EXTENDED: "Extensions changed",
     GRADED_AGAIN: "Files were graded again",
+    OTHER_POLICY: "The rule on attempts changed",
+    OTHER_TIME: "Submission times changed",
+    OTHER_FILE: "Other files earn less than those before",
 }
 
 
@@ -85,7 +98,7 @@ class ClassProgress:
         return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with trouble"
 
     def moved(self, moves: list[dict]) -> None:
-        """Say whose points changed although the file did not, and what did change."""
+        """Say whose points changed, and what changed them."""
         for why, what in CHANGED.items():
             own = [one for one in moves if one["why"] == why]
             if own:

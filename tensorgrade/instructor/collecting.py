@@ -4,28 +4,41 @@
 submissions.py writes. Any byte of a learner's may cost that learner, and nobody else.
 """
 
+import io
 import re
+import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from ..course import Course, CourseError
-from ..lateness import read_time, zone_named
+from ..lateness import in_zone, is_zone, read_time
 from ..sources.handins import shown
-from ..sources.near_misses import Files, chapter_of, is_given, opens
+from ..sources.near_misses import (
+    MEMBER,
+    METHODS,
+    MOST_MEMBERS,
+    NO_ARCHIVE,
+    Files,
+    chapter_of,
+    is_given,
+    opens,
+)
 from ..views.words import plural
 from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders
-from .layouts import LAYOUTS, Learner, Reading, Submitted
-from .roster import Roster
+from .layouts import LAYOUTS, SUBMITTED_AT, Learner, Reading, Submitted
+from .roster import NAMED_BY, Roster
 
 Meaning = tuple[str, str]  # a chapter and a kind
 Meant = tuple[Submitted, Meaning | None]
 ZIP = "zip"
+ASIDE = ".set_aside"  # a hidden folder, into which grading does not look
 DAMAGED_ZIP = "is a damaged zip"
 SCRIPTS = ("py", "ipynb")
 LARGEST = 16 << 20  # bytes of a file of which nobody knows what it is
@@ -54,6 +67,8 @@ class Place:
     def path(self, submitted: Path) -> Path:
         """Return where it is written."""
         folder = submitted / self.folder / self.chapter
+        if self.fault == OTHER_CHAPTER:
+            return folder / ASIDE / safe(self.submitted.name)
         if self.kind in ("", ZIP):
             return folder / safe(self.submitted.name)
         return folder / counts_as(self)
@@ -87,19 +102,28 @@ class Plan:
 
 
 def plan(
-    layout: str, source: Path, course: Course, roster: Roster, chapter: str = "", zone: str = "UTC"
+    layout: str,
+    source: Path,
+    course: Course,
+    roster: Roster,
+    chapter: str = "",
+    zone: str = "",
+    date_order: str = "",
 ) -> Plan:
     """Return who submitted what, from a download; nothing is written.
 
-    chapter: assumed for files whose name does not show it. Raises CourseError.
+    chapter: the one that is collected; assumed for files whose name shows none. zone, date_order:
+    of Moodle's worksheet, if not those of the course and of the dates. Raises CourseError.
     """
     if layout not in LAYOUTS:
         raise CourseError(f"--from is one of {', '.join(LAYOUTS)}, not {layout}")
-    try:
-        zone_named(zone)
-    except ValueError as error:
-        raise CourseError(f"--zone: {error}") from None
-    reading = Reading(read_download(source), roster, zone)
+    if zone and not is_zone(zone):
+        raise CourseError(f"--zone: there is no time zone {zone}")
+    if date_order not in ("", "dmy", "mdy"):
+        raise CourseError(f"--date-order is dmy or mdy, not {date_order}")
+    only = course.chapter(chapter).name if chapter else ""
+    zone = zone or course.lateness.zone
+    reading = Reading(read_download(source), roster, zone, date_order)
     everything = list(LAYOUTS[layout](reading))
     if not everything and not reading.lost:
         raise CourseError(f"{source} holds nothing in the form in which {layout} gives it out")
@@ -107,7 +131,10 @@ def plan(
     folders, notes = folders_of(learners, roster)
     files = [one for one in everything if not one.entry.is_folder]
     found = Plan(layout, lost=reading.lost + lost_links(reading, course))
-    submitted = add_places(found, files, folders, course, chapter)
+    check_roster(learners, roster)
+    if layout == "moodle":
+        check_dates(course, roster)
+    submitted = add_places(found, files, folders, course, only)
     empty = {one.learner for one in everything} - {one.learner for one in files}
     on_class = [*notes, *notes_on_times(files)]
     on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders)
@@ -115,6 +142,29 @@ def plan(
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
     found.left_out += reading.left_out + reading.download.notes
     return found
+
+
+def check_roster(learners: Sequence[Learner], roster: Roster) -> None:
+    """Raise CourseError if several learners are in the download, and none is on the roster."""
+    people = set(learners)
+    if len(people) < 2 or not roster.rows or any(one.row is not None for one in people):
+        return
+    there, listed = brief(learners[0].id or learners[0].known_as), roster.rows[0]
+    cells = [f"{name}: {brief(listed[name])}" for name in NAMED_BY if listed.get(name)]
+    raise CourseError(
+        f"nobody of the {len(people)} learners in the download is on the roster. The "
+        f"download has {there}; the roster has {', '.join(cells)}, and the columns "
+        f"{', '.join(roster.header)}"
+    )
+
+
+def check_dates(course: Course, roster: Roster) -> None:
+    """Raise CourseError if a worksheet does not say when something was submitted."""
+    if course.lateness.deadlines and roster.rows and SUBMITTED_AT not in roster.columns:
+        raise CourseError(
+            "the worksheet has no column that says when something was submitted, so nobody would "
+            f"be late; it has {', '.join(roster.header)}"
+        )
 
 
 def lost_links(reading: Reading, course: Course) -> list[str]:
@@ -175,8 +225,11 @@ def add_places(
     """
     chapters = {c.name for c in course.chapters}
     meant = [(one, meaning(one, chapters, course.beside)) for one in files]
+    submitted: set[Learner] = set()
     if chapter:
-        meant = with_chapter(meant, course.chapter(chapter).name)
+        meant = with_chapter(meant, chapter)
+        meant, others = parted(meant, chapter, course, found.notes)
+        submitted = set_aside(found, others, folders, chapter)
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
     most |= {name: size for name, (_, size) in course.beside.items()}
     faults = [fault_of(one, m, most) for one, m in meant]
@@ -184,7 +237,7 @@ def add_places(
     rest = [(*pair, f) for pair, f in zip(meant, faults, strict=True) if f or not pair[1]]
     found.places = list(newest_of(kept, folders, found))
     counted = {place.submitted.learner for place in found.places}
-    submitted = {one.learner for one, _ in kept}
+    submitted |= {one.learner for one, _ in kept}
     only = chapter or only_chapter([m for _, m in kept if m])
     aside: dict[Learner, list[Place]] = defaultdict(list)
     for one, m, fault in rest:
@@ -212,6 +265,98 @@ def fault_of(one: Submitted, m: Meaning | None, most: dict[str, int]) -> str:
     if one.entry.size > most.get(m[1], LARGEST):
         return "is larger than any answer"
     return DAMAGED_ZIP if m[1] == ZIP and is_damaged_zip(one.entry) else ""
+
+
+Other = tuple[Submitted, list[str]]  # with the chapters that its name, or a zip's names, mean
+OTHER_CHAPTER = "belongs to another chapter"
+
+
+def parted(
+    meant: list[Meant], chapter: str, course: Course, notes: list[str]
+) -> tuple[list[Meant], list[Other]]:
+    """Return the files that may belong to the collected chapter, and those of other chapters.
+
+    Of a zip with several chapters only that chapter's part is collected, with a note.
+    """
+    own: list[Meant] = []
+    others: list[Other] = []
+    for one, m in meant:
+        found = {m[0]} if m and m[0] else set()
+        if m and m[1] == ZIP:
+            found, one = part_of_zip(one, chapter, course)
+        strange = sorted(found - {chapter})
+        if not strange:
+            own.append((one, m))
+        elif chapter not in found:
+            others.append((one, strange))
+        else:
+            own.append((one, m))
+            notes.append(f"{brief(one.entry.path, 120)} holds {', '.join(strange)}, left out")
+    return own, others
+
+
+def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str], Submitted]:
+    """Return the chapters that names in a zip mean, and the zip without those of other chapters.
+
+    A zip that cannot be read means none, and is judged later.
+    """
+    names = {c.name for c in course.chapters}
+    try:
+        content = one.entry.read()
+        if content.count(MEMBER) > MOST_MEMBERS:
+            return set(), one
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            meant = [
+                (info, chapter_of(info.filename.rpartition("/")[2], names, course.beside))
+                for info in archive.infolist()
+            ]
+            found = {m[0] for _, m in meant if m}
+            if not found - {chapter} or chapter not in found:
+                return found, one
+            own = [info for info, m in meant if m is None or m[0] == chapter]
+            rest = zip_of(archive, own, course.limits.folder_bytes)
+    except (Unreadable, *NO_ARCHIVE):
+        return set(), one
+    return found, replace(one, entry=Entry(one.entry.path, len(rest), lambda: io.BytesIO(rest)))
+
+
+def zip_of(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], left: int) -> bytes:
+    """Return a zip of some members, without those that cannot be read. left: most bytes."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as new:
+        for info in members:
+            left -= info.file_size
+            if info.is_dir() or info.compress_type not in METHODS or left < 0:
+                continue
+            with suppress(*NO_ARCHIVE):
+                new.writestr(info.filename, archive.read(info))
+    return out.getvalue()
+
+
+def set_aside(
+    found: Plan, others: list[Other], folders: dict[Learner, str], chapter: str
+) -> set[Learner]:
+    """Keep files of other chapters where they replace nothing; returns whose they are.
+
+    A repository holds all chapters, so there they are no mistake, and are left out.
+    """
+    if found.layout == "git":
+        names = f"{plural(len(others), 'file')} of other chapters"
+        found.left_out += [f"{names} than {chapter}"] if others else []
+        return set()
+    count: Counter[str] = Counter()
+    for one, named in others:
+        folder = folders[one.learner]
+        count[folder] += 1
+        what = f"{brief(one.entry.path, 120)} belongs to {', '.join(named)} by its name"
+        if count[folder] > MOST_KEPT or one.entry.size > LARGEST:
+            found.lost.append(f"{what}, and not to {chapter}. It is left out")
+        elif is_readable(one, found):
+            found.lost.append(
+                f"{what}, and not to {chapter}. It is set aside and counts for nothing"
+            )
+            found.aside.append(Place(one, folder, chapter, "", fault=OTHER_CHAPTER))
+    return {one.learner for one, _ in others}
 
 
 def is_damaged_zip(entry: Entry) -> bool:
@@ -404,15 +549,15 @@ def some_of(sentences: list[str]) -> list[str]:
     return sentences[:MOST_TOLD] + ([f"… and {more} more like these"] if more > 0 else [])
 
 
-def table(found: Plan) -> Table:
-    """Return a line for every file that is to be written: who is who."""
+def table(found: Plan, zone: str = "") -> Table:
+    """Return a line for every file that is to be written: who is who. zone: of times."""
     shown_as = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for title in ("learner", "known as", "file", "counts as", "submitted", ""):
         shown_as.add_column(title, overflow="fold")
     for place in found.places + found.aside:
         one = place.submitted
         older = f"older: {briefly([*map(version_name(one), place.instead_of)], 90)}"
-        when = one.time or "unknown"
+        when = in_zone(one.time, zone) or "unknown"
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
         shorter = [*(brief(cell, 100) for cell in cells), "; ".join(filter(None, remarks))]

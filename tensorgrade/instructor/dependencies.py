@@ -6,6 +6,7 @@ from pathlib import Path
 from ..folders import FINGERPRINTS, JUDGED_WITH, digest_of_files, engine_files
 
 ABOUT_EXERCISES = ("points", "off")  # settings that name exercises
+AFTER_GRADING = ("lateness", "scheme")  # settings that decide nothing about a single row
 
 
 def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
@@ -52,7 +53,7 @@ def digest_of(graders: Path, chapter: str = "*") -> str:
 def settings_in(config: Path, exercises: set[str]) -> str:
     """The settings' code as far as it is about these exercises, and without dates.
 
-    A deadline that moves grades nobody again, nor do another chapter's points.
+    A deadline that moves grades nobody again, nor do another chapter's points or the scheme.
     """
     text = config.read_text(encoding="utf-8")
     try:
@@ -60,7 +61,7 @@ def settings_in(config: Path, exercises: set[str]) -> str:
     except SyntaxError:  # whoever loads it says so
         return text
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        call.keywords = [keyword for keyword in call.keywords if keyword.arg != "lateness"]
+        call.keywords = [keyword for keyword in call.keywords if keyword.arg not in AFTER_GRADING]
         for keyword in call.keywords:
             if keyword.arg in ABOUT_EXERCISES:
                 keyword.value = only(keyword.value, exercises)

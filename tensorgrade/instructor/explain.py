@@ -1,7 +1,6 @@
 """Everything behind one verdict, gathered for an instructor: checks, cases, values, near misses."""
 
 import ast
-import json
 import re
 from dataclasses import dataclass
 from difflib import ndiff
@@ -28,14 +27,17 @@ from ..judging.remarks import remarks
 from ..judging.unanswered import close_name, raised
 from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
 from ..judging.where_right import right_and_wrong, where_right
+from ..lateness import in_zone
 from ..messages.message import Clauses, Plain, parts_of, render
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
 from ..sources.handins import Handin
 from ..views.comparison import comparison
+from .account import account, is_changed
 from .grader import Grader
-from .overrides import said
+from .overrides import as_found
+from .store import Store
 
 SHOWN = 3  # cases that differ, with their values
 LONGEST_CODE = 20_000  # characters of a definition; an answer has some hundred
@@ -47,17 +49,20 @@ AS_EXPECTED = "as expected"
 
 @dataclass(frozen=True)
 class Explanation:
-    """recorded: the row in `results.jsonl`, if there is one. verdict: what grading says today.
+    """recorded: the row that counts, if OUT has one. verdict: what grading says today.
 
-    code: the learner's own, of this exercise, or of what has nearly its name; empty where there is
-    none.
+    row: the recorded one, or that of today less what it loses because it was late. code: the
+    learner's own, of this exercise, or of what has nearly its name; empty if there is none.
+    changes: of the points on record.
     """
 
     recorded: dict | None
     verdict: Verdict
     checks: list[CheckResult]
     part: ExerciseAttempt
+    row: dict
     code: str = ""
+    changes: tuple[str, ...] = ()
 
 
 def explain(
@@ -65,13 +70,27 @@ def explain(
 ) -> Explanation:
     """Grade that learner's chapter again and keep all that was seen. Raises CourseError."""
     chapter, _ = grader.maker.course.exercise(exercise)
-    attempt = grader.attempt(handin_of(grader, student, chapter.name, submitted))
+    handin = handin_of(grader, student, chapter.name, submitted)
+    attempt = grader.attempt(handin)
     results = grader.collected.results(attempt)
     checks = [result for result in results if result.exercise == exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]
     code = code_of(grader, attempt, exercise)
-    return Explanation(recorded(out, student, exercise), verdict, checks, part, code)
+    old = recorded(out, student, exercise)
+    row = old or grader.maker.course.lateness.applied(verdict.row(), handin.submitted)
+    changes = changes_of(out, student, exercise, grader.maker.course.lateness.zone)
+    return Explanation(old, verdict, checks, part, row, code, changes)
+
+
+def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
+    """Return a sentence on each change of an exercise's points on record, oldest first."""
+    events = Store(out).events(student) if out else []
+    own = [e for e in events if e["kind"] == "moved" and e["exercise"] == exercise]
+    return tuple(
+        f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points, by {e['why']}."
+        for e in own
+    )
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
@@ -122,10 +141,7 @@ def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Ha
 
 def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
     """The row that an earlier run wrote."""
-    path = out / "results.jsonl" if out else None
-    if path is None or not path.exists():
-        return None
-    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line)
+    rows = Store(out).rows() if out else []
     return next((r for r in rows if (r["student"], r["exercise"]) == (student, exercise)), None)
 
 
@@ -174,11 +190,30 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     console.print(Padding(Text(verdict.message), (0, 2)))
     mistakes = ", ".join(verdict.mistakes) or "none"
     console.print(Text(f"  mistakes recognised: {mistakes}; isolation: {verdict.isolation}"))
-    old = explanation.recorded
-    if old and (old["points"], old["status"]) != (verdict.points, verdict.status):
-        console.print(Text(f"  on record: {old['status']}, {old['points']:g} points", "bold red"))
-    if old and (decided := said(old)):
-        console.print(Text(f"  {decided}", "bold"))
+    if difference := differs_from_record(explanation):
+        console.print(Text(f"  {difference}", "bold red"))
+    console.print(Text(f"  {submitted_at(explanation)}"))
+    for change in explanation.changes:
+        console.print(Text(f"  Changed {change}"))
+    if is_changed(explanation.row):
+        console.print(Text(f"  {' '.join(account(explanation.row))}", "bold"))
+
+
+def differs_from_record(explanation: Explanation) -> str:
+    """Return a sentence if the graders find something else today than is on record."""
+    if (old := explanation.recorded) is None:
+        return ""
+    graded, verdict = as_found(old), explanation.verdict
+    then = round(graded["points"] + graded.get("penalty", 0.0), 6), old["status"]
+    if then == (verdict.points, verdict.status):
+        return ""
+    return f"on record: {then[1]}, {then[0]:g} points; `tensorgrade grade` grades it again"
+
+
+def submitted_at(explanation: Explanation) -> str:
+    """Return when the file was submitted, by the course's clocks."""
+    zone = explanation.part.attempt.course.lateness.zone
+    return f"Submitted: {in_zone(explanation.row.get('submitted'), zone) or 'time unknown'}"
 
 
 def print_code(console: Console, explanation: Explanation) -> None:
@@ -195,8 +230,11 @@ def for_learner(explanation: Explanation) -> str:
     no case, no value.
     """
     verdict = explanation.verdict
-    lines = [f"{verdict.exercise}: {verdict.points:g} of {verdict.max_points:g} points"]
-    lines += [decided] if (decided := said(explanation.recorded or {})) else []
+    row = explanation.row
+    lines = [f"{verdict.exercise}: {row['points']:g} of {row['max_points']:g} points"]
+    lines += account(row) if is_changed(row) or row["mistakes"] else []
+    lines += [submitted_at(explanation)] if row.get("submitted") else []
+    lines += [f"Changed {change}" for change in explanation.changes]
     lines += ["", verdict.message]
     if verdict.mistakes:
         lines += ["", f"Recognised: {', '.join(verdict.mistakes)}"]

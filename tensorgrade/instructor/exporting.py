@@ -6,6 +6,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from html import unescape
 from itertools import chain, count, groupby
 from math import inf
 from pathlib import Path
@@ -13,13 +14,20 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
+from ..lateness import in_zone, is_released
 from ..sources.finding import named
 from ..sources.handins import escaped
+from ..views.words import plural
+from .account import account, is_changed, late
+from .collecting import brief
 from .folder_names import safe
-from .overrides import said
-from .report.page import PAGES, STATES, Person, late, people_of, rows_of
+from .ledger import note_on_export
+from .report.page import PAGES, STATES, Person, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
+from .store import Store, set_meta
 from .submissions import write_file
+from .term import Term, terms_of
+from .worksheet import IDENTIFIER, NO
 
 LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
 
@@ -28,20 +36,22 @@ LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
 class Export:
     """What is exported. chapter: None for all. roster: may be empty.
 
-    notes: sentences on what is written, for whoever asked for it.
+    overwrite: replace grades and comments that people typed. notes: sentences on what is written,
+    for the instructor.
     """
 
-    out: Path
+    store: Store
     course: Course
     rows: list[dict]
     roster: Roster
     chapter: Chapter | None = None
+    overwrite: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
         """Where it is written."""
-        return self.out / "export"
+        return self.store.out / "export"
 
     def only(self) -> Chapter:
         """The one chapter that a file is about. Raises CourseError where there are several."""
@@ -52,19 +62,58 @@ class Export:
 
 
 def export(
-    out: Path, course: Course, to: str, form: str, roster: Roster, chapter: str = ""
+    out: Path,
+    course: Course,
+    to: str,
+    form: str,
+    roster: Roster,
+    chapter: str = "",
+    overwrite: bool = False,
+    partial: bool = False,
 ) -> tuple[list[Path], list[str]]:
-    """Write an export; returns the files, and notes on what is in them. Raises CourseError."""
+    """Write an export; returns the files, and notes on what is in them. Raises CourseError.
+
+    partial: although some submissions are not graded yet.
+    """
     if (to, form) not in WRITERS:
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
         raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
+    if (to, form) in FOR_LEARNERS and not is_released(course.lateness):
+        raise CourseError(not_released(course))
     only = course.chapter(chapter) if chapter else None
-    rows = [r for r in rows_of(out, course) if only is None or r["chapter"] == only.name]
+    store = Store(out)
+    rows = [r for r in rows_of(store, course) if only is None or r["chapter"] == only.name]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or 'this course'}")
-    what = Export(out, course, rows, roster, only, list(roster.notes))
+    notes = note_on_export(store, "exports do not read it")
+    notes += not_graded(store, only, partial)
+    what = Export(store, course, rows, roster, only, overwrite, [*roster.notes, *notes])
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
+
+
+# What shows points to learners. Their pages show less before the release.
+FOR_LEARNERS = {("csv", "moodle"), ("csv", "canvas"), ("jsonl", "jsonl-annotations")}
+
+
+def not_released(course: Course) -> str:
+    """Return a sentence on feedback that is not released yet."""
+    return (
+        f"feedback is released from {course.lateness.feedback_from} on (feedback_from in "
+        "course_config.py); until then pages show only that a submission was received"
+    )
+
+
+def not_graded(store: Store, only: Chapter | None, partial: bool) -> list[str]:
+    """Return a note on submissions that are not graded yet. Raises CourseError unless partial."""
+    left = sorted("/".join(a) for a in store.pending() if only is None or a[1] == only.name)
+    if not left:
+        return []
+    what = f"the last run was interrupted before it graded {plural(len(left), 'submission')}"
+    if not partial:
+        again = "run `tensorgrade grade` again, or export without them with --partial"
+        raise CourseError(f"{what}: {named(left)}; {again}")
+    return [f"{what}, so the export has no new points of {named(left)}"]
 
 
 def write(path: Path, text: str) -> list[Path]:
@@ -79,14 +128,41 @@ HEADER = "student chapter points max_points penalty late_seconds submitted passe
 
 def plain_csv(what: Export) -> list[Path]:
     """A line for each learner and chapter."""
-    return write(what.folder / "grades.csv", in_csv(HEADER, plain_lines(what)))
+    files = write(what.folder / "grades.csv", in_csv(HEADER, plain_lines(what)))
+    if table := term_lines(what):
+        header, *lines = table
+        files += write(what.folder / "term.csv", in_csv(map(str, header), lines))
+    return files
+
+
+def term_lines(what: Export) -> list[list[object]]:
+    """Return a header and a line for each learner with the grade for the term.
+
+    Empty without a grading scheme, and for an export of one chapter.
+    """
+    if what.course.scheme is None or what.chapter is not None:
+        return []
+    terms = terms_of(what.rows, what.course)
+    chapters = list(dict.fromkeys(name for term in terms.values() for name in term.shares))
+    lines: list[list[object]] = [["student", *chapters, "dropped", "total", "passed"]]
+    for student, term in terms.items():
+        shares = [term.shares.get(chapter, "") for chapter in chapters]
+        passed = {True: "yes", False: "no", None: ""}[term.passed]
+        lines.append([student, *shares, ", ".join(term.dropped), term.total, passed])
+    return lines
 
 
 def plain_lines(what: Export) -> list[list[object]]:
     """A line for each learner and chapter, in order."""
-    ordered = sorted(what.rows, key=lambda row: (row["student"], row["chapter"]))
+    ordered = sorted(local_rows(what), key=lambda row: (row["student"], row["chapter"]))
     grouped = groupby(ordered, key=lambda row: (row["student"], row["chapter"]))
     return [line_of(*about, list(own)) for about, own in grouped]
+
+
+def local_rows(what: Export) -> list[dict]:
+    """Return the rows with times as the course's clocks show them."""
+    zone = what.course.lateness.zone
+    return [row | {"submitted": in_zone(row.get("submitted"), zone)} for row in what.rows]
 
 
 COLUMNS = "student chapter exercise points max_points status mistakes message submitted".split()
@@ -98,8 +174,10 @@ def workbook(what: Export) -> list[Path]:
 
     book = Workbook()
     fill(book.active, "grades", HEADER, plain_lines(what))
-    lines = [[row.get(name) for name in COLUMNS] for row in what.rows]
+    lines = [[row.get(name) for name in COLUMNS] for row in local_rows(what)]
     fill(book.create_sheet(), "exercises", COLUMNS, lines)
+    if table := term_lines(what):
+        fill(book.create_sheet(), "term", list(map(str, table[0])), table[1:])
     path = what.folder / "grades.xlsx"
     book.save(path)
     return [path]
@@ -259,48 +337,117 @@ def moodle_csv(what: Export) -> list[Path]:
     """
     chapter, people = what.only(), people_in(what)
     path = what.folder / f"moodle-{chapter.name}.csv"
-    if "identifier" not in {name.casefold() for name in what.roster.header}:
-        key = what.roster.column.title() if what.roster.rows else "Identifier"
-        filled: list[list[object]] = [
-            [moodle_key(what, name), moodle_points(chapter, person), harmless(feedback(person))]
-            for name, person in people.items()
-        ]
-        note_formulas(what, [line[0] for line in filled])
-        most = f"{chapter.points:g}"
-        what.notes.append(
-            f"grades are points out of {most}: Moodle takes them as they stand, so the "
-            f"assignment's maximum grade must be {most}; a worksheet as --roster says it"
-        )
-        return write(path, as_csv([key, "Grade", "Feedback comments"], filled))
-    header = what.roster.header
+    if IDENTIFIER in what.roster.columns:
+        return worksheet(what, chapter, people, path)
+    key = what.roster.column.title() if what.roster.rows else "Identifier"
+    filled: list[list[object]] = [
+        [moodle_key(what, name), moodle_points(chapter, person), harmless(feedback(person))]
+        for name, person in people.items()
+    ]
+    note_formulas(what, [line[0] for line in filled])
+    most = f"{chapter.points:g}"
+    what.notes.append(
+        f"grades are points out of {most}: Moodle takes them as they stand, so the "
+        f"assignment's maximum grade must be {most}; a worksheet as --roster says it"
+    )
+    return write(path, as_csv([key, "Grade", "Feedback comments"], filled))
+
+
+GRADE, COMMENT = "grade", "feedback comments"
+
+
+def worksheet(what: Export, chapter: Chapter, people: dict[str, Person], path: Path) -> list[Path]:
+    """Fill in a grading worksheet. Cells that people typed stay, and so does everything else."""
+    columns, roster = what.roster.columns, what.roster
+    if missing := [name for name in (GRADE, COMMENT) if name not in columns]:
+        there = ", ".join(roster.header)
+        raise CourseError(f"the worksheet has no column {' and '.join(missing)}, but {there}")
+    setting = f"moodle {chapter.name}"
+    ours: dict[str, dict[str, str]] = json.loads(what.store.meta(setting) or "{}")
+    kept: list[str] = []
     lines = []
-    for folder, row in what.roster.by_folder().items():
+    for folder, row, raw in zip(roster.folders, roster.rows, roster.raw, strict=True):
         person = people.get(escaped(folder))
-        own = filled_in(what, chapter, person, row) if person else {}
-        lines.append([own.get(n, as_it_came(n, row)) for n in map(str.casefold, header)])
+        wanted = filled_in(what, chapter, person, row) if person else {}
+        before = ours.setdefault(row[IDENTIFIER], {})
+        for column in [name for name in wanted if is_typed(what, row, name, before, wanted)]:
+            old, new = row[column], wanted.pop(column)
+            kept.append(f"{folder}: {column} {brief(old)} (ours: {brief(str(new))})")
+        before |= {column: str(cell) for column, cell in wanted.items()}
+        cells = [wanted.get(n, as_it_came(n, cell)) for n, cell in zip(columns, raw, strict=False)]
+        lines.append(cells)
+    note_kept(what, kept)
     note_unlisted(what, people.keys())
-    rows = what.roster.rows
-    note_formulas(what, [row.get(name, "") for row in rows for name in IDENTIFYING])
-    return write(path, as_csv(header, lines))
+    note_formulas(what, [row.get(name, "") for row in roster.rows for name in IDENTIFYING])
+    text = as_csv(roster.header, lines, roster.separator)
+    written = write(path, f"\ufeff{text}" if roster.has_bom else text)
+    with what.store.transaction() as connection:
+        set_meta(connection, setting, json.dumps(ours))
+    return written
+
+
+def is_typed(
+    what: Export, row: dict[str, str], column: str, before: dict[str, str], new: dict[str, object]
+) -> bool:
+    """Return True for a cell that a person filled in, or that Moodle does not let change.
+
+    before: what our last export wrote into the row. new: what this one would write.
+    """
+    cell = row[column]
+    if same_cell(cell, str(new[column])):
+        return False
+    if row.get("grade can be changed", "").casefold() in NO:
+        return True
+    if cell in ("", "-") or what.overwrite:
+        return False
+    return column not in before or not same_cell(cell, before[column])
+
+
+def same_cell(one: str, other: str) -> bool:
+    """Return True if two cells say the same: Moodle rounds grades and adds tags to comments.
+
+    >>> same_cell("66,67", "66.666667"), same_cell("<p>Well<br />done</p>", "Well\\ndone")
+    (True, True)
+    """
+    try:
+        return abs(float(one.replace(",", ".")) - float(other.replace(",", "."))) < 0.006
+    except ValueError:
+        return bare(one) == bare(other)
+
+
+def bare(cell: str) -> str:
+    """Return a cell without tags and spaces."""
+    return re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell)))
+
+
+def note_kept(what: Export, kept: list[str]) -> None:
+    """Say which cells stayed because a person filled them in."""
+    if kept:
+        told = "cells that people filled in, or that Moodle does not let change, stay"
+        advice = "--overwrite replaces those that people filled in"
+        more = f"; and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
+        what.notes.append(f"{told}; {advice}. {'; '.join(kept[:MOST_KEPT])}{more}")
+
+
+MOST_KEPT = 10
 
 
 # Columns of Moodle's worksheet that say who somebody is; learners write into some of the others.
-IDENTIFYING = ("identifier", "full name", "id number", "username", "email address")
+IDENTIFYING = (IDENTIFIER, "full name", "id number", "username", "email address")
 
 
-def as_it_came(column: str, row: dict[str, str]) -> object:
+def as_it_came(column: str, cell: str) -> object:
     """Return a cell of a worksheet: unchanged if it identifies a learner, else no formula."""
-    cell = row.get(column, "")
     return cell if column in IDENTIFYING else harmless(cell)
 
 
 def filled_in(
     what: Export, chapter: Chapter, person: Person, row: dict[str, str]
 ) -> dict[str, object]:
-    """What is written into one learner's row of a worksheet, by column."""
+    """Return what is written into one learner's row of a worksheet, by column."""
     by = scale(what, chapter, row.get("maximum grade", ""))
     grade = scaled(moodle_points(chapter, person), by)
-    return {"grade": grade, "feedback comments": harmless(feedback(person))}
+    return {GRADE: grade, COMMENT: harmless(feedback(person))}
 
 
 def moodle_points(chapter: Chapter, person: Person) -> float | str:
@@ -329,16 +476,20 @@ def moodle_key(what: Export, student: str) -> str:
 
 
 def feedback(person: Person) -> str:
-    """A line for each exercise, and one on what was lost because it came late."""
+    """Return a line for each exercise, and one on what was lost because it came late."""
     lines = [
-        f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. "
-        f"{said(row) or row['message']}"
+        f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {comment(row)}"
         for row in person.rows
     ]
     if penalty := total(person.rows, "penalty"):
         when = late(person.rows[0]["late_seconds"])
         lines.append(f"It came {when} late: {penalty:g} points less, taken off above.")
     return "\n".join(lines)
+
+
+def comment(row: dict) -> str:
+    """Return what is said of a row; with every step to its points if the graders alone did not."""
+    return " ".join([row["message"], *account(row)]) if is_changed(row) else row["message"]
 
 
 def learners_pages(what: Export) -> list[Path]:
@@ -348,8 +499,11 @@ def learners_pages(what: Export) -> list[Path]:
     for old in folder.glob("*.html"):
         old.unlink()
     paths = []
+    has_term = what.course.scheme is not None and what.chapter is None
+    terms = terms_of(what.rows, what.course) if has_term else {}
     for name, person in people_of(what.rows, 0).items():
-        paths += write(own_file(folder, name), page_of(person, what.course))
+        page = page_of(person, what.course, terms.get(name))
+        paths += write(own_file(folder, name), page)
     return paths
 
 
@@ -360,10 +514,14 @@ def own_file(folder: Path, name: str) -> Path:
     return next(at for one in wanted if not (at := folder / f"{one}.html").exists())
 
 
-def page_of(person: Person, course: Course) -> str:
+def page_of(person: Person, course: Course, term: Term | None = None) -> str:
     """One learner's page. Everything that comes from learners is escaped."""
     template = PAGES.get_template("learner.html")
-    return template.render(person=person, course=course, states=STATES)
+    released = is_released(course.lateness)
+    told = term.told() if term and released else ""
+    return template.render(
+        person=person, course=course, states=STATES, released=released, term=told
+    )
 
 
 def moodle_feedback(what: Export) -> list[Path]:

@@ -13,6 +13,7 @@ from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
+from ..project import check_seed
 from ..sources.handins import Handin
 from ..testing.collected import CollectedTests
 
@@ -22,11 +23,12 @@ TRIES = 2
 class Grader:
     """The collected tests and a warm process for learner code; one of each worker.
 
-    Raises CourseError where the graders cannot be collected.
+    Raises CourseError if the graders cannot be collected, or the seed is new since the build.
     """
 
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
+        check_seed(setup.tests, self.maker.course)
         self.collected = CollectedTests(setup.tests)
 
     def start(self) -> str:

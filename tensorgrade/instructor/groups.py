@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import CourseError
-from .ledger import read_lines
+from .overrides import as_found
+from .store import Store, without_penalty
 
 LONGEST_CODE = 6000
 
@@ -22,13 +23,13 @@ class Group:
     code: str
 
 
-def groups_of(rows: list[dict], out: Path) -> list[Group]:
-    """The groups of a class, the largest first. out: the folder with the rows and the code."""
+def groups_of(rows: list[dict], store: Store) -> list[Group]:
+    """Return the groups of a class, the largest first. store: has the code."""
     members: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         if row.get("group"):
             members[row["group"]].append(row)
-    codes = {record["group"]: record for record in read_lines(out / "unnamed.jsonl")}
+    codes = store.unnamed()
     found = [
         Group(
             name,
@@ -64,9 +65,20 @@ def without_names(code: str, students: list[str]) -> str:
     return re.sub(r"[ \t]*#[^\n]*", "", code)
 
 
+def members(out: Path, group: str) -> list[dict]:
+    """Return the rows of a group, as the graders found them."""
+    own = (row for row in Store(out).rows() if row.get("group") == group)
+    return [without_penalty(as_found(row)) for row in own]
+
+
+def share_lost(rows: list[dict]) -> float:
+    """Return the share of the points that a group's answers lose."""
+    most = sum(row["max_points"] for row in rows)
+    return round(1 - sum(row["points"] for row in rows) / most, 4) if most else 0.0
+
+
 def representative(out: Path, group: str) -> dict:
-    """The record of one wrong answer of a group. Raises CourseError where there is none."""
-    for record in read_lines(out / "unnamed.jsonl"):
-        if record["group"] == group:
-            return record
+    """Return the record of one wrong answer of a group. Raises CourseError if there is none."""
+    if record := Store(out).unnamed().get(group):
+        return record
     raise CourseError(f"{out} holds no group {group!r}; the report lists the groups")

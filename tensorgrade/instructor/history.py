@@ -1,107 +1,86 @@
-"""What moved from one run to the next: points, statuses, who came, and which graders judged.
+"""What changed from one run to the next, and the true cause of each change."""
 
-`history.jsonl` gets a record for every run after which something is otherwise than before it.
-"""
-
-import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from pathlib import Path
 
 from ..attempts.verdict import Status
-from ..course import CourseError
-from ..lateness import written
+from .store import Basis, Result, moment
 
-HISTORY = "history.jsonl"
-Key = tuple[str, str]  # student, chapter
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other dates"
-BY_HAND = "an instructor"
+OTHER_TIME = "another submission time"
+OTHER_POLICY = "another rule on attempts"
+BY_HAND, EXTENDED = "an instructor", "an extension"
 GRADED_AGAIN = "graded again"  # the same file by the same graders: they had failed, or --forget
 
 
-def record(
-    before: dict[Key, tuple[str, list[dict]]], stamps: dict[Key, str], rows: list[dict]
-) -> dict | None:
-    """What a run has changed; None where everything is as it was.
-
-    before: of each hand-in the stamp and the rows when the last run ended. stamps, rows: now.
-    """
-    old = {of_row(row): row for _, own in before.values() for row in own}
-    now = {of_row(row): row for row in rows}
-    moved = [
-        move(old[key], row, why(old[key], row, (before[key[:2]][0], stamps.get(key[:2], ""))))
-        for key, row in now.items()
-        if key in old and stands(old[key]) != stands(row)
+def moves(old: Result, basis: Basis, rows: list[dict]) -> list[dict]:
+    """Return a record of each row whose points or status are not what they were."""
+    before = {row["exercise"]: row for row in old.rows}
+    return [
+        move(before[row["exercise"]], row, why(before[row["exercise"]], row, old.basis, basis))
+        for row in rows
+        if row["exercise"] in before and stands(before[row["exercise"]]) != stands(row)
     ]
-    came = sorted({key[:2] for key in now} - before.keys())
-    gone = sorted(before.keys() - {key[:2] for key in now})
-    if before and not (moved or came or gone):
-        return None
-    return {
-        "at": written(datetime.now(UTC).replace(microsecond=0)),
-        "graders": graders_of(stamps),
-        "totals": totals(rows),
-        "came": [list(key) for key in came] if before else [],
-        "gone": [list(key) for key in gone],
-        "moved": moved,
-    }
-
-
-def of_row(row: dict) -> tuple[str, str, str]:
-    """What a row is about."""
-    return row["student"], row["chapter"], row["exercise"]
 
 
 def stands(row: dict) -> tuple[float, str]:
-    """What a learner reads off a row."""
+    """Return what a learner reads off a row."""
     return row["points"], row["status"]
 
 
 def move(old: dict, row: dict, because: str) -> dict:
-    """One row that is otherwise now."""
-    student, chapter, exercise = of_row(row)
+    """Return the record of one row that changed."""
     return {
-        "student": student,
-        "chapter": chapter,
-        "exercise": exercise,
+        "student": row["student"],
+        "chapter": row["chapter"],
+        "exercise": row["exercise"],
         "points": [old["points"], row["points"]],
         "status": [old["status"], row["status"]],
         "why": because,
     }
 
 
-def why(old: dict, row: dict, stamps: tuple[str, str]) -> str:
-    """Why a row moved. stamps: of the hand-in then and today, `<content>-<graders>`.
+def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
+    """Return the cause of a change. before, now: what the rows rest on.
 
-    What was earned before any penalty moves with the file or the graders, and with no date; but
-    who hands in another file at another time has moved the date, and nobody else.
+    If another attempt counts although no new one came, the rule on attempts or a date did it. If
+    the graders found the same in another file that came at another time, the file did it.
     """
     if old.get("override") != row.get("override"):
         return BY_HAND
-    if judged(old) != judged(row) and stamps[0] == stamps[1]:
-        return GRADED_AGAIN
-    other_file = len({stamp.rpartition("-")[0] for stamp in stamps}) > 1
-    if judged(old) != judged(row):
-        return OTHER_FILE if other_file else OTHER_GRADERS
-    came_later = other_file and old.get("submitted") != row.get("submitted")
-    return OTHER_FILE if came_later else OTHER_DATES
+    if found(old) == found(row) and old.get("extension") != row.get("extension"):
+        return EXTENDED
+    other_file, is_new = before.content != now.content, before.newest != now.newest
+    if other_file and not is_new:
+        return OTHER_POLICY if before.policy != now.policy else OTHER_DATES
+    if found(old) != found(row):
+        if other_file:
+            return OTHER_FILE
+        return GRADED_AGAIN if before.graders == now.graders else OTHER_GRADERS
+    if old.get("submitted") != row.get("submitted"):
+        return OTHER_FILE if other_file else OTHER_TIME
+    return OTHER_DATES
 
 
-def judged(row: dict) -> tuple[float, str]:
-    """What the graders found, whenever it was handed in."""
+def found(row: dict) -> tuple[float, str]:
+    """Return what the graders found, whenever it was submitted."""
     return round(row["points"] + row.get("penalty", 0.0), 5), row["status"]
 
 
-def graders_of(stamps: dict[Key, str]) -> dict[str, list[str]]:
-    """The digests of the graders behind the rows, by chapter."""
-    found: dict[str, set[str]] = {}
-    for (_, chapter), stamp in stamps.items():
-        found.setdefault(chapter, set()).add(stamp.rpartition("-")[2])
-    return {chapter: sorted(digests) for chapter, digests in sorted(found.items())}
+def record_of(results: Iterable[Result]) -> dict:
+    """Return what a finished run says of the whole class: when, which graders, and the totals."""
+    results = list(results)
+    graders: dict[str, set[str]] = {}
+    for one in results:
+        graders.setdefault(one.chapter, set()).add(one.basis.graders)
+    return {
+        "at": moment(),
+        "graders": {chapter: sorted(digests) for chapter, digests in sorted(graders.items())},
+        "totals": totals([row for one in results for row in one.rows]),
+    }
 
 
 def totals(rows: list[dict]) -> dict:
-    """How the class stands, for a line over time."""
+    """Return how the class stands, for a line over time."""
     return {
         "learners": len({row["student"] for row in rows}),
         "points": round(sum(row["points"] for row in rows), 3),
@@ -109,30 +88,3 @@ def totals(rows: list[dict]) -> dict:
         "passed": sum(row["status"] == Status.PASSED for row in rows),
         "rows": len(rows),
     }
-
-
-def read_history(out: Path) -> list[dict]:
-    """All records, oldest first, but a last line that was cut off. Raises CourseError."""
-    path = out / HISTORY
-    if not path.exists():
-        return []
-    try:
-        records = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
-    except ValueError:
-        records = [None]
-    if not all(is_record(found) for found in records):
-        raise CourseError(f"{path} holds something else than this program's history")
-    return records
-
-
-def is_record(found: object) -> bool:
-    """Whether a line is one of ours."""
-    return isinstance(found, dict) and {"at", "totals", "came", "gone", "moved"} <= found.keys()
-
-
-def by_learner(moved: Iterable[dict]) -> dict[str, list[dict]]:
-    """Moves by the learner whose they are."""
-    found: dict[str, list[dict]] = {}
-    for one in moved:
-        found.setdefault(one["student"], []).append(one)
-    return found

@@ -13,15 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 
 import yaml
 
 from ..course import CourseError
-from ..lateness import is_possible, now, read_time, written, zone_named
+from ..lateness import exists, is_possible, is_twice, now, read_time, written, zone_named
 from ..sources.handins import shown
 from ..views.words import plural
 from .downloads import Download, Entry, Unreadable
 from .roster import Roster
+from .worksheet import IDENTIFIER, number_of, order_of, read_date
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,63 @@ class Submitted:
 class Reading:
     """What a reader works on, and the sentences that it adds to.
 
-    zone: the time zone of the system. lost: on submissions that could not be assigned to a
+    zone: the time zone of the system; empty if it is not known. date_order: dmy or mdy, if the
+    instructor says so. lost: on submissions that could not be assigned to a
     learner. left_out: on files that are no submissions. notes: on names that imitate the system's.
     texts: learners who submitted an online text, which is not collected.
     """
 
     download: Download
     roster: Roster
-    zone: str = "UTC"
+    zone: str = ""
+    date_order: str = ""
     lost: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     texts: set[Learner] = field(default_factory=set)
+
+    @cached_property
+    def participants(self) -> dict[str, int]:
+        """The roster's row numbers by Moodle's participant number."""
+        cells = (row.get(IDENTIFIER, "") for row in self.roster.rows)
+        return {number: at for at, cell in enumerate(cells) if (number := number_of(cell))}
+
+    @cached_property
+    def submitted_at(self) -> dict[int, datetime]:
+        """When each row of a worksheet was submitted. Raises CourseError.
+
+        Of an hour that clocks show twice, the first counts, in the learner's favour.
+        """
+        cells = {at: row.get(SUBMITTED_AT, "-") for at, row in enumerate(self.roster.rows)}
+        told = {at: cell for at, cell in cells.items() if cell not in ("", "-")}
+        if not told:
+            return {}
+        if not self.zone:
+            raise CourseError(
+                "the time zone of the worksheet's dates is not known; set zone in the Lateness of "
+                "course_config.py, or give --zone Europe/Berlin"
+            )
+        order = order_of(told.values(), self.date_order)
+        local = {at: read_date(cell, order) for at, cell in told.items()}
+        header = dict(zip(self.roster.columns, self.roster.header, strict=True))[SUBMITTED_AT]
+        if odd := [told[at] for at, moment in local.items() if moment is None]:
+            raise CourseError(f"a date in the column {header!r} is not understood: {odd[0]!r}")
+        found = {at: moment for at, moment in local.items() if moment is not None}
+        if odd := [told[at] for at, moment in found.items() if not exists(moment, self.zone)]:
+            why = f"{odd[0]!r} does not exist in {self.zone}, where clocks skip this hour"
+            raise CourseError(f"{why}; which zone does Moodle show? Give it as --zone")
+        if twice := [told[at] for at, moment in found.items() if is_twice(moment, self.zone)]:
+            why = "when clocks go back, an hour happens twice; the first one counts for"
+            self.notes.append(f"{why} {plural(len(twice), 'learner')}, as in {twice[0]!r}")
+        return {at: utc(moment, self.zone) for at, moment in found.items()}
+
+
+def utc(local: datetime, zone: str) -> datetime:
+    """Return a local time as a moment."""
+    try:
+        return local.replace(tzinfo=zone_named(zone)).astimezone(UTC)
+    except OverflowError:  # in the first or the last hours of the calendar
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def counted(count: int, what: str) -> list[str]:
@@ -94,8 +141,7 @@ MOODLE_FILE = re.compile(
     r"(?P<name>.+?)_(?P<id>\d{1,18})_assignsubmission_(?P<kind>[a-z]+)_(?P<file>.+)", re.DOTALL
 )
 MOODLE_MARK = "_assignsubmission_"
-# How Moodle's grading worksheet writes when something was submitted, in English.
-MOODLE_TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %d %B %Y, %H:%M", "%d %B %Y, %I:%M %p")
+SUBMITTED_AT = "last modified (submission)"
 
 
 def moodle(reading: Reading) -> Iterator[Submitted]:
@@ -143,32 +189,18 @@ def moodle_owner(entry: Entry) -> tuple[re.Match[str] | None, int]:
 
 def moodle_learner(reading: Reading, known_as: str, number: str) -> Learner:
     """Return the participant with this number, with the row of the worksheet if there is one."""
-    at = reading.roster.find("identifier", f"Participant {number}")
+    at = reading.participants.get(number)
     return Learner(number, known_as, f"{known_as}_{number}", at, number)
 
 
 def moodle_file(reading: Reading, entry: Entry, known_as: str, number: str, name: str) -> Submitted:
     """Return one file of the participant with this number, with the worksheet's time."""
     learner = moodle_learner(reading, known_as, number)
-    cells = {} if learner.row is None else reading.roster.rows[learner.row]
-    said = cells.get("last modified (submission)", "-")
-    moment = moodle_time(said, reading.zone)
+    moment = None if learner.row is None else reading.submitted_at.get(learner.row)
     if moment is None:
-        remark = "" if said in ("", "-") else "the worksheet's date is not in English"
-        return Submitted(learner, name, entry, remark=remark)
+        return Submitted(learner, name, entry)
+    said = reading.roster.rows[learner.row or 0][SUBMITTED_AT]
     return Submitted(learner, name, entry, *checked(moment, said))
-
-
-def moodle_time(text: str, zone: str) -> datetime | None:
-    """Return the time that a worksheet's words say; None if they are not known."""
-    for form in MOODLE_TIMES:
-        try:
-            return datetime.strptime(text, form).replace(tzinfo=zone_named(zone)).astimezone(UTC)
-        except ValueError:
-            continue
-        except OverflowError:  # in the first or the last hours of the calendar
-            return datetime.min.replace(tzinfo=UTC)
-    return None
 
 
 CANVAS = re.compile(

@@ -1,34 +1,39 @@
-"""Keeps results safe: every row is written as it comes, once, and survives an interruption.
+"""Keeps results safe: every submission is written as it is graded, once, in one transaction.
 
-`results.jsonl` holds the rows, `unnamed.jsonl` the code of one wrong answer of each group that has
-no name. `graded.jsonl` says, after the rows are on disk, which hand-in
-they belong to and with which graders they were made; only then do they count as written. Rows
-that replace others wait in `anew.jsonl`: until they are all there, `results.jsonl` shows the old
-ones, and never both. `before.jsonl` is how it all stood when the last run had ended; it is gone
-when this one has.
+The truth is `OUT/results.sqlite` (store.py); `results.jsonl` is written from it when a run ends.
 """
 
+import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from multiprocessing.util import register_after_fork
 from pathlib import Path
+from sqlite3 import Connection
 
 from ..attempts.verdict import Verdict
 from ..course import CourseError
-from ..lateness import BEST, Lateness
-from ..sources.handins import NOTHING, WEIGHTS, Handin
-from .history import HISTORY, OTHER_FILE, record
-from .overrides import Key, Override, as_found, overridden
+from ..lateness import BEST, Lateness, in_zone, read_time
+from ..sources.finding import named
+from ..sources.handins import NOTHING, WEIGHTS, Handin, escaped
+from . import store
+from .extensions import Extension
+from .history import OTHER_FILE, moves, record_of
+from .overrides import Key, Override, excused, overridden
+from .store import About, Attempt, Basis, Store
+
+RESULTS = "results.jsonl"
 
 
 class Ledger:
     """The results of one run in its folder, kept over any number of starts.
 
-    digests: what each chapter's graders are, by the chapter's name. lateness: what late work loses.
+    digests: of each chapter's graders, by the chapter's name. lateness: what late work loses.
     overrides: what an instructor decided against the graders. regraded: messages of rows that do
-    not count as graded.
+    not count as graded. exercises: of each chapter; a submission is graded only if each of them
+    has a row. extensions: later deadlines of single learners. notes: sentences about rows that are
+    damaged or were taken over.
     """
 
     def __init__(
@@ -38,186 +43,392 @@ class Ledger:
         lateness: Lateness | None = None,
         overrides: dict[Key, Override] | None = None,
         regraded: Collection[str] = (),
+        exercises: Mapping[str, Collection[str]] | None = None,
+        extensions: Mapping[About, Extension] | None = None,
     ):
         make_folder(out)
-        self.results, self.graded = out / "results.jsonl", out / "graded.jsonl"
-        self.anew, self.earlier = out / "anew.jsonl", out / "before.jsonl"
-        self.unnamed = out / "unnamed.jsonl"
-        self.groups = {record["group"] for record in read_lines(self.unnamed)}
-        self.lock = Lock(out / "in-use")
+        self.out, self.lock = out, Lock(out / "in-use")
         self.digests, self.lateness = digests, lateness or Lateness()
-        self.overrides = overrides or {}
-        notes = {about_note(entry): entry for entry in read_lines(self.graded)}
-        self.stamps = {a: note["stamp"] for a, note in notes.items()}
-        # The (student, chapter) of rows that the graders could not judge.
-        self.failed = {key(row)[:2] for row in self.rows() if row.get("message") in regraded}
-        # Whose rows are those of an attempt before the last one, which had more points.
-        self.of_earlier = {a for a, note in notes.items() if note.get("earlier")}
-        self.stale: set[tuple] = set()
+        self.overrides, self.regraded = dict(overrides or {}), regraded
+        self.exercises, self.extensions = exercises or {}, dict(extensions or {})
+        self.store = Store(out, writes=True)
+        self.attempts, self.results = self.store.attempts(), self.store.results()
+        self.groups = set(self.store.unnamed())
+        self.notes = [*self.store.notes, *self.notes_on_changes()]
+        self.is_first = not self.store.history()
+        self.ignored: set[str] = set(json.loads(self.store.meta(IGNORED) or "[]"))
         self.moves: list[dict] = []
+        self.run = 0
 
-    def stamp(self, handin: Handin) -> str:
-        """Names a hand-in together with the graders it was graded with."""
-        return f"{handin.digest}-{self.digests[handin.chapter]}"
+    def notes_on_changes(self) -> list[str]:
+        """Return notes on results that somebody changed since they were written."""
+        notes = []
+        changed = {a for a, one in self.results.items() if not one.is_sound}
+        if changed := changed | self.store.without_result():
+            why = "were changed or deleted in results.sqlite; what the graders found counts again"
+            notes.append(f"results of {whose(changed)} {why}")
+        return notes + note_on_export(self.store, "it is written again")
+
+    def newest(self, about: About) -> Attempt | None:
+        """Return the newest attempt of a learner at a chapter."""
+        own = self.attempts.get(about)
+        return own[-1] if own else None
 
     def is_done(self, handin: Handin) -> bool:
-        """Return True if this very content was judged by these very graders, and counts."""
-        if about(handin) in self.failed:
+        """Return True if today's graders judged this very content, and all its rows are there."""
+        newest = self.newest(about(handin))
+        if newest is None or not self.is_whole(newest):
             return False
-        counts = self.lateness.attempts == BEST or about(handin) not in self.of_earlier
-        return counts and self.stamps.get(about(handin)) == self.stamp(handin)
+        if any(row.get("message") in self.regraded for row in newest.rows):
+            return False
+        return (newest.content, newest.graders) == (handin.digest, self.digests[handin.chapter])
+
+    def is_whole(self, attempt: Attempt) -> bool:
+        """Return True if every row is there once, as it was written."""
+        if not attempt.is_sound or attempt.chapter not in self.exercises:
+            return attempt.is_sound
+        there = [row["exercise"] for row in attempt.rows]
+        return sorted(there) == sorted(self.exercises[attempt.chapter])
 
     def holds(self, handin: Handin, forget: Collection[str] = ()) -> bool:
-        """Whether something that this learner handed in for this chapter was graded before."""
-        before = self.stamps.get(about(handin), NOTHING)
-        return not before.startswith(NOTHING) and handin.student not in forget
+        """Return True if this learner's submission for this chapter was graded before."""
+        newest = self.newest(about(handin))
+        is_there = newest is not None and not newest.content.startswith(NOTHING)
+        return is_there and handin.student not in forget
 
-    def prepare(self, handins: list[Handin], forget: Collection[str] = ()) -> list[Handin]:
-        """Drop rows that are half written; returns what is still to grade.
+    def prepare(
+        self, handins: list[Handin], forget: Collection[str] = (), again: bool = False
+    ) -> list[Handin]:
+        """Return what is still to grade, and delete the rows of learners to forget.
 
-        Earlier rows of other submissions stay, except those of learners to forget. Earlier rows
-        of these submissions stay until they are graded again.
+        again: grade all of these, although nothing has changed.
+
+        Earlier rows of other submissions stay. Earlier rows of these submissions stay until they
+        are graded again.
         """
-        if not self.earlier.exists():
-            write_lines(self.earlier, self.snapshot())
-        todo = [h for h in handins if not self.is_done(h) or h.student in forget]
-        asked, others = {about(handin) for handin in handins}, self.others(handins, forget)
-        self.stale = {about(handin) for handin in todo} & set(self.stamps)
-        kept = {a for a in self.stamps if a in asked or a in others}
-        rows = [row for row in self.rows() if key(row)[:2] in kept]
-        self.settle(rows, [self.note(a, self.stamps[a]) for a in sorted(kept)])
-        if forget:  # their code too
-            left = [r for r in read_lines(self.unnamed) if r["student"] not in forget]
-            write_lines(self.unnamed, left)
+        todo = [h for h in handins if again or not self.is_done(h) or h.student in forget]
+        asked = {about(handin) for handin in handins}
+        self.note_incomplete(todo, asked)
+        self.note_older(todo)
+        gone = [a for a in self.results if a[0] in forget and a not in asked]
+        with self.store.transaction() as connection:
+            self.run = store.begin_run(connection)
+            for student, chapter in gone:
+                told = {"student": student, "chapter": chapter}
+                store.add_event(connection, self.run, "gone", told)
+            store.forget(connection, forget, asked)
+            connection.executemany("DELETE FROM pending WHERE (student, chapter) = (?, ?)", asked)
+            left = [about(handin) for handin in todo]
+            connection.executemany("INSERT OR REPLACE INTO pending VALUES (?, ?)", left)
+        for a in gone:
+            del self.results[a]
+        for a in [a for a in self.attempts if a[0] in forget]:
+            del self.attempts[a]
         return todo
 
-    def snapshot(self) -> list[dict]:
-        """A record for each hand-in: its stamp and its rows."""
-        own = by_handin(self.rows())
-        return [self.note(a, stamp) | {"rows": own[a]} for a, stamp in self.stamps.items()]
+    def note_incomplete(self, todo: list[Handin], asked: set[About]) -> None:
+        """Note submissions whose rows are not all there, or not as they were written."""
+        broken = {a for a in self.attempts if (n := self.newest(a)) and not self.is_current(n)}
+        broken |= self.results.keys() - self.attempts.keys()
+        again = broken & {about(handin) for handin in todo}
+        what = "rows are missing or were changed"
+        if again:
+            self.notes.append(f"{what}, so these are graded again: {whose(again)}")
+        if others := broken - asked:
+            why = "which are not in SUBMITTED and cannot be graded again"
+            self.notes.append(f"{what} of {whose(others)}, {why}")
 
-    def settle(self, rows: list[dict], notes: list[dict]) -> None:
-        """Make these rows and notes all that there is. Cut off anywhere, it can be done again."""
-        write_lines(self.results, rows)
-        write_lines(self.graded, notes)
-        self.anew.unlink(missing_ok=True)
+    def note_older(self, todo: list[Handin]) -> None:
+        """Note files that are older than those that were graded before."""
+        zone = self.lateness.zone
+        older = [
+            f"{'/'.join(about(handin))} ({in_zone(handin.submitted, zone)}, and before "
+            f"{in_zone(known, zone)})"
+            for handin in todo
+            if (newest := self.newest(about(handin))) and newest.content != handin.digest
+            if (known := submitted(newest)) and is_before(handin.submitted, known)
+        ]
+        if older:
+            why = "files are older than those that were graded before, and replace them"
+            self.notes.append(f"{why}: {named(older)}")
 
-    def others(self, handins: list[Handin], forget: Collection[str] = ()) -> set[tuple]:
-        """(student, chapter) of what was graded before and is not among these hand-ins."""
+    def is_current(self, attempt: Attempt) -> bool:
+        """Return True unless rows are missing that these very graders gave."""
+        graders = self.digests.get(attempt.chapter)
+        return attempt.is_sound and (attempt.graders != graders or self.is_whole(attempt))
+
+    def others(self, handins: list[Handin], forget: Collection[str] = ()) -> set[About]:
+        """Return (student, chapter) of what was graded before and is not among these."""
         asked = {about(handin) for handin in handins}
-        return {a for a in self.stamps if a not in asked and a[0] not in forget}
+        return {a for a in self.attempts if a not in asked and a[0] not in forget}
 
-    def by_other_graders(self, those: Collection[tuple]) -> set[tuple]:
-        """Those of them whose rows were made with other graders than today's."""
-        return {a for a in those if not self.stamps[a].endswith(f"-{self.digests.get(a[1])}")}
+    def by_other_graders(self, those: Collection[About]) -> set[About]:
+        """Return those of them whose rows are not by today's graders."""
+        return {a for a in those if self.attempts[a][-1].graders != self.digests.get(a[1])}
 
-    def without_isolation(self, todo: Collection[Handin]) -> set[tuple]:
+    def without_isolation(self, todo: Collection[Handin]) -> set[About]:
         """Return the (student, chapter) of rows without isolation that this run leaves."""
         replaced = {about(handin) for handin in todo}
         loose = {key(row)[:2] for row in self.rows() if row.get("isolation") == "none"}
         return loose - replaced
 
     def must_know(self, students: Collection[str]) -> None:
-        """Raises CourseError for a learner of whom nothing was graded before."""
-        known = {student for student, _ in self.stamps}
+        """Raise CourseError for a learner of whom there are no rows."""
+        known = {student for student, _ in [*self.attempts, *self.store.pending()]}
         if unknown := sorted(set(students) - known):
-            raise CourseError(f"{self.results} holds no rows of {', '.join(unknown)}")
-
-    def contents(self) -> dict[tuple[str, str], str]:
-        """A digest of the code that each learner handed in for each chapter, of all graded."""
-        entries = read_lines(self.graded)
-        digests = {about_note(e): e["stamp"].split("-")[0].split(WEIGHTS)[0] for e in entries}
-        return {a: digest for a, digest in digests.items() if not digest.startswith(NOTHING)}
+            raise CourseError(f"{self.out} holds no rows of {', '.join(unknown)}")
 
     def moved(self) -> list[dict]:
-        """What the history says of rows whose points moved although no learner moved them."""
-        mine = (one for one in self.moves if one["why"] != OTHER_FILE)
-        return [one for one in mine if one["points"][0] != one["points"][1]]
-
-    def note(self, about: tuple, stamp: str, **more: bool) -> dict:
-        """A line of `graded.jsonl`. anew: whether the rows are in `anew.jsonl`. earlier: whether
-        they are those of an attempt before the one that the stamp names.
-        """
-        more |= {"earlier": True} if about in self.of_earlier else {}
-        return {"student": about[0], "chapter": about[1], "stamp": stamp, **more}
+        """Return the rows whose points changed, and not because a learner's new file earns more."""
+        gains: dict[About, float] = defaultdict(float)
+        for one in self.moves:
+            before, now = one["points"]
+            gains[one["student"], one["chapter"]] += now - before
+        return [
+            one
+            for one in self.moves
+            if one["points"][0] != one["points"][1]
+            and (one["why"] != OTHER_FILE or gains[one["student"], one["chapter"]] < 0)
+        ]
 
     def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
-        """Append some hand-ins' rows, then the notes that they are complete."""
-        self.keep_code([verdict for _, verdicts in batch for verdict in verdicts])
-        notes = []
-        for path, replaces in ((self.results, False), (self.anew, True)):
-            own = [(h, v) for h, v in batch if (about(h) in self.stale) == replaces]
-            if own:
-                append_lines(
-                    path, [self.dated(v.row(), h) for h, verdicts in own for v in verdicts]
-                )
-            mark = {"anew": True} if replaces else {}
-            self.of_earlier -= {about(h) for h, _ in own}
-            notes += [self.note(about(h), self.stamp(h), **mark) for h, _ in own]
-        append_lines(self.graded, notes)
+        """Write some submissions' rows, all of it or nothing."""
+        added, graded = [], [verdict for _, verdicts in batch for verdict in verdicts]
+        codes = [v for v in graded if v.group and v.group not in self.groups]
+        with self.store.transaction() as connection:
+            for verdict in codes:
+                store.add_unnamed(connection, verdict.group, representative(verdict))
+            for handin, verdicts in batch:
+                rows = [with_time(v.row(), handin) for v in verdicts]
+                graders = self.digests[handin.chapter]
+                one = store.add_attempt(connection, about(handin), handin.digest, graders, rows)
+                added.append(one)
+                self.settle(connection, [*self.attempts.get(about(handin), []), one])
+                done = "DELETE FROM pending WHERE (student, chapter) = (?, ?)"
+                connection.execute(done, about(handin))
+        self.groups |= {verdict.group for verdict in codes}
+        for one in added:
+            self.attempts.setdefault((one.student, one.chapter), []).append(one)
 
-    def keep_code(self, verdicts: list[Verdict]) -> None:
-        """Keep the text of the first wrong answer of each group that has none yet."""
-        first = {v.group: v for v in reversed(verdicts) if v.group and v.group not in self.groups}
-        if first:
-            append_lines(self.unnamed, [representative(v) for v in first.values()])
-            self.groups |= first.keys()
+    def settle(self, connection: Connection, attempts: list[Attempt]) -> None:
+        """Write the rows that count of a learner's chapter, and what has changed in them."""
+        a, newest = (attempts[-1].student, attempts[-1].chapter), attempts[-1]
+        counted, rows = self.counting(attempts)
+        basis = Basis(counted.content, counted.graders, newest.number, self.lateness.attempts)
+        old = self.results.get(a)
+        if old and old.is_sound and (old.basis, old.text) == (basis, store.as_text(rows)):
+            return
+        if not rows and old:
+            return  # damaged, and not graded again: the rows that counted stay
+        if old is None:
+            told = {"student": a[0], "chapter": a[1]}
+            store.add_event(connection, self.run, "came", told)
+        for change in moves(old, basis, rows) if old else []:
+            store.add_event(connection, self.run, "moved", change)
+        self.results[a] = store.put_result(connection, a, basis, rows)
 
-    def dated(self, row: dict, handin: Handin | None) -> dict:
-        """A row with its dates and less its penalty; without a hand-in, with the date it has."""
-        if handin is None:
+    def counting(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
+        """Return the attempt that counts, and its rows less penalties, with overrides.
+
+        Where the course lets the best attempt count, only attempts that the same graders judged
+        are compared: what others gave may have been wrong.
+        """
+        newest = attempts[-1]
+        options = [newest]
+        if self.lateness.attempts == BEST:
+            options += [one for one in attempts[:-1] if one.graders == newest.graders][::-1]
+        dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
+        counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
+        later = self.added_since(counted, attempts)
+        rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
+        return counted, [overridden(row, self.overrides) for row in rows]
+
+    def new_exercises(self, chapters: Collection[str]) -> dict[str, list[str]]:
+        """Return, by chapter, the exercises that no earlier run knew."""
+        known: dict[str, set[str]] = defaultdict(set)
+        for (_, chapter), own in self.attempts.items():
+            if chapter not in chapters:
+                continue
+            known[chapter] |= {row["exercise"] for one in own for row in one.rows}
+        new = {c: [e for e in self.exercises.get(c, ()) if e not in known[c]] for c in known}
+        return {chapter: names for chapter, names in new.items() if names and known[chapter]}
+
+    def ignore(self, new: dict[str, list[str]]) -> None:
+        """Excuse files that were graded before from new exercises, from now on."""
+        self.ignored |= {f"{chapter}/{name}" for chapter, names in new.items() for name in names}
+        with self.store.transaction() as connection:
+            store.set_meta(connection, IGNORED, json.dumps(sorted(self.ignored)))
+
+    def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
+        """Return ignored exercises that were added after this very file was graded."""
+        names = {name.partition("/")[2] for name in self.ignored}
+        if not names or counted.content.startswith(NOTHING):
+            return set()
+        same = [one.rows for one in attempts if one.content == counted.content]
+        before = [{row["exercise"] for row in rows} for rows in same if rows]
+        added = {name for name in names if any(name not in own for own in before)}
+        return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
+
+    def rename(self, identities: dict[str, str]) -> list[str]:
+        """Let overrides and extensions of a learner's earlier name count for today's.
+
+        Returns a note on who has another name.
+
+        identities: the course system's id of each learner, by the name of today's folder.
+        """
+        now = {said: escaped(name) for name, said in identities.items()}
+        known: dict[str, list[str]] = json.loads(self.store.meta(NAMES) or "{}")
+        folders = set(now.values())
+        new = {
+            old: name
+            for said, name in now.items()
+            for old in known.get(said, [])
+            if old not in folders
+        }
+        for said, name in now.items():
+            known[said] = [*(old for old in known.get(said, []) if old != name), name]
+        with self.store.transaction() as connection:
+            store.set_meta(connection, NAMES, json.dumps(known))
+        for (old, chapter, exercise), given in list(self.overrides.items()):
+            self.overrides.setdefault((new.get(old, old), chapter, exercise), given)
+        for (old, chapter), extension in list(self.extensions.items()):
+            self.extensions.setdefault((new.get(old, old), chapter), extension)
+        told = ", ".join(f"{old} is {name} now" for old, name in sorted(new.items()))
+        why = "overrides and extensions count for the new name"
+        return [f"{told}: {why}; `--forget NAME` drops the rows of the old one"] if new else []
+
+    def old_overrides(self, handins: list[Handin], most: dict[tuple[str, str], float]) -> list[str]:
+        """Return a note on overrides that are older than the file, or than the maximum.
+
+        An override belongs to the file that was there when it was first seen; another reason or
+        other points make it a new one. most: today's points of each exercise.
+        """
+        now = {about(handin): handin.digest for handin in handins}
+        known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
+        seen: dict[str, list] = {}
+        old = []
+        for a, given in self.overrides.items():
+            name, before = "/".join(a), known.get("/".join(a))
+            if a[:2] not in now:  # this run does not know the file
+                seen |= {name: before} if before else {}
+                continue
+            current = [given.points, given.reason, now[a[:2]], most.get(a[1:], 0.0)]
+            seen[name] = current
+            if before and before[:2] == current[:2] and before != current:
+                seen[name] = before
+                what = "the file" if before[2] != current[2] else "the maximum"
+                old.append(f"{name} (older than {what})")
+        with self.store.transaction() as connection:
+            store.set_meta(connection, OVERRIDES_SEEN, json.dumps(seen))
+        advice = "change the reason to keep one without this note, or delete its line"
+        return [f"old overrides still count: {named(sorted(old))}; {advice}"] if old else []
+
+    def dated(self, row: dict) -> dict:
+        """Return a row less its late penalty, with the learner's extension if there is one."""
+        extension = self.extensions.get(key(row)[:2])
+        if extension is None:
             return self.lateness.applied(row, row.get("submitted"))
-        note = {"time_note": handin.time_note} if handin.time_note else {}
-        bare = {name: value for name, value in row.items() if name != "time_note"}
-        return self.lateness.applied(bare | note, handin.submitted)
+        dated = self.lateness.applied(row, row.get("submitted"), extension.due)
+        return dated | {"extension": extension.told()}
+
+    def is_late(self, handin: Handin) -> bool:
+        """Return True if a submission came after its learner's deadline."""
+        extension = self.extensions.get(about(handin))
+        due = extension.due if extension else None
+        return bool(self.lateness.seconds_late(handin.chapter, handin.submitted, due))
 
     def rows(self) -> list[dict]:
-        """All rows so far: of each hand-in the newest that are complete."""
-        notes = read_lines(self.graded)
-        replaced = {(n["student"], n["chapter"]) for n in notes if n.get("anew")}
-        old = [row for row in read_lines(self.results) if key(row)[:2] not in replaced]
-        return old + [row for row in read_lines(self.anew) if key(row)[:2] in replaced]
+        """Return all rows that count so far."""
+        return [row for one in self.results.values() for row in one.rows]
 
     def finish(self, order: list[str], handins: Collection[Handin] = ()) -> list[dict]:
-        """Date and sort the rows, so that the same class gives the same bytes; returns them.
+        """Date the rows, write `results.jsonl`, and return its rows in order.
 
-        What an instructor decided comes last, and stays until it is taken back.
-        What has moved since the last run goes into the history.
+        What has moved since the last run is recorded, with its cause.
         """
-        place = {name: number for number, name in enumerate(order)}
-        last = len(place)  # an exercise that the course no longer has
-        stamps = {(n["student"], n["chapter"]): n["stamp"] for n in read_lines(self.graded)}
         now = {about(handin): handin for handin in handins if not handin.missing}
-        dated = [self.dated(as_found(row), now.get(key(row)[:2])) for row in self.rows()]
-        before = {about_note(n): (n["stamp"], n["rows"]) for n in read_lines(self.earlier)}
-        rows = sorted(
-            (overridden(row, self.overrides) for row in self.best_of(dated, before, stamps)),
-            key=lambda r: (r["student"], r["chapter"], place.get(r["exercise"], last)),
-        )
-        self.settle(rows, [self.note(a, stamp) for a, stamp in stamps.items()])
-        if (changes := record(before, stamps, rows)) is not None:
-            append_lines(self.results.with_name(HISTORY), [changes])
-            self.moves = changes["moved"]
-        self.earlier.unlink(missing_ok=True)
+        with self.store.transaction() as connection:
+            for a, own in self.attempts.items():
+                if handin := now.get(a):
+                    own[-1] = self.redated(connection, own[-1], handin)
+                self.settle(connection, own)
+            self.end_run(connection)
+            rows = sorted(self.rows(), key=in_order(order))
+            text = lines_of(rows)
+            store.set_meta(connection, RESULTS, digest_of_text(text))
+        write_text(self.out / RESULTS, text)
         return rows
 
-    def best_of(self, rows: list[dict], before: dict, stamps: dict) -> list[dict]:
-        """The rows; where the course lets the best attempt count, earlier ones that have more.
+    def redated(self, connection: Connection, attempt: Attempt, handin: Handin) -> Attempt:
+        """Return an attempt with the time at which it was submitted, which may be corrected."""
+        if attempt.content != handin.digest:
+            return attempt
+        rows = [with_time(row, handin) for row in attempt.rows]
+        if store.as_text(rows) == attempt.text or not attempt.is_sound:
+            return attempt
+        return store.change_attempt(connection, attempt, rows)
 
-        Only among files that the same graders judged: what others gave may have been wrong.
-        """
-        own = by_handin(rows)
-        for about, (stamp, old) in before.items() if self.lateness.attempts == BEST else ():
-            same = stamp.rpartition("-")[2] == stamps.get(about, "").rpartition("-")[2]
-            dated = [self.dated(as_found(row), None) for row in old]
-            if same and about in own and points(dated) > points(own[about]):
-                own[about] = dated
-                self.of_earlier.add(about)
-        return [row for of_one in own.values() for row in of_one]
+    def end_run(self, connection: Connection) -> None:
+        """Record the run if it changed anything."""
+        events = store.events_of(connection, self.run)
+        self.moves = store.moved(events)
+        if not events and not self.is_first:
+            connection.execute("DELETE FROM runs WHERE number = ?", (self.run,))
+            return
+        whom = {kind: sorted({a_of(e) for e in events if e["kind"] == kind}) for kind in KINDS}
+        came = {"came": [] if self.is_first else whom["came"], "gone": whom["gone"]}
+        record = record_of(self.results.values()) | came
+        connection.execute(
+            "UPDATE runs SET record = ? WHERE number = ?", (json.dumps(record), self.run)
+        )
+
+
+KINDS = ("came", "gone")
+# Settings of a folder: exercises that do not count for files of before; the file and the maximum
+# that each override was for; the names that each learner has had, by the course system's id.
+IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
+ADDED_LATER = "this exercise was added after you submitted your file"
+
+
+def a_of(event: dict) -> About:
+    """Return whose chapter an event is about."""
+    return event["student"], event["chapter"]
+
+
+def in_order(exercises: list[str]) -> Callable[[dict], tuple]:
+    """Return a sort key for rows: by learner, chapter, and the course's order of exercises."""
+    place = {name: number for number, name in enumerate(exercises)}
+    last = len(place)  # an exercise that the course no longer has
+    return lambda row: (row["student"], row["chapter"], place.get(row["exercise"], last))
+
+
+def whose(abouts: Collection[About]) -> str:
+    """Return a few learners and chapters."""
+    return named(sorted("/".join(about) for about in abouts))
+
+
+def with_time(row: dict, handin: Handin) -> dict:
+    """Return a row with the time of a submission, and why that is not the time that was said."""
+    bare = {name: value for name, value in row.items() if name not in ("time_note", "submitted")}
+    note = {"time_note": handin.time_note} if handin.time_note else {}
+    return bare | note | {"submitted": handin.submitted or None}
+
+
+def submitted(attempt: Attempt) -> str:
+    """Return when an attempt was submitted; empty if that is not known."""
+    return next((row["submitted"] for row in attempt.rows if row.get("submitted")), "")
+
+
+def is_before(one: str, other: str) -> bool:
+    """Return True if both times are known and the first is earlier."""
+    try:
+        return read_time(one) < read_time(other)
+    except ValueError:
+        return False
 
 
 def representative(verdict: Verdict) -> dict:
-    """The record that stands for a group of wrong answers without a name."""
+    """Return the record that stands for a group of wrong answers without a name."""
     return {
         "student": verdict.student,
         "chapter": verdict.chapter,
@@ -227,8 +438,36 @@ def representative(verdict: Verdict) -> dict:
     }
 
 
+def note_on_export(kept: Store, then: str) -> list[str]:
+    """Return a note if `results.jsonl` is not as the last run wrote it. then: what happens."""
+    known, path = kept.meta(RESULTS), kept.out / RESULTS
+    if not known or (path.exists() and digest_of_text(path.read_bytes()) == known):
+        return []
+    advice = "To give other points, write them into overrides.csv"
+    return [f"{RESULTS} is not as the last run left it; {then}. {advice}"]
+
+
+def identical_files(kept: Store) -> list[dict]:
+    """Return `chapter` and `students` of each file that several learners share.
+
+    Untouched stubs say nothing, so learners without any exercise begun are left out. Weights do
+    not matter: learners may share those.
+    """
+    groups = defaultdict(list)
+    begun = {key(row)[:2] for row in kept.rows() if row["status"] != "not_attempted"}
+    for a, own in sorted(kept.attempts().items()):
+        content = own[-1].content.split(WEIGHTS)[0]
+        if a in begun and content and not content.startswith(NOTHING):
+            groups[a[1], content].append(a[0])
+    return [
+        {"chapter": chapter, "students": students}
+        for (chapter, _), students in groups.items()
+        if len(students) > 1
+    ]
+
+
 def make_folder(out: Path) -> None:
-    """The folder for results. Raises CourseError where there can be none."""
+    """Make the folder for results. Raises CourseError where there can be none."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -260,7 +499,7 @@ class Lock:
 
 
 def is_in_use(out: Path) -> bool:
-    """Whether a run is writing into a folder just now; where nobody can tell, it is not."""
+    """Return True if a run is writing into a folder just now; False if nobody can tell."""
     try:
         import fcntl
 
@@ -273,71 +512,40 @@ def is_in_use(out: Path) -> bool:
     return False
 
 
-def about(handin: Handin) -> tuple[str, str]:
-    """Whose hand-in for which chapter."""
+def about(handin: Handin) -> About:
+    """Return whose submission for which chapter it is."""
     return handin.student, handin.chapter
 
 
-def about_note(note: dict) -> tuple[str, str]:
-    """The same of a line that a ledger wrote."""
-    return note["student"], note["chapter"]
-
-
-def by_handin(rows: list[dict]) -> dict[tuple, list[dict]]:
-    """Rows by (student, chapter)."""
-    found: dict[tuple, list[dict]] = defaultdict(list)
-    for row in rows:
-        found[key(row)[:2]].append(row)
-    return found
-
-
 def points(rows: list[dict]) -> float:
-    """Their sum."""
+    """Return their sum."""
     return sum(row["points"] for row in rows)
 
 
-def key(row: dict) -> tuple:
-    """What a row is about."""
+def key(row: dict) -> tuple[str, str, str]:
+    """Return what a row is about."""
     return row["student"], row["chapter"], row["exercise"]
 
 
-def read_lines(path: Path) -> list[dict]:
-    """The records of a file; a last line that was cut off in the middle does not count."""
-    if not path.exists():
-        return []
-    lines = path.read_bytes().split(b"\n")[:-1]
-    try:
-        records = [json.loads(line) for line in lines]
-    except ValueError:
-        records = [None]
-    if not all(isinstance(r, dict) and {"student", "students"} & set(r) for r in records):
-        raise CourseError(
-            f"{path} holds something else than this program's rows; it was left alone"
-        )
-    return records
+def lines_of(rows: list[dict]) -> bytes:
+    """Return rows as JSON Lines. Half a character is written as JSON's own escape of it."""
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return text.encode("utf-8", "backslashreplace")
 
 
-def append_lines(path: Path, records: list[dict]) -> None:
-    """Write records at the end and wait until they are on disk. Raises CourseError."""
-    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+def digest_of_text(text: bytes) -> str:
+    """Return a digest of what a file holds."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def write_text(path: Path, text: bytes) -> None:
+    """Replace a file, at once or not at all. Raises CourseError."""
+    temporary = path.with_suffix(".tmp")
     try:
-        # Half a character, which no file can hold, is written as JSON's own escape of it.
-        with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        with temporary.open("wb") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
-        why = f"{path} cannot be written: {error.strerror}"
-        raise CourseError(f"{why}. What was written before is kept") from None
-
-
-def write_lines(path: Path, records: list[dict]) -> None:
-    """Replace a file by these records, at once or not at all."""
-    temporary = path.with_suffix(".tmp")
-    try:
-        temporary.unlink(missing_ok=True)
-        temporary.touch()
-        append_lines(temporary, records)
         temporary.replace(path)
     except OSError as error:
         why = f"{path} cannot be written: {error.strerror}"

@@ -32,17 +32,9 @@ class Override:
 def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
     """Everything that the file says, by row; nothing where there is none. Raises CourseError."""
     path = out / OVERRIDES
-    if not path.exists():
-        return {}
-    try:
-        lines = read_csv(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise CourseError(f"{path} is not UTF-8 text") from None
     found: dict[Key, Override] = {}
     said: dict[tuple[str, ...], str] = {}
-    for number, line in enumerate(lines, 2):
+    for number, line in read_table(path, COLUMNS):
         try:
             found |= rows_of(line, course)
             student, name, points, _ = (line[column] for column in COLUMNS)
@@ -53,12 +45,29 @@ def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
     return found
 
 
+def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
+    """Return the lines of an instructor's CSV with their numbers. Raises CourseError.
+
+    A file that is not there has none.
+    """
+    if not path.exists():
+        return []
+    try:
+        lines = read_csv(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CourseError(f"{path} is not UTF-8 text") from None
+    except ValueError as error:
+        raise CourseError(f"{path}, {error}") from None
+    if lines and (missing := [name for name in columns if name not in lines[0]]):
+        needed = f"{', '.join(columns)} are needed"
+        raise CourseError(f"{path}, line 2: there is no column {', '.join(missing)}; {needed}")
+    return list(enumerate(lines, 2))
+
+
 def rows_of(line: dict[str, str], course: Course) -> dict[Key, Override]:
     """What one line says. Raises ValueError with a sentence."""
-    if missing := [name for name in COLUMNS if name not in line]:
-        raise ValueError(
-            f"there is no column {', '.join(missing)}; {', '.join(COLUMNS)} are needed"
-        )
     student, name, points, reason = (line[column] for column in COLUMNS)
     if not (student and reason):
         raise ValueError("say whose points these are, and why")
@@ -96,8 +105,16 @@ def exercises_of(name: str, course: Course) -> list[tuple[str, str, float]]:
 def overridden(row: dict, overrides: dict[Key, Override]) -> dict:
     """A row with what an instructor decided about it, if anything; that loses nothing by a date."""
     given = overrides.get((row["student"], row["chapter"], row["exercise"]))
-    if given is None:
-        return row
+    return row if given is None else decided(as_found(row), given)
+
+
+def excused(row: dict, reason: str) -> dict:
+    """Return a row of an exercise that counts for nothing and out of nothing."""
+    return decided(row, Override(None, reason))
+
+
+def decided(row: dict, given: Override) -> dict:
+    """Return a row with what was decided about it."""
     found = round(row["points"] + row.get("penalty", 0.0), 6)
     told = {"found": found, "of": row["max_points"], "reason": given.reason}
     most = 0.0 if given.points is None else row["max_points"]
@@ -127,7 +144,7 @@ def said(row: dict) -> str:
     return f"Your instructor {what}: {told['reason'].rstrip('.')}."
 
 
-def unknown(overrides: Iterable[Key], students: Iterable[str]) -> list[str]:
-    """A note on names in the file that nobody has."""
-    strange = sorted({student for student, *_ in overrides} - set(students))
-    return [f"{OVERRIDES} names {', '.join(strange)}, of whom there are no rows"] if strange else []
+def unknown(file: str, named: Iterable[str], students: Iterable[str]) -> list[str]:
+    """Return a note on names in an instructor's file that nobody has."""
+    strange = sorted(set(named) - set(students))
+    return [f"{file} names {', '.join(strange)}, of whom there are no rows"] if strange else []

@@ -1,16 +1,18 @@
 """Who is in the class, from whatever list of it a course system gives out as CSV."""
 
+import codecs
 import csv
 import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from ..course import CourseError
 from .folder_names import Claim, unique_folders
+from .worksheet import IDENTIFIER, english
 
 # What names a learner in folders and rows: the first of these columns that is filled in.
 NAMED_BY = (
@@ -43,8 +45,10 @@ class Roster:
     """A class list. An empty one has no rows.
 
     column: the column that names learners. rows: each learner's cells by lower-case column name.
-    header: the column names as written. possible: Canvas' row of possible points, like the rows.
-    notes: sentences about rows that were skipped.
+    header: the column names as written. columns: the same in lower case, those of Moodle's
+    worksheet in English. raw: each learner's cells exactly as they came. separator, has_bom: how
+    the file is written. possible: Canvas' row of possible points, like the rows. notes: sentences
+    about rows that were skipped.
     """
 
     column: str = ""
@@ -52,6 +56,10 @@ class Roster:
     header: tuple[str, ...] = ()
     possible: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    raw: tuple[tuple[str, ...], ...] = ()
+    separator: str = ","
+    has_bom: bool = False
 
     @cached_property
     def folders(self) -> tuple[str, ...]:
@@ -98,28 +106,37 @@ def read_roster(path: Path | None, layout: str = "") -> Roster:
     """
     if path is None:
         return Roster()
-    lines, header, notes = read_people(path)
-    people = [row for row in lines if is_learner(row)]
-    possible = next((row for row in lines if POSSIBLE in map(str.casefold, row.values())), {})
+    everything = read_people(path)
+    raw = {id(row): line for row, line in zip(everything.rows, everything.raw, strict=True)}
+    people = [row for row in everything.rows if is_learner(row)]
+    possible = next(
+        (row for row in everything.rows if POSSIBLE in map(str.casefold, row.values())), {}
+    )
     columns = [name for name in NAMED_BY if people and name in people[0]]
     if not columns:
-        wanted = ", ".join(COLUMNS.get(layout, NAMED_BY))
-        raise CourseError(f"the roster {path} has none of the columns {wanted}")
+        wanted, there = ", ".join(COLUMNS.get(layout, NAMED_BY)), ", ".join(everything.header)
+        why = f"has none of the columns {wanted}"
+        raise CourseError(f"the roster {path} {why}" + (f"; it has {there}" if there else ""))
+    if layout == "moodle" and IDENTIFIER not in people[0]:
+        why = f"has no column of participant numbers, only {', '.join(everything.header)}"
+        raise CourseError(f"{path} {why}; give Moodle's grading worksheet as --roster")
     # The first that most have: lists often have columns that nobody filled in.
     column = max(columns, key=lambda name: sum(bool(row[name]) for row in people))
     learners = tuple(row for row in people if row[column])
     check_different(path, column, learners)
     if not learners:
         raise CourseError(f"the roster {path} names nobody in its column {column!r}")
-    return Roster(column, learners, header, possible, notes)
+    own = tuple(raw[id(row)] for row in learners)
+    return replace(everything, column=column, rows=learners, raw=own, possible=possible)
 
 
-def read_people(path: Path) -> tuple[list[dict[str, str]], tuple[str, ...], tuple[str, ...]]:
-    """Return a roster's rows, its column names, and notes on skipped rows. Raises CourseError."""
+def read_people(path: Path) -> Roster:
+    """Return a roster with all of its rows, whoever they are about. Raises CourseError."""
     try:
         if path.stat().st_size > LARGEST_ROSTER:
             raise CourseError(f"the roster {path} has more than {LARGEST_ROSTER} bytes")
-        text = path.read_bytes().decode("utf-8-sig")
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
     except OSError as error:
         raise CourseError(f"the roster {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -128,7 +145,8 @@ def read_people(path: Path) -> tuple[list[dict[str, str]], tuple[str, ...], tupl
         header, *lines = [*lines_of(text)] or [(1, [])]
         names = tuple(name.strip() for name in header[1])
         good = [(n, line) for n, line in lines if all(len(c) <= LONGEST_CELL for c in line)]
-        rows = [by_column(names, line) for _, line in good]
+        columns = english(list(names), [line for _, line in good])
+        rows = [by_column(tuple(columns), line) for _, line in good]
         check_one_line([(n, row) for (n, _), row in zip(good, rows, strict=True)])
     except ValueError as error:
         raise CourseError(f"the roster {path}, {error}") from None
@@ -139,7 +157,15 @@ def read_people(path: Path) -> tuple[list[dict[str, str]], tuple[str, ...], tupl
     ]
     if len(skipped) > 3:
         notes.append(f"{len(skipped) - 3} more rows of the roster were skipped for this")
-    return rows, names, tuple(notes)
+    return Roster(
+        rows=tuple(rows),
+        header=names,
+        notes=tuple(notes),
+        columns=tuple(columns),
+        raw=tuple(tuple(line) for _, line in good),
+        separator=separator_of(text),
+        has_bom=content.startswith(codecs.BOM_UTF8),
+    )
 
 
 def check_different(path: Path, column: str, learners: tuple[dict[str, str], ...]) -> None:
@@ -216,10 +242,11 @@ def in_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return as_csv(header, ([harmless(cell) for cell in row] for row in rows))
 
 
-def as_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def as_csv(header: Iterable[str], rows: Iterable[Iterable[object]], separator: str = ",") -> str:
     """A CSV of cells as they are: what a course system gave out goes back unchanged."""
     text = io.StringIO()
-    writer = csv.writer(text)  # its own line ends: else a lone \r is not quoted, and ends a line
+    # Its own line ends: else a lone \r is not quoted, and ends a line.
+    writer = csv.writer(text, delimiter=separator)
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()

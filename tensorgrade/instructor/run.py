@@ -14,13 +14,16 @@ from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
 from ..isolation.ladder import choose_rung, must_be_closed
+from ..project import check_seed
 from ..sources.finding import find_handins, named
 from ..sources.handins import Handin
 from ..views.words import plural
 from .dependencies import digest_of
+from .extensions import EXTENSIONS, read_extensions
 from .grader import GRADERS_FAILED
-from .ledger import Ledger, write_lines
-from .overrides import read_overrides, unknown
+from .ledger import Ledger
+from .overrides import OVERRIDES, read_overrides, unknown
+from .submissions import identities
 from .workers import LocalWorkers, Workers, default_count, graded
 
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
@@ -32,7 +35,10 @@ class Run:
 
     jobs: processes on this machine (0: one a core). scheduler: dask's address. forget: learners
     whose rows of before are dropped. rescue: take files that are nearly named or placed as they
-    should be. roster: who is in the class.
+    should be. roster: who is in the class. chapters: the only ones to grade; all if empty.
+    again: the only learner to grade, even files that are graded already.
+    new_exercises: `count` or `ignore`, if a chapter has exercises that it had not when it was
+    graded before.
     """
 
     setup: Setup
@@ -41,6 +47,9 @@ class Run:
     forget: tuple[str, ...] = ()
     rescue: bool = True
     roster: tuple[str, ...] = ()
+    chapters: tuple[str, ...] = ()
+    new_exercises: str = ""
+    again: str = ""
 
 
 class Progress(Protocol):
@@ -60,46 +69,143 @@ class Progress(Protocol):
 
 
 def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
-    """Grade every hand-in that is not graded yet; returns all rows, those of before too.
+    """Grade every submission that is not graded yet; returns all rows, those of before too.
 
     What is missing today and was graded before keeps its rows.
 
     Raises CourseError for impossible options, and if nothing can be graded.
+    """
+    course, isolated = prepare_to_grade(submitted, out, run)
+    handins, notes = find_handins(submitted, course, run.rescue, run.roster)
+    notes += few_submitted(handins)
+    if only := {course.chapter(name).name for name in run.chapters}:
+        handins = [handin for handin in handins if handin.chapter in only]
+    if run.again:
+        handins = [handin for handin in handins if handin.student == run.again]
+    if not handins:
+        what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
+        raise CourseError(f"{submitted} holds no {what} folder of this course")
+    ledger = ledger_of(out, course, run)
+    chapters = {handin.chapter for handin in handins}
+    notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
+    handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
+    notes += ledger.rename(identities(submitted))
+    notes += late_by_file(handins, ledger)
+    notes += [] if run.again else notes_on_others(ledger, handins, run)
+    todo = ledger.prepare(handins, run.forget, again=bool(run.again))
+    notes += ledger.notes + ledger.old_overrides(handins, points_in(course))
+    if isolated:
+        notes += graded_without_isolation(ledger.without_isolation(todo))
+    progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
+    if todo:
+        work_off(todo, course, run, ledger, progress)
+    rows = ledger.finish(exercises_in(course), handins)
+    progress.moved(ledger.moved())
+    return rows
+
+
+def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool]:
+    """Return the course, and whether learner code is isolated. Raises CourseError.
+
+    Whatever makes grading impossible is refused here, before any work is done.
     """
     if run.jobs < 0:
         raise CourseError(f"--jobs is a number of processes or 0, not {run.jobs}")
     if not submitted.is_dir():
         raise CourseError(f"there is no folder {submitted}")
     course = load_course(run.setup.tests)
-    isolated = run.setup.isolation != "none"
-    if not run.scheduler:  # refuses here, before any work is done
-        rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
-        must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
-        isolated = rung.name != "none"
-        if "uid" in rung.layers:
-            os.umask(0o077)  # what is written on such a rung is closed, too
-    handins, notes = find_handins(submitted, course, run.rescue, run.roster)
-    if not handins:
-        raise CourseError(f"{submitted} holds no <student>/<chapter>/ folder of this course")
+    check_seed(run.setup.tests, course)
+    if run.scheduler:
+        return course, run.setup.isolation != "none"
+    rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
+    must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
+    if "uid" in rung.layers:
+        os.umask(0o077)  # what is written on such a rung is closed, too
+    return course, rung.name != "none"
+
+
+def ledger_of(out: Path, course: Course, run: Run) -> Ledger:
+    """Return the results in a folder, for this run. Raises CourseError."""
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     overrides = read_overrides(out, course)
-    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED)
+    exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
+    extensions = read_extensions(out, course)
+    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED, exercises, extensions)
     ledger.must_know(run.forget)
-    handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
+    return ledger
+
+
+def points_in(course: Course) -> dict[tuple[str, str], float]:
+    """Return the points of each exercise, by chapter and name."""
+    return {(c.name, e.name): float(e.points) for c in course.chapters for e in c.exercises}
+
+
+def exercises_in(course: Course) -> list[str]:
+    """Return the names of all exercises, in order."""
+    return [e.name for chapter in course.chapters for e in chapter.exercises]
+
+
+def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str]:
+    """Return notes on rows of before that stay, and on overrides of learners without rows."""
     others = ledger.others(handins, run.forget)
-    notes += kept(others, ledger.by_other_graders(others))
-    notes += unknown(overrides, {handin.student for handin in handins} | {s for s, _ in others})
-    todo = ledger.prepare(handins, run.forget)
-    if isolated:
-        notes += graded_without_isolation(ledger.without_isolation(todo))
-    progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
-    if todo:
-        work_off(todo, course, run, ledger, progress)
-    order = [e.name for chapter in course.chapters for e in chapter.exercises]
-    rows = ledger.finish(order, handins)
-    write_lines(out / "identical.jsonl", identical(ledger.contents(), untouched(rows)))
-    progress.moved(ledger.moved())
-    return rows
+    students = {handin.student for handin in handins} | {student for student, _ in others}
+    notes = kept(others, ledger.by_other_graders(others))
+    notes += unknown(EXTENSIONS, [student for student, _ in ledger.extensions], students)
+    return notes + unknown(OVERRIDES, [student for student, *_ in ledger.overrides], students)
+
+
+FEW, ENOUGH = 0.1, 10  # a share of a class, and the learners that make one
+
+
+def few_submitted(handins: list[Handin]) -> list[str]:
+    """Return a note on chapters that hardly any learner submitted: a stray file may be why."""
+    notes = []
+    for chapter in sorted({handin.chapter for handin in handins}):
+        own = [handin for handin in handins if handin.chapter == chapter]
+        there = [handin.student for handin in own if not handin.missing]
+        if len(own) >= ENOUGH and len(there) < FEW * len(own):
+            others = plural(len(own) - len(there), "other learner")
+            notes.append(
+                f"only {named(there)} submitted {chapter}, so {others} get 0 points for it. If "
+                "that is a stray file, name the chapters to grade with --chapter"
+            )
+    return notes
+
+
+def decide_new_exercises(
+    ledger: Ledger, decision: str, course: Course, chapters: set[str]
+) -> list[str]:
+    """Return a note on exercises that are new. Raises CourseError unless it is decided on them.
+
+    chapters: those that are graded now.
+    """
+    if decision not in ("", *DECISIONS):
+        raise CourseError(f"--new-exercises is {' or '.join(DECISIONS)}, not {decision}")
+    if not (new := ledger.new_exercises(chapters)):
+        return []
+    names = ", ".join(f"{c}/{name}" for c, own in sorted(new.items()) for name in own)
+    points = sum(course.chapter(c).exercise(name).points for c, own in new.items() for name in own)
+    if not decision:
+        raise CourseError(
+            f"new since the last run: {names}. Files from before have 0 of its {points:g} points. "
+            "Give --new-exercises count, or --new-exercises ignore to leave it out for these files"
+        )
+    if decision == IGNORE:
+        ledger.ignore(new)
+    what = "counts for all" if decision == COUNT else "is left out for files graded before"
+    return [f"new since the last run, and {what}: {names}"]
+
+
+DECISIONS = COUNT, IGNORE = "count", "ignore"
+
+
+def late_by_file(handins: list[Handin], ledger: Ledger) -> list[str]:
+    """Return a note on submissions that are late by the time of their file alone."""
+    late = sorted({h.student for h in handins if h.by_file and ledger.is_late(h)})
+    if not late:
+        return []
+    why = "are late by the time of the file, since timestamp.txt is missing or tells no time"
+    return [f"submissions of {named(late)} {why}; copying a file may change its time"]
 
 
 def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
@@ -164,25 +270,3 @@ def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
 def verdicts_for(handin: Handin, verdicts: list[Verdict]) -> list[Verdict]:
     """The verdicts on a hand-in of the same content."""
     return [replace(verdict, student=handin.student) for verdict in verdicts]
-
-
-def identical(contents: dict[tuple[str, str], str], untouched: set[tuple[str, str]]) -> list[dict]:
-    """Records of files that several learners share: `chapter` and `students`.
-
-    contents: a digest of each (student, chapter). untouched: those where nothing was written;
-    equal stubs say nothing.
-    """
-    groups = defaultdict(list)
-    for student, chapter in sorted(set(contents) - untouched):
-        groups[chapter, contents[student, chapter]].append(student)
-    return [
-        {"chapter": chapter, "students": students}
-        for (chapter, _), students in groups.items()
-        if len(students) > 1
-    ]
-
-
-def untouched(rows: list[dict]) -> set[tuple[str, str]]:
-    """(student, chapter) of hand-ins in which no exercise was begun."""
-    begun = {(r["student"], r["chapter"]) for r in rows if r["status"] != "not_attempted"}
-    return {(r["student"], r["chapter"]) for r in rows} - begun

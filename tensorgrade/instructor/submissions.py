@@ -67,6 +67,13 @@ def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
     return [f"{plural(len(twice), 'learner')} {why}: {briefly(twice, 90)}; delete one of the two"]
 
 
+def identities(submitted: Path) -> dict[str, str]:
+    """Return what the course system calls each learner, by the name of the learner's folder."""
+    folders = [folder for folder in submitted.iterdir() if not folder.is_symlink()]
+    said = {folder.name: read_start(folder / IDENTITY) for folder in sorted(folders)}
+    return {name: one for name, one in said.items() if one}
+
+
 def identity(found: Plan, place: Place) -> str:
     """Return the course system and its id of a learner, on one line."""
     return shown(f"{found.layout} {place.submitted.learner.id}")[:LONGEST_IDENTITY]

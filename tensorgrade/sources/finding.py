@@ -21,6 +21,7 @@ from .handins import (
     is_seen,
     no_file,
     read_handin,
+    rests_on_file,
     shown,
 )
 from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
@@ -129,7 +130,8 @@ def take(learner: Learner, folder: Path, versions: list[Version], course: Course
     chapter = versions[0].chapter
     handin, sentence = rescued(learner.name, versions, course.limits, course.beside)
     at, note = handed_in_at(folder / chapter, [version.path for version in versions])
-    learner.handins[chapter] = replace(handin, submitted=at, time_note=note)
+    by_file = rests_on_file(folder / chapter, at)
+    learner.handins[chapter] = replace(handin, submitted=at, time_note=note, by_file=by_file)
     learner.told += [sentence] if sentence else []
     used = {shown(version.where.split("/")[0]) for version in versions}
     learner.stray = [name for name in learner.stray if name not in used]

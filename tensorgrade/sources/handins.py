@@ -29,7 +29,8 @@ class Handin:
     filename, content: of the one file, or of the notebook. script: what was handed in beside a
     notebook, if anything. reason: why there is nothing to grade, as a sentence; empty where there
     is. missing: nothing was handed in at all. submitted: when, as lateness.py writes it; empty
-    where nobody knows. time_note: why that is not the time that was said. beside: the files of
+    where nobody knows. time_note: why that is not the time that was said. by_file: whether that is
+    the time of the file, for want of a `timestamp.txt`. beside: the files of
     weights that the chapter asks for, each of them there or with the reason why not.
     """
 
@@ -42,6 +43,7 @@ class Handin:
     script: bytes = b""
     submitted: str = ""
     time_note: str = ""
+    by_file: bool = False
     beside: tuple[Beside, ...] = field(default=(), repr=False)
 
     @property
@@ -102,7 +104,9 @@ def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
         found = files_in(student, folder, limits)
         files = [folder / f"{folder.name}.{kind}" for kind in ("ipynb", "py")]
         submitted, note = handed_in_at(folder, files)
-        return replace(found, submitted=submitted, time_note=note)
+        return replace(
+            found, submitted=submitted, time_note=note, by_file=rests_on_file(folder, submitted)
+        )
     except OSError as error:
         return Handin(student, folder.name, reason=f"The folder cannot be read: {error.strerror}.")
 
@@ -144,12 +148,10 @@ def handed_in_at(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
     """Return when a chapter was submitted, and a sentence if an impossible time was replaced.
 
     That is what `timestamp.txt` says, else when the newest file was written. Empty if there is
-    neither, if the stamp is empty, and if `.no_timestamp` says that nobody knows. A time that
-    cannot be, a learner gains nothing by: the file's own counts.
+    neither, and if `.no_timestamp` says that nobody knows. Nobody gains anything by a time that
+    cannot be, or by an empty stamp: the file's own time counts.
     """
     text = stamp_in(folder)
-    if text == "":
-        return "", ""
     moment = stamped(text) if text else None
     if moment is not None:
         return written(moment), stamp_in(folder, REPLACED) or ""
@@ -159,7 +161,13 @@ def handed_in_at(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
         f"{STAMP} of {folder.name} tells no possible time; when the newest file was written counts"
     )
     times = [written_at(file) for file in files if file.exists()]
-    return (written(max(times)) if times else ""), (told if text else "")
+    return (written(max(times)) if times else ""), ("" if text is None else told)
+
+
+def rests_on_file(folder: Path, submitted: str) -> bool:
+    """Return True if a submission's time is only that of its file."""
+    text = stamp_in(folder)
+    return bool(submitted) and (text is None or stamped(text) is None)
 
 
 def stamped(text: str) -> datetime | None:

@@ -1,6 +1,5 @@
 """A class's own mistake: three equal wrong answers, a group, a name, a build, and it is named."""
 
-import json
 import re
 import shutil
 from functools import partial
@@ -18,8 +17,9 @@ from tensorgrade.cli.shared import app
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.instructor.groups import groups_of
-from tensorgrade.instructor.ledger import Ledger, read_lines
+from tensorgrade.instructor.ledger import Ledger
 from tensorgrade.instructor.report.page import write_report
+from tensorgrade.instructor.store import Store
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import stored_form
 from tensorgrade.sources.handins import Handin
@@ -132,11 +132,11 @@ def graded(project: Project, out: Path) -> list[dict]:
 
 @pytest.mark.slow
 def test_three_equal_wrong_answers_become_a_mistake(tiny, before, tmp_path, monkeypatch):
-    rows = {row["student"]: row for row in read_lines(before / "results.jsonl")}
+    rows = {row["student"]: row for row in Store(before).rows()}
     assert {s: row["mistakes"] for s, row in rows.items() if row["mistakes"]} == {
         "eve": ["columns"]
     }
-    largest, other = groups_of(list(rows.values()), before)
+    largest, other = groups_of(list(rows.values()), Store(before))
     assert (largest.students, other.students) == (("ada", "bo", "cy"), ("dee",))
     assert largest.code.startswith("def row_means(x):") and "x.shape[1] + 1" in largest.code
     assert not any(rows[name]["group"] for name in ("eve", "fay", "gus"))
@@ -145,14 +145,21 @@ def test_three_equal_wrong_answers_become_a_mistake(tiny, before, tmp_path, monk
     monkeypatch.chdir(tiny.root)
     said = "It divides by one more than there are columns."
     options = ["--name", "one_column_too_many", "--message", said]
+    told = CliRunner().invoke(
+        app, ["adopt", str(before), largest.name, *options, "--deduction", "0.25", "--preview"]
+    )
+    assert "ada: 0 of 4 points become 3" in told.output
+    assert not adopted_file(tiny, "ch1_means", "row_means").exists()
     run = CliRunner().invoke(app, ["adopt", str(before), largest.name, *options])
     assert run.exit_code == 0 and "tensorgrade build" in run.output
+    assert "ada: 0 of 4 points stay" in run.output
     build(tiny)
 
     after = {row["student"]: row for row in graded(tiny, tmp_path)}
     for student in ("ada", "bo", "cy"):
         assert after[student]["mistakes"] == ["one_column_too_many"]
         assert after[student]["message"] == said
+        assert after[student]["points"] == rows[student]["points"], "nobody's points moved"
     assert after["dee"]["mistakes"] == [] and after["fay"]["points"] == 4
 
 
@@ -171,7 +178,7 @@ def test_a_forgotten_learners_code_is_forgotten_too(before, tmp_path):
     shutil.copytree(before, tmp_path, dirs_exist_ok=True)
     ledger = Ledger(tmp_path, {"ch1_means": "graders"})
     ledger.prepare([], forget=["ada"])
-    kept = [json.loads(line) for line in (tmp_path / "unnamed.jsonl").read_text().splitlines()]
+    kept = Store(tmp_path).unnamed().values()
     assert kept and "ada" not in {record["student"] for record in kept}
 
 

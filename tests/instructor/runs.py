@@ -14,7 +14,8 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
-from tensorgrade.instructor.ledger import read_lines
+from tensorgrade.instructor.ledger import lines_of
+from tensorgrade.instructor.store import NAME, Store
 
 from ..commands import ROOT, Begun
 
@@ -34,9 +35,23 @@ def end_of(process: Begun) -> str:
 
 def wait_for(out: Path, handins: int, process: Begun) -> None:
     """Until so many hand-ins are in the ledger. The run must still be at work then."""
-    while len(read_lines(out / "graded.jsonl")) < handins:
+    while len(graded_in(out)) < handins:
         assert process.poll() is None, "the run ended before it could be disturbed"
         time.sleep(0.01)
+
+
+def graded_in(out: Path) -> list[tuple[str, str]]:
+    """Return the learners and chapters that are graded so far, in the order of grading."""
+    if not (out / NAME).exists():
+        return []
+    own = [attempts[-1] for attempts in Store(out).attempts().values()]
+    return [(one.student, one.chapter) for one in sorted(own, key=lambda one: one.number)]
+
+
+def put_rows(out: Path, rows: list[dict]) -> None:
+    """Make a folder hold these rows and no others, as an earlier version left them."""
+    (out / NAME).unlink(missing_ok=True)
+    (out / "results.jsonl").write_bytes(lines_of(rows))
 
 
 class Silent:

@@ -5,11 +5,10 @@ import pytest
 from tensorgrade.attempts.maker import AttemptMaker
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.instructor.alike import answers_alike
-from tensorgrade.instructor.ledger import write_lines
 from tensorgrade.instructor.report.page import write_report
 
 from ..commands import ROOT
-from .runs import put
+from .runs import put, put_rows
 from .test_report import CHAPTER, COURSE, hand_in
 
 CH1 = CHAPTER.name
@@ -63,7 +62,7 @@ def test_rare_and_long_ones_come_first(maker, tmp_path):
 @pytest.mark.slow
 def test_the_page_lists_them_and_accuses_nobody(maker, tmp_path):
     alike = answers_alike(maker, handed_in(tmp_path / "in", {"ada": LONG, "bao": RENAMED}))
-    write_lines(tmp_path / "results.jsonl", hand_in("ada") + hand_in("bao"))
+    put_rows(tmp_path, hand_in("ada") + hand_in("bao"))
     page = write_report(tmp_path, COURSE, alike=alike).read_text(encoding="utf-8")
     assert "2 of 2 answers; 5 lines" in page and "proves nothing" in page
     assert "Nearly the same" not in write_report(tmp_path, COURSE).read_text(encoding="utf-8")

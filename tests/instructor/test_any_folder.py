@@ -183,10 +183,8 @@ def test_any_folder(grade, project, tmp_path_factory, learners):
     assert grade(submitted, out) == rows
     page = write_report(out, project.course)
     assert page.stat().st_size < (100 << 10) + 10_000 * len(rows)
-    left = {"results.jsonl", "graded.jsonl", "identical.jsonl", "history.jsonl", "in-use"}
-    left |= {"report.html"}
-    there = {path.name for path in out.iterdir()}
-    assert there - {"unnamed.jsonl"} == left  # there is none where no answer is without a name
+    left = {"results.jsonl", "results.sqlite", "in-use", "report.html"}
+    assert {path.name for path in out.iterdir()} == left
 
 
 def test_the_same_names_stand_in_the_gradebook(grade, project, tmp_path):

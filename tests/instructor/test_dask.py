@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.instructor.ledger import read_lines
+from tensorgrade.instructor.store import read_lines
 
 from ..commands import ROOT, Begun
-from .runs import begin, end_of, wait_for
+from .runs import begin, end_of, graded_in, wait_for
 
 CHAPTERS = ("ch1_simplified_attention", "ch4_multi_head_attention")
 LEARNERS, DISTURBED_AT = 10, 4
@@ -128,7 +128,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(submitted, local, cluster
     process = begin(submitted, tmp_path / "out", "--scheduler", cluster.address)
     wait_for(tmp_path / "out", DISTURBED_AT, process)
     os.kill(cluster.processes[1].pid, signal.SIGKILL)
-    assert len(read_lines(tmp_path / "out" / "graded.jsonl")) < LEARNERS * len(CHAPTERS)
+    assert len(graded_in(tmp_path / "out")) < LEARNERS * len(CHAPTERS)
     end_of(process)
     assert (tmp_path / "out" / "results.jsonl").read_bytes() == local
     cluster.processes.pop(1)

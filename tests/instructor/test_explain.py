@@ -1,6 +1,7 @@
 """`tensorgrade explain`: the learner's own code in full, and nothing said twice."""
 
 import io
+import os
 
 import pytest
 from rich.console import Console
@@ -14,8 +15,12 @@ from tensorgrade.instructor.explain import (
     for_learner,
     print_explanation,
 )
+from tensorgrade.instructor.exporting import export
+from tensorgrade.instructor.roster import Roster
+from tensorgrade.lateness import Lateness
 
 from ..commands import ROOT
+from .runs import grade_by_content, put
 
 CH1 = "ch1_simplified_attention"
 STUB = ROOT / "exercises" / f"{CH1}.py"
@@ -108,3 +113,35 @@ def test_an_instructor_is_told_which_bug_is_to_be_found_and_no_learner_is(explai
     assert bug_told("softmax") == "", "there is none in it"
     shown, sent = explained(body("return x"), given=told)
     assert told in shown and mistake.name not in sent
+
+
+def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
+    grader, monkeypatch, tmp_path
+):
+    """With a late penalty, with an override, and in the learner's page and comment the same."""
+    rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
+    path = put(tmp_path / "in", "ann", CH1, 1.0, 1_800_000_000)
+    out = tmp_path / "out"
+    grade_by_content(monkeypatch, tmp_path / "in", out, rule)
+    path.write_text((ROOT / "solutions" / f"{CH1}.py").read_text("utf-8"), encoding="utf-8")
+    os.utime(path, (1_800_000_000,) * 2)
+    steps = "Found: 10 of 10 points. 1 hour late: 2 points less. What counts: 8 of 10 points."
+
+    def told() -> str:
+        return for_learner(explain(grader, "ann", "softmax", tmp_path / "in", out))
+
+    def everywhere() -> list[str]:
+        export(out, grader.maker.course, "html", "plain", Roster())
+        (file,), _ = export(out, grader.maker.course, "csv", "moodle", Roster())
+        page = (out / "export" / "pages" / "ann.html").read_text("utf-8")
+        return [" ".join(text.split()) for text in (told(), page, file.read_text("utf-8-sig"))]
+
+    assert told().startswith("softmax: 8 of 10 points\n")
+    assert all(steps in text for text in everywhere())
+    (out / "overrides.csv").write_text("student,exercise,points,reason\nann,softmax,9,ill\n")
+    put(tmp_path / "in", "ann", CH1, 1.0, 1_800_000_000)
+    grade_by_content(monkeypatch, tmp_path / "in", out, rule)
+    path.write_text((ROOT / "solutions" / f"{CH1}.py").read_text("utf-8"), encoding="utf-8")
+    assert "points, by an instructor." in told() and "8 → 9" in told()
+    steps = "Found: 10 of 10 points. Your instructor gave 9 points: ill. What counts: 9 of 10"
+    assert all(steps in text for text in everywhere())

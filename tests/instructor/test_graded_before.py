@@ -11,7 +11,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.class_terminal import graders_failed
 from tensorgrade.instructor.grader import NOT_JUDGED, set_aside
-from tensorgrade.instructor.history import read_history
+from tensorgrade.instructor.store import Store
 
 from ..commands import ROOT, run
 from .runs import ByContent, grade_by_content, put
@@ -34,7 +34,7 @@ def test_a_file_on_which_the_graders_failed_is_graded_again(monkeypatch, tmp_pat
     monkeypatch.setattr(ByContent, "submit", submit)
     rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     assert not any(map(graders_failed, rows)) and {row["status"] for row in rows} == {"passed"}
-    (*_, last) = read_history(tmp_path / "out")
+    (*_, last) = Store(tmp_path / "out").history()
     assert {move["why"] for move in last["moved"]} == {"graded again"}
 
 

@@ -1,13 +1,10 @@
 """What moved from one run to the next is kept, whoever or whatever moved it."""
 
-import json
-
 import pytest
 
-from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
-from tensorgrade.instructor.history import HISTORY, read_history
+from tensorgrade.instructor.store import Store
 from tensorgrade.lateness import Lateness
 
 from ..commands import ROOT
@@ -27,7 +24,7 @@ def term(monkeypatch, tmp_path):
         rows, notes = grade_by_content(
             monkeypatch, tmp_path / "in", tmp_path / "out", rule, **options
         )
-        return read_history(tmp_path / "out")[-1], rows, notes
+        return Store(tmp_path / "out").history()[-1], rows, notes
 
     grade()
     grade.folder = tmp_path
@@ -36,11 +33,10 @@ def term(monkeypatch, tmp_path):
 
 def test_the_first_run_and_one_that_moves_nothing(term):
     record, rows, _ = term()
-    assert len(read_history(term.folder / "out")) == 1
+    assert len(Store(term.folder / "out").history()) == 1
     assert record["moved"] == record["came"] == record["gone"] == []
     assert record["totals"]["learners"] == 3 and record["totals"]["rows"] == len(rows) == 3 * COUNT
     assert record["totals"]["points"] == sum(row["points"] for row in rows)
-    assert not (term.folder / "out" / "before.jsonl").exists()
 
 
 def test_another_file_other_graders_and_other_dates_are_told_apart(term, monkeypatch):
@@ -62,7 +58,7 @@ def test_another_file_other_graders_and_other_dates_are_told_apart(term, monkeyp
         ("bao", "other graders"),
     }
     assert record["graders"] == {CH1: ["other"]}
-    assert len(read_history(term.folder / "out")) == 4
+    assert len(Store(term.folder / "out").history()) == 4
 
 
 def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, monkeypatch):
@@ -112,14 +108,14 @@ def test_an_interrupted_run_hides_no_move(term, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    for name in ("graded", "identical"):  # before anything is graded, and after everything is
+    for name in ("graded", "Ledger.finish"):  # before anything is graded, and after everything is
         with monkeypatch.context() as patch:
-            patch.setattr(running, name, interrupt)
+            patch.setattr(f"{running.__name__}.{name}", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 term()
     put(term.folder / "in", "ada", CH1, 0.0)
     term()
-    moved = [m for record in read_history(term.folder / "out") for m in record["moved"]]
+    moved = [m for record in Store(term.folder / "out").history() for m in record["moved"]]
     assert {m["student"] for m in moved} == {"ada", "bao", "chi"}
     assert len(moved) == 3 * COUNT, "each once"
 
@@ -131,14 +127,18 @@ def test_everybody_on_the_roster_has_rows_and_who_is_not_on_it_is_listed(term):
     assert f"nothing was handed in for {CH1} by zoe" in notes
 
 
-@pytest.mark.parametrize("text", ["[1]\n", "no JSON\n", '{"student": "ada"}\n'])
-def test_a_history_of_somebody_elses_is_one_sentence(tmp_path, text):
-    (tmp_path / HISTORY).write_text(text)
-    with pytest.raises(CourseError, match="something else than this program's history"):
-        read_history(tmp_path)
+def test_a_resubmission_that_earns_less_is_told_and_one_that_earns_more_is_not(term, monkeypatch):
+    told = []
+    monkeypatch.setattr(Silent, "moved", lambda self, moves: told.append(moves), raising=False)
+    put(term.folder / "in", "ada", CH1, 0.5, text="worse")
+    put(term.folder / "in", "bao", CH1, 1.0, text="better")
+    record, *_ = term()
+    assert {(m["student"], m["why"]) for m in told[-1]} == {("ada", "another file")}
+    assert {m["student"] for m in record["moved"]} == {"ada", "bao"}
 
 
-def test_a_last_line_that_was_cut_off_does_not_count(tmp_path):
-    whole = json.dumps({"at": "", "totals": {}, "came": [], "gone": [], "moved": []})
-    (tmp_path / HISTORY).write_text(f"{whole}\n{whole[:10]}")
-    assert len(read_history(tmp_path)) == 1
+def test_an_older_file_that_replaces_a_newer_one_is_told(term):
+    put(term.folder / "in", "ada", CH1, 1.0, 1_700_000_000, "an older copy")
+    _, _, notes = term()
+    (note,) = [note for note in notes if "older than those" in note]
+    assert f"ada/{CH1} (2023-11-14 22:13:20 UTC, and before 2027-01-15 08:00:00 UTC)" in note

@@ -1,8 +1,8 @@
 """Files of the same content are graded once, get the same verdicts, and are told."""
 
-from tensorgrade.attempts.verdict import Verdict
-from tensorgrade.instructor.ledger import Ledger
-from tensorgrade.instructor.run import identical, twins, untouched, verdicts_for
+from tensorgrade.attempts.verdict import Status, Verdict
+from tensorgrade.instructor.ledger import Ledger, identical_files
+from tensorgrade.instructor.run import twins, verdicts_for
 from tensorgrade.sources.handins import Handin
 
 
@@ -14,6 +14,10 @@ def handin(
     reason: str = "",
 ):
     return Handin(student, chapter, name, content, reason)
+
+
+def verdict(one: Handin, exercise: str, status: Status) -> Verdict:
+    return Verdict(one.student, one.chapter, exercise, 0.0, 1.0, status)
 
 
 def test_each_content_once_with_all_who_handed_it_in():
@@ -50,29 +54,20 @@ def test_shared_files_are_told_but_not_untouched_stubs_or_missing_ones(tmp_path)
         handin("f", b"", reason="nothing"),
         handin("g", b"", reason="nothing"),
     ]
-    rows = [
-        {
-            "student": h.student,
-            "chapter": "ch1",
-            "status": "not_attempted" if h.content == b"stub" else "passed",
-        }
-        for h in class_
-    ]
     ledger = Ledger(tmp_path, {"ch1": "graders"})
     ledger.prepare(class_)
-    ledger.write([(h, []) for h in class_])
-    assert identical(ledger.contents(), untouched(rows)) == [
-        {"chapter": "ch1", "students": ["ada", "bao"]}
-    ]
+    for one in class_:
+        begun = Status.NOT_ATTEMPTED if one.content == b"stub" else Status.PASSED
+        ledger.write([(one, [verdict(one, "first", begun)])])
+    assert identical_files(ledger.store) == [{"chapter": "ch1", "students": ["ada", "bao"]}]
 
 
-def test_one_exercise_begun_is_enough_to_count():
-    rows = [
-        {"student": "ada", "chapter": "ch1", "status": "not_attempted"},
-        {"student": "ada", "chapter": "ch1", "status": "failed"},
-        {"student": "ada", "chapter": "ch2", "status": "not_attempted"},
-    ]
-    assert untouched(rows) == {("ada", "ch2")}
+def test_one_exercise_begun_is_enough_to_count(tmp_path):
+    ledger, both = Ledger(tmp_path, {"ch1": "graders"}), [handin("ada"), handin("bao")]
+    ledger.prepare(both)
+    begun = {"first": Status.NOT_ATTEMPTED, "second": Status.FAILED}
+    ledger.write([(one, [verdict(one, *pair) for pair in begun.items()]) for one in both])
+    assert [group["students"] for group in identical_files(ledger.store)] == [["ada", "bao"]]
 
 
 def test_a_script_beside_the_same_notebook_is_content_too():

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.instructor.ledger import read_lines
+from tensorgrade.instructor.store import read_lines
 
 from ..commands import ROOT
-from .runs import begin, end_of, wait_for
+from .runs import begin, end_of, graded_in, wait_for
 
 CHAPTER = "ch1_simplified_attention"
 SOLUTION = (ROOT / "solutions" / f"{CHAPTER}.py").read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_interrupted_it_leaves_nobody_and_the_same_command_finishes(submitted, e
         assert "Traceback" not in said
         assert not done or f"{done} of them graded before" in said
         nobody_is_left(process.pid)
-        before, done = done, len(read_lines(tmp_path / "graded.jsonl"))
+        before, done = done, len(graded_in(tmp_path))
         assert before + DISTURBED_AT <= done < LEARNERS
     said = end_of(begin(submitted, tmp_path, *JOBS))
     assert f"{done} of them graded before" in said

@@ -9,7 +9,7 @@ from tensorgrade.course import CourseError, Settings
 from tensorgrade.course_sources import load_course, resolve
 from tensorgrade.instructor.dependencies import digest_of
 from tensorgrade.instructor.gradebook import write_gradebook
-from tensorgrade.instructor.ledger import read_lines
+from tensorgrade.instructor.store import Store
 from tensorgrade.lateness import DAY, Lateness, read_time, written
 
 from ..commands import ROOT
@@ -153,8 +153,7 @@ def test_the_last_attempt_counts_or_the_best(monkeypatch, tmp_path, attempts, be
     assert again == rows
 
 
-def test_where_the_last_attempt_counts_from_now_on_it_is_graded_again(monkeypatch, tmp_path):
-    """Under `best` its own rows were not kept; a second run has nothing left to do."""
+def test_where_the_last_attempt_counts_from_now_on_its_rows_are_still_there(monkeypatch, tmp_path):
     best, last = Lateness(attempts="best"), Lateness(attempts="last")
     got = []
     for share, rule in ((0.75, best), (0.25, best), (0.25, best), (0.25, last), (0.25, last)):
@@ -162,8 +161,6 @@ def test_where_the_last_attempt_counts_from_now_on_it_is_graded_again(monkeypatc
         rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
         got.append(scores(rows)["ada"] / MOST)
     assert got == [0.75, 0.75, 0.75, 0.25, 0.25]
-    notes = read_lines(tmp_path / "out" / "graded.jsonl")
-    assert not any("earlier" in note for note in notes)
 
 
 def test_the_best_attempt_is_that_with_most_points_after_its_penalty(monkeypatch, tmp_path):
@@ -175,9 +172,9 @@ def test_the_best_attempt_is_that_with_most_points_after_its_penalty(monkeypatch
     assert {row["late_seconds"] for row in rows} == {0.0}
 
 
-def test_who_handed_in_nothing_is_not_late_and_an_empty_stamp_is_no_time(monkeypatch, tmp_path):
+def test_who_submitted_nothing_is_not_late_and_neither_is_an_unknown_time(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0, AT + DAY)
-    (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text("")
+    (tmp_path / "in" / "ada" / CH1 / ".no_timestamp").write_text("")
     (tmp_path / "in" / "bao").mkdir()
     rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
     assert {(row["submitted"], row["late_seconds"], row["penalty"]) for row in rows} == {
@@ -186,7 +183,7 @@ def test_who_handed_in_nothing_is_not_late_and_an_empty_stamp_is_no_time(monkeyp
     assert scores(rows) == {"ada": MOST, "bao": 0.0}
 
 
-STAMPS = ["yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "0" * 200]
+STAMPS = ["", " \n", "yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "0" * 200]
 STAMPS += ["0001-01-01 00:00:00 UTC", "9999-12-31 23:59:59 UTC", "1980-01-01 00:00:00 UTC"]
 STAMPS += ["9999-12-31 23:59:59 -14:00", "2036-01-01 00:00:00 UTC", "2027-02-30 00:00 UTC"]
 
@@ -226,3 +223,26 @@ def test_a_time_at_the_edge_of_the_calendar_is_none():
     for text in ("0001-01-01 00:00:00 +14:00", "9999-12-31 23:59:59 -14:00"):
         with pytest.raises(ValueError, match="is no time"):
             read_time(text)
+
+
+def test_a_rule_that_changes_to_the_best_attempt_finds_an_earlier_one(monkeypatch, tmp_path):
+    """Every judged attempt is kept; the history names the rule, and not the graders."""
+    last, best = Lateness(attempts="last"), Lateness(attempts="best")
+    got = []
+    for share, rule in ((0.75, last), (0.25, last), (0.25, best)):
+        put(tmp_path / "in", "ada", CH1, share)
+        rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+        got.append(scores(rows)["ada"] / MOST)
+    assert got == [0.75, 0.25, 0.75]
+    (*_, record) = Store(tmp_path / "out").history()
+    assert {move["why"] for move in record["moved"]} == {"another rule on attempts"}
+
+
+def test_lateness_by_the_time_of_a_file_is_reported(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0, AT + DAY)
+    put(tmp_path / "in", "bao", CH1, 1.0, AT + DAY)
+    put(tmp_path / "in", "chi", CH1, 1.0, AT - DAY)
+    (tmp_path / "in" / "bao" / CH1 / "timestamp.txt").write_text("2027-01-01 08:00 UTC")
+    _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
+    (note,) = [note for note in notes if "by the time of the file" in note]
+    assert note.startswith("submissions of ada are late")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import tensorgrade.instructor.ledger as ledger_module
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.course import CourseError
-from tensorgrade.instructor.ledger import Ledger, append_lines, read_lines, write_lines
+from tensorgrade.instructor import store
+from tensorgrade.instructor.ledger import Ledger, key, lines_of, write_text
+from tensorgrade.instructor.store import Store
 from tensorgrade.sources.handins import Handin
 
 EXERCISES = ["first", "second"]
@@ -50,26 +51,53 @@ def whole(tmp_path):
     return (tmp_path / "whole" / "results.jsonl").read_bytes()
 
 
-@pytest.mark.slow
+WRITES = ("add_attempt", "put_result", "add_event", "set_meta", "begin_run")
+
+
+class Cut(BaseException):
+    """The process is ended here."""
+
+
+def cut_at(monkeypatch, count: int) -> None:
+    """End the process at the n-th write into the database."""
+    calls = []
+
+    def cutting(write):
+        def cut(*arguments):
+            calls.append(write)
+            if len(calls) > count:
+                raise Cut
+            return write(*arguments)
+
+        return cut
+
+    for name in WRITES:
+        monkeypatch.setattr(store, name, cutting(getattr(store, name)))
+
+
 @pytest.mark.parametrize("batch", [1, 3])
-def test_cut_off_anywhere_the_next_run_completes_it(tmp_path, batch):
-    """The two files are cut at every byte that a run may have ended at, in the order of writing."""
-    expected, out = whole(tmp_path), tmp_path / "out"
-    ledger = start(out)
-    ledger.prepare(HANDINS)
-    states = []
-    for i in range(0, len(HANDINS), batch):
-        before = ledger.results.read_bytes(), ledger.graded.read_bytes()
-        ledger.write([(h, verdicts(h)) for h in HANDINS[i : i + batch]])
-        after = ledger.results.read_bytes(), ledger.graded.read_bytes()
-        states += [(after[0][:n], before[1]) for n in range(len(before[0]), len(after[0]), 31)]
-        states += [(after[0], after[1][:n]) for n in range(len(before[1]), len(after[1]) + 1, 13)]
-    assert len(states) > 50
-    for results, graded in states:
-        (out / "results.jsonl").write_bytes(results)
-        (out / "graded.jsonl").write_bytes(graded)
-        run(out, batch=batch)
-        assert (out / "results.jsonl").read_bytes() == expected
+@pytest.mark.parametrize("points", [1.0, 2.0])
+def test_cut_off_at_any_write_the_next_run_completes_it(tmp_path, monkeypatch, batch, points):
+    """The first time, and while other files are graded again; every row is there once."""
+    anew = [Handin(h.student, h.chapter, h.filename, b"new " + h.content) for h in HANDINS]
+    handins = HANDINS if points == 1.0 else anew
+    begun = [] if points == 1.0 else HANDINS
+    run(tmp_path / "whole", begun)
+    expected = run(tmp_path / "whole", handins, points=points)
+    for count in range(50):
+        out = tmp_path / str(count)
+        run(out, begun)
+        try:
+            with monkeypatch.context() as patch:
+                cut_at(patch, count)
+                run(out, handins, points=points, batch=batch)
+            break
+        except Cut:
+            rows = Store(out).rows()
+            assert len({key(row) for row in rows}) == len(rows) >= 2 * len(begun)
+        assert run(out, handins, points=points, batch=batch) == expected
+        assert len(Store(out).history()) == 2
+    assert 10 < count < 49
 
 
 def test_what_is_done_is_not_done_again(tmp_path):
@@ -86,61 +114,6 @@ def test_a_changed_file_is_graded_again_and_alone(tmp_path):
     assert ledger.rows() == rows, "until it is graded, the old rows are shown"
     ledger.write([(changed[0], verdicts(changed[0], 2.0))])
     assert [row["points"] for row in ledger.finish(EXERCISES)] == [2.0, 2.0] + [1.0] * 6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batch", [1, 3])
-def test_cut_off_while_it_grades_again_every_row_is_there_once_old_or_new(tmp_path, batch):
-    """At every byte of every file; and the next run gives what an undisturbed one gives."""
-    anew = [Handin(h.student, h.chapter, h.filename, b"new " + h.content) for h in HANDINS]
-    run(tmp_path / "whole")
-    run(tmp_path / "whole", anew, points=2.0)
-    expected = (tmp_path / "whole" / "results.jsonl").read_bytes()
-    out = tmp_path / "out"
-    run(out)
-    ledger = start(out)
-    ledger.prepare(anew)
-    files, states = (ledger.results, ledger.anew, ledger.graded), []
-    for i in range(0, len(anew), batch):
-        before = [f.read_bytes() if f.exists() else b"" for f in files]
-        ledger.write([(h, verdicts(h, 2.0)) for h in anew[i : i + batch]])
-        after = [f.read_bytes() for f in files]
-        assert after[0] == before[0]
-        states += [(after[1][:n], before[2]) for n in range(len(before[1]), len(after[1]), 61)]
-        states += [(after[1], after[2][:n]) for n in range(len(before[2]), len(after[2]) + 1, 17)]
-    shown = ledger.results.read_bytes()
-    for new, graded in states:
-        for file, content in zip(files, (shown, new, graded), strict=True):
-            file.write_bytes(content)
-        assert len(read_lines(ledger.results)) == 2 * len(HANDINS)
-        run(out, anew, points=2.0, batch=batch)
-        assert ledger.results.read_bytes() == expected and not ledger.anew.exists()
-
-
-def test_settling_can_be_cut_off_between_any_two_files(tmp_path, monkeypatch):
-    """Rows that wait to replace others do so whenever the run before was ended."""
-    anew = [Handin("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
-    for calls in range(5):
-        out = tmp_path / str(calls)
-        run(out)
-        ledger = start(out)
-        ledger.write([(h, verdicts(h, 2.0)) for h in ledger.prepare(anew)])
-        done = []
-
-        def cut(path, records, done=done, calls=calls):
-            if len(done) == calls:
-                raise KeyboardInterrupt
-            done.append(path)
-            write_lines(path, records)
-
-        monkeypatch.setattr(ledger_module, "write_lines", cut)
-        try:
-            ledger.finish(EXERCISES)
-        except KeyboardInterrupt:
-            assert calls < 2
-        monkeypatch.setattr(ledger_module, "write_lines", write_lines)
-        rows = run(out, anew, points=7.0)
-        assert [row["points"] for row in rows] == [2.0, 2.0] + [1.0] * 6
 
 
 def test_rows_by_other_graders_are_known(tmp_path):
@@ -213,11 +186,12 @@ def test_rows_of_an_exercise_that_is_gone_are_kept_and_come_last(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[1]\n", "not JSON\n", '{"some": "record"}\n', "\0\n"])
-def test_a_results_file_of_somebody_elses_is_left_alone(tmp_path, text):
-    (tmp_path / "results.jsonl").write_text(text)
+@pytest.mark.parametrize("name", ["results.jsonl", "history.jsonl"])
+def test_a_results_file_of_somebody_elses_is_left_alone(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
     with pytest.raises(CourseError, match="something else"):
         start(tmp_path).prepare(HANDINS)
-    assert (tmp_path / "results.jsonl").read_text() == text
+    assert (tmp_path / name).read_text() == text
 
 
 def test_a_folder_that_cannot_be_is_one_sentence(tmp_path):
@@ -227,9 +201,10 @@ def test_a_folder_that_cannot_be_is_one_sentence(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_disk_is_one_sentence():
+def test_a_full_disk_is_one_sentence(tmp_path):
+    (tmp_path / "rows.tmp").symlink_to("/dev/full")
     with pytest.raises(CourseError, match="cannot be written: No space left"):
-        append_lines(Path("/dev/full"), [{"student": "ada"}])
+        write_text(tmp_path / "rows.jsonl", b"1")
 
 
 def test_rows_are_sorted_whatever_order_they_came_in(tmp_path):
@@ -286,27 +261,19 @@ def test_killed_again_and_again_while_writing_each_row_is_there_once(tmp_path):
     for _ in range(4):
         process = multiprocessing.get_context("fork").Process(target=long_run, args=(tmp_path,))
         process.start()
-        while process.is_alive() and len(read_lines(tmp_path / "graded.jsonl")) < done + 5:
+        while process.is_alive() and Store(tmp_path).count() < done + 5:
             time.sleep(0.001)
         assert process.is_alive(), "it was killed in the middle, and not at its end"
         os.kill(process.pid, signal.SIGKILL)
         process.join()
-        done = len(read_lines(tmp_path / "graded.jsonl"))
+        done = Store(tmp_path).count()
     rows = run(tmp_path, MANY[: done + 5], batch=50)
     found = [(row["student"], row["exercise"]) for row in rows]
     assert found == [(h.student, e) for h in MANY[: done + 5] for e in EXERCISES]
 
 
-def test_a_torn_letter_at_the_end_does_not_hurt(tmp_path):
-    append_lines(tmp_path / "x.jsonl", [{"student": "é"}])
-    whole_line = (tmp_path / "x.jsonl").read_bytes()
-    (tmp_path / "x.jsonl").write_bytes(
-        whole_line + whole_line[: whole_line.index("é".encode()) + 1]
-    )
-    assert read_lines(tmp_path / "x.jsonl") == [{"student": "é"}]
-    assert json.loads(whole_line) == {"student": "é"}
-
-
 def test_half_a_character_ends_no_run(tmp_path):
-    append_lines(tmp_path / "x.jsonl", [{"student": "\ud800 é"}, {"student": "ada"}])
-    assert [r["student"] for r in read_lines(tmp_path / "x.jsonl")] == ["\ud800 é", "ada"]
+    handin = Handin("ada", "ch1", "ch1.py", b"x")
+    rows = run(tmp_path, [handin])
+    text = lines_of([rows[0] | {"message": "\ud800 é"}]).decode()
+    assert json.loads(text)["message"] == "\ud800 é"

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 
 import pytest
 
@@ -12,6 +11,7 @@ from tensorgrade.instructor.gradebook import write_gradebook
 from tensorgrade.instructor.overrides import read_overrides
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.instructor.store import Store
 from tensorgrade.lateness import Lateness
 
 from . import downloads
@@ -47,7 +47,7 @@ def term(monkeypatch, tmp_path):
 
 
 def history(out) -> list[dict]:
-    return [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+    return Store(out).history()
 
 
 def test_a_decision_stays_through_regrades_and_is_taken_back_with_its_line(term):

@@ -14,7 +14,6 @@ from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.class_terminal import exercise_table, print_class, troubles
 from tensorgrade.instructor.groups import Group
-from tensorgrade.instructor.ledger import write_lines
 from tensorgrade.instructor.report.page import (
     STATES,
     bins,
@@ -25,6 +24,7 @@ from tensorgrade.instructor.report.page import (
 )
 
 from ..needs import browser, needs
+from .runs import put_rows
 
 COURSE = load_course(Path(__file__).parents[2] / "graders")
 CHAPTER = COURSE.chapters[0]
@@ -230,7 +230,7 @@ def test_no_name_is_taken_for_markup_on_the_terminal():
 def test_a_mistake_is_described_by_the_courses_own_words(tmp_path):
     more = "No scale. Your own `softmax` is called here."
     rows = [row("ada", 0, "failed", 0.0, mistakes=["no_scale"], message=more)]
-    write_lines(tmp_path / "results.jsonl", rows)
+    put_rows(tmp_path, rows)
     assert "Your own" in Page(write_report(tmp_path, COURSE).read_text("utf-8")).text
     messages = {"no_scale": "There is no scale at all."}
     page = Page(write_report(tmp_path, COURSE, messages=messages).read_text("utf-8")).text
@@ -278,7 +278,7 @@ def test_every_status_has_a_mark_and_words_of_its_own():
 
 def test_a_folder_of_results_becomes_a_page(tmp_path):
     rows, _ = hostile_class()
-    with pytest.raises(CourseError, match=re.escape("results.jsonl")):
+    with pytest.raises(CourseError, match="holds no results"):
         write_report(tmp_path, COURSE)
     rows = [
         r
@@ -289,7 +289,7 @@ def test_a_folder_of_results_becomes_a_page(tmp_path):
         }
         for r in rows
     ]
-    write_lines(tmp_path / "results.jsonl", [*rows, row("ada", chapter="gone")])
+    put_rows(tmp_path, [*rows, row("ada", chapter="gone")])
     path = write_report(tmp_path, COURSE)
     assert path.read_text("utf-8").lstrip().startswith("<!doctype html>")
     assert not (tmp_path / "report.tmp").exists()

@@ -11,10 +11,11 @@ from rich.console import Console
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
-from tensorgrade.instructor.ledger import Lock, append_lines, is_in_use
+from tensorgrade.instructor.ledger import Lock, is_in_use
 from tensorgrade.instructor.report.page import watch_report
 from tensorgrade.sources.handins import Handin
 
+from .runs import put_rows
 from .test_report import COURSE, hand_in
 
 
@@ -106,17 +107,18 @@ def test_what_dates_moved_is_listed_by_itself():
 
 def test_the_page_follows_a_run_until_its_end(tmp_path):
     """Written when there is more to see, not when there is not, and once when the run has ended."""
-    said, names = [], iter(["ada", "", "bao", ""])
+    rows, said, names = [], [], iter(["ada", "", "bao", ""])
     run = [Lock(tmp_path / "in-use")]
 
     def wait(seconds: float) -> None:
         assert is_in_use(tmp_path)
         name = next(names, None)
         if name is None:
-            append_lines(tmp_path / "results.jsonl", hand_in("chi"))
+            rows.extend(hand_in("chi"))
             run.pop().file.close()
         elif name:
-            append_lines(tmp_path / "results.jsonl", hand_in(name))
+            rows.extend(hand_in(name))
+        put_rows(tmp_path, rows)
 
     page = watch_report(tmp_path, COURSE, False, said.append, wait)
     assert [line.split(" in ")[0] for line in said] == ["1 hand-in", "2 hand-ins"]
@@ -125,5 +127,5 @@ def test_the_page_follows_a_run_until_its_end(tmp_path):
 
 
 def test_where_no_run_is_the_page_is_written_once(tmp_path):
-    append_lines(tmp_path / "results.jsonl", hand_in("ada"))
+    put_rows(tmp_path, hand_in("ada"))
     assert watch_report(tmp_path, COURSE, False, print, lambda _: 1 / 0).exists()

@@ -16,7 +16,7 @@ from pathlib import Path
 from ...attempts.pairs import sources_path
 from ...course import Chapter, CourseError
 from ...exchange.references import References, load_references, save_references
-from ...project import Project
+from ...project import DRAWN_FROM, Project, digest_of_seed, made_from
 from ...recognition.fingerprints import (
     Fingerprints,
     ReadWhenAsked,
@@ -60,8 +60,10 @@ def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derive
     said = {part.key: before[part.key] for part in others if part.key in before}
     for part, one in made.items():
         said[part.key] = dict(zip(ORIGINS, (one.origin, one.solution), strict=True))
-    text = json.dumps(dict(sorted(said.items())), indent=1) + "\n"
-    return [*files, text_file(made_from(project), text)]
+    # Only a build of everything draws all hidden cases from a new seed.
+    seed = seed_before(project) if wish.exercises else digest_of_seed(project.course)
+    told = {DRAWN_FROM: seed} | dict(sorted(said.items()))
+    return [*files, text_file(made_from(project.graders), json.dumps(told, indent=1) + "\n")]
 
 
 def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
@@ -96,14 +98,16 @@ def without_pairs(project: Project) -> list[str]:
     return [name for name in public if name not in there]
 
 
-def made_from(project: Project) -> Path:
-    """Where it is said what each part was made from. Graders only: hidden cases are in it."""
-    return project.graders / "references" / "made_from.json"
+def seed_before(project: Project) -> str:
+    """Return the digest of the seed that the last build of everything used; today's if unknown."""
+    path = made_from(project.graders)
+    said = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return said.get(DRAWN_FROM) or digest_of_seed(project.course)
 
 
 def what_is_said(project: Project) -> dict[str, dict]:
     """What the stored parts were made from; nothing where that was said in an older form."""
-    path = made_from(project)
+    path = made_from(project.graders)
     said = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return {key: told for key, told in said.items() if isinstance(told, dict)}
 

@@ -5,6 +5,7 @@ learner code is run.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -63,6 +64,16 @@ def adopt(project: Project, chapter: str, exercise: str, mistake: Adopted) -> Pa
     text = json.dumps([asdict(one) for one in [*present, mistake]], indent=1, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     return path
+
+
+def set_deduction(project: Project, exercise: str, name: str, share: float) -> None:
+    """Write what share of an exercise a mistake costs into the course's own `checks.py`."""
+    path = project.graders / "checks.py"
+    text = path.read_text(encoding="utf-8") if path.exists() else '"""What this course adds."""\n'
+    key = f"{exercise}.{name}"
+    has_table = re.search(r"^PRICES\b", text, re.MULTILINE)
+    line = f'PRICES["{key}"] = {share:g}' if has_table else f'PRICES = {{"{key}": {share:g}}}'
+    path.write_text(f"{text.rstrip()}\n{line}\n", encoding="utf-8")
 
 
 def observe_adopted(

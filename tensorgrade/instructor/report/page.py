@@ -15,15 +15,17 @@ from markupsafe import Markup, escape
 from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
 from ...folders import FINGERPRINTS
+from ...lateness import in_zone
 from ...recognition.fingerprints import load_fingerprints
 from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
+from ..account import account, is_changed, late
 from ..alike import Alike
 from ..class_terminal import in_trouble
 from ..groups import Group, groups_of, without_names
-from ..history import read_history
-from ..ledger import is_in_use, read_lines
+from ..ledger import identical_files, in_order, is_in_use
 from ..overrides import said
+from ..store import Store
 
 # By status: a mark that needs no colour, and words.
 STATES = {
@@ -44,21 +46,6 @@ PAGES = Environment(
 )
 
 
-def late(seconds: float) -> str:
-    """How late something came, for people.
-
-    >>> late(90), late(3 * 3600), late(200_000)
-    ('1 minute', '3 hours', '2 days')
-    """
-    size, unit = next(
-        (size, unit)
-        for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (0, "minute"))
-        if seconds >= 1.0 * size
-    )
-    count = int(seconds // (size or 60)) or 1
-    return plural(count, unit)
-
-
 def breakable(name: str) -> Markup:
     """A name that is broken behind its underscores, where it has to be broken.
 
@@ -75,6 +62,10 @@ PAGES.filters["of"] = plural
 PAGES.filters["breakable"] = breakable
 PAGES.filters["with_code"] = with_code
 PAGES.filters["said"] = said
+PAGES.filters["account"] = account
+PAGES.filters["in_zone"] = in_zone
+PAGES.tests["changed"] = is_changed
+PAGES.tests["loaded"] = lambda rows: any(row["status"] != Status.ERROR for row in rows)
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
@@ -101,13 +92,13 @@ def write_report(
     hide_names: a copy beside it in which nobody is named. alike: answers for a human to look at.
     messages: what the course says of mistakes, by name; of others stands what a learner was told.
     """
-    rows = rows_of(out, course)
-    identical, history = read_lines(out / "identical.jsonl"), read_history(out)
-    view = class_view(course, rows, identical, hide_names, history)
+    store = Store(out)
+    rows = rows_of(store, course)
+    view = class_view(course, rows, identical_files(store), hide_names, store.history())
     view["mistakes"] = [
         one | {"message": messages.get(one["name"], one["message"])} for one in view["mistakes"]
     ]
-    view |= {"groups": unnamed_groups(rows, out, hide_names), "alike": with_people(alike, view)}
+    view |= {"groups": unnamed_groups(rows, store, hide_names), "alike": with_people(alike, view)}
     page = render(view, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
@@ -134,8 +125,8 @@ def watch_report(
     """
     seen = -1
     while is_in_use(out):
-        if (out / "results.jsonl").exists():
-            count = len({(row["student"], row["chapter"]) for row in rows_of(out, course)})
+        if rows := Store(out).rows():
+            count = len({(row["student"], row["chapter"]) for row in rows})
             if count != seen:
                 page = write_report(out, course, hide_names, messages=messages)
                 tell(f"{plural(count, 'hand-in')} in {page}")
@@ -144,16 +135,18 @@ def watch_report(
     return write_report(out, course, hide_names, messages=messages)
 
 
-def rows_of(out: Path, course: Course) -> list[dict]:
-    """The rows in a folder of results. Raises CourseError where there are none."""
-    if not (out / "results.jsonl").exists():
-        raise CourseError(f"{out} holds no results.jsonl; `tensorgrade grade` writes it")
-    return [row for row in read_lines(out / "results.jsonl") if known(row, course)]
+def rows_of(store: Store, course: Course) -> list[dict]:
+    """Return the rows in a folder of results, in order. Raises CourseError if there are none."""
+    rows = store.rows()
+    if not rows:
+        raise CourseError(f"{store.out} holds no results; `tensorgrade grade` makes them")
+    order = [exercise.name for chapter in course.chapters for exercise in chapter.exercises]
+    return sorted((row for row in rows if known(row, course)), key=in_order(order))
 
 
-def unnamed_groups(rows: list[dict], out: Path, hide_names: bool) -> list[Group]:
+def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:
     """The largest groups of wrong answers without a name; where names are hidden, without any."""
-    groups = groups_of(rows, out)[:MOST_GROUPS]
+    groups = groups_of(rows, store)[:MOST_GROUPS]
     if not hide_names:
         return groups
     students = sorted({row["student"] for row in rows})

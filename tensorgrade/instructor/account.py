@@ -1,0 +1,63 @@
+"""How a row comes to its points: what was found, every deduction, and what counts."""
+
+from ..views.words import plural
+from .overrides import as_found, said
+
+
+def account(row: dict) -> list[str]:
+    """Return a sentence on each step from the maximum to the points that count.
+
+    >>> row = {"points": 3.2, "max_points": 5.0, "penalty": 0.8, "late_seconds": 3600.0}
+    >>> account(row | {"mistakes": ["no_scale"]})[:2]
+    ['Found: 4 of 5 points.', 'Deduction for the mistake no_scale: 1 point.']
+    >>> account(row | {"mistakes": []})[2:]
+    ['1 hour late: 0.8 points less.', 'What counts: 3.2 of 5 points.']
+    """
+    graded = as_found(row)
+    found = round(graded["points"] + graded.get("penalty", 0.0), 6)
+    steps = [f"Found: {found:g} of {points(graded['max_points'])}."]
+    lost = round(graded["max_points"] - found, 6)
+    if lost > 0 and row["status" if "status" in row else "mistakes"] != "not_attempted":
+        steps.append(f"Deduction{cause(row['mistakes'])}: {points(lost)}.")
+    if extension := row.get("extension"):
+        steps.append(f"Extension until {extension['due']}: {extension['reason'].rstrip('.')}.")
+    if penalty := row.get("penalty"):
+        steps.append(f"{late(row['late_seconds'])} late: {points(penalty)} less.")
+    if decided := said(row):
+        steps.append(decided)
+    return [*steps, f"What counts: {row['points']:g} of {points(row['max_points'])}."]
+
+
+def is_changed(row: dict) -> bool:
+    """Return True if something else than what the graders found decides about the points."""
+    return bool(row.get("penalty") or row.get("override") or row.get("extension"))
+
+
+def cause(mistakes: list[str]) -> str:
+    """Return what a deduction is for; nothing if the mistake has no name."""
+    kind = "mistake" if len(mistakes) == 1 else "mistakes"
+    return f" for the {kind} {', '.join(mistakes)}" if mistakes else ""
+
+
+def points(number: float) -> str:
+    """Return a number of points.
+
+    >>> points(1.0), points(0.5)
+    ('1 point', '0.5 points')
+    """
+    return "1 point" if number == 1 else f"{number:g} points"
+
+
+def late(seconds: float) -> str:
+    """Return how late something came, for people.
+
+    >>> late(90), late(3 * 3600), late(200_000)
+    ('1 minute', '3 hours', '2 days')
+    """
+    size, unit = next(
+        (size, unit)
+        for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (0, "minute"))
+        if seconds >= 1.0 * size
+    )
+    count = int(seconds // (size or 60)) or 1
+    return plural(count, unit)

@@ -1,0 +1,121 @@
+"""Later deadlines for single learners: `OUT/extensions.csv`, which no run of `grade` writes.
+
+    student,chapter,due,hours,reason
+    ada,first_chapter,2027-01-20 23:59,,ill
+    ben,all,,48,accommodation
+
+A line has either a new deadline or extra hours. `all` stands for every chapter with a deadline; a
+line on a single chapter goes before it.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from ..course import Course, CourseError
+from ..lateness import check_deadline, read_time, with_zone, written
+from ..sources.handins import escaped
+from .overrides import read_table
+from .roster import Roster, in_csv
+from .submissions import write_file
+from .worksheet import order_of, read_date
+
+EXTENSIONS = "extensions.csv"
+COLUMNS = ("student", "chapter", "due", "hours", "reason")
+ALL = "all"
+About = tuple[str, str]  # student, chapter
+
+
+@dataclass(frozen=True)
+class Extension:
+    """due: as `read_time` reads it. reason: for the learner to read, too."""
+
+    due: str
+    reason: str
+
+    def told(self) -> dict[str, str]:
+        """Return what a row says of it."""
+        return {"due": self.due, "reason": self.reason}
+
+
+def read_extensions(out: Path, course: Course) -> dict[About, Extension]:
+    """Return all extensions, by learner and chapter; none without a file. Raises CourseError."""
+    term: dict[About, Extension] = {}
+    single: dict[About, Extension] = {}
+    for number, line in read_table(out / EXTENSIONS, COLUMNS):
+        try:
+            found = extensions_in(line, course)
+            kind = term if line["chapter"] == ALL else single
+            if twice := found.keys() & kind.keys():
+                raise ValueError(f"a line above extends {' for '.join(sorted(twice)[0][::-1])}")
+            kind |= found
+        except ValueError as error:
+            raise CourseError(f"{out / EXTENSIONS}, line {number}: {error}") from None
+    return term | single
+
+
+def extensions_in(line: dict[str, str], course: Course) -> dict[About, Extension]:
+    """Return what one line says. Raises ValueError with a sentence."""
+    student, name, due, hours, reason = (line[column] for column in COLUMNS)
+    if not (student and reason):
+        raise ValueError("say whose deadline is extended, and why")
+    if bool(due) == bool(hours):
+        raise ValueError("give either a new deadline or extra hours")
+    chapters = [chapter.name for chapter in course.chapters]
+    if name not in (ALL, *chapters):
+        raise ValueError(f"the course has no chapter {name!r}; `{ALL}` stands for every chapter")
+    deadlines = course.lateness.deadlines
+    if name != ALL and name not in deadlines:
+        raise ValueError(f"{name} has no deadline in course_config.py")
+    own = [name] if name != ALL else [chapter for chapter in chapters if chapter in deadlines]
+    return {
+        (student, chapter): Extension(new_due(due, hours, deadlines[chapter], course), reason)
+        for chapter in own
+    }
+
+
+def new_due(due: str, hours: str, before: str, course: Course) -> str:
+    """Return the new deadline. before: that of the class. Raises ValueError."""
+    if due:
+        whole = with_zone(due, course.lateness.zone)
+        check_deadline(whole)
+        return whole
+    try:
+        extra = timedelta(hours=float(hours.replace(",", ".")))
+    except (ValueError, OverflowError):
+        raise ValueError(f"hours are a number, not {hours!r}") from None
+    if extra <= timedelta(0):
+        raise ValueError(f"hours are more than 0, not {hours}")
+    return written(read_time(before) + extra)
+
+
+def import_extensions(
+    out: Path, course: Course, roster: Roster, chapter: str, date_order: str = ""
+) -> list[str]:
+    """Add the extensions in a worksheet to `extensions.csv`; returns a line for each new one.
+
+    Moodle writes them into the column of the status; no other date is there. A learner who has a
+    line for this chapter already keeps it. Raises CourseError.
+    """
+    name, zone = course.chapter(chapter).name, course.lateness.zone
+    if "status" not in roster.columns:
+        there = ", ".join(roster.header) or "no columns"
+        raise CourseError(f"the worksheet has no column for the status; it has {there}")
+    if not zone:
+        raise CourseError("set zone in the Lateness of course_config.py: Moodle's dates have none")
+    cells = {escaped(f): row["status"] for f, row in roster.by_folder().items()}
+    order = order_of(cells.values(), date_order)
+    dates = {student: read_date(cell, order) for student, cell in cells.items()}
+    lines = [line for _, line in read_table(out / EXTENSIONS, COLUMNS)]
+    known = {(line["student"], line["chapter"]) for line in lines}
+    new = [
+        [student, name, f"{date:%Y-%m-%d %H:%M} {zone}", "", "extension in Moodle"]
+        for student, date in dates.items()
+        if date is not None and (student, name) not in known
+    ]
+    for line in new:
+        extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
+    before = [[line[column] for column in COLUMNS] for line in lines]
+    if new:
+        write_file(out / EXTENSIONS, in_csv(COLUMNS, [*before, *new]).encode())
+    return [f"{student}: {name} until {due}" for student, _, due, *_ in new]

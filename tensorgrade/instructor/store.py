@@ -1,0 +1,503 @@
+"""`OUT/results.sqlite`: what the graders found, what counts, and what changed.
+
+attempts: every judged submission, with the rows that the graders found. results: the rows that
+count, after late penalties and overrides. events, runs: what changed, and in which run. pending:
+submissions that a run has not graded yet. unnamed: the code of one wrong answer of each group
+that has no name. The view `grades` is for people who look into the file.
+
+One run writes at a time, and each submission is written in one transaction. Every record carries
+a checksum, so that a changed one is noticed.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..course import CourseError
+from ..lateness import written
+from ..sources.finding import named
+from .overrides import as_found
+
+NAME = "results.sqlite"
+VERSION = 1
+About = tuple[str, str]  # student, chapter
+SECONDS_TO_WAIT = 60  # for another process that reads or writes just now
+SCHEMA = (
+    """CREATE TABLE attempts (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
+    chapter TEXT NOT NULL, content TEXT NOT NULL, graders TEXT NOT NULL, judged TEXT NOT NULL,
+    rows TEXT NOT NULL, checksum TEXT NOT NULL)""",
+    "CREATE INDEX attempts_of ON attempts (student, chapter)",
+    """CREATE TABLE results (student TEXT NOT NULL, chapter TEXT NOT NULL, basis TEXT NOT NULL,
+    rows TEXT NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (student, chapter))""",
+    """CREATE TABLE events (number INTEGER PRIMARY KEY, run INTEGER NOT NULL,
+    student TEXT NOT NULL, record TEXT NOT NULL)""",
+    "CREATE INDEX events_in ON events (run)",
+    "CREATE INDEX events_of ON events (student)",
+    "CREATE TABLE runs (number INTEGER PRIMARY KEY, record TEXT)",
+    "CREATE TABLE pending (student TEXT, chapter TEXT, PRIMARY KEY (student, chapter))",
+    """CREATE TABLE unnamed (name TEXT PRIMARY KEY, student TEXT NOT NULL,
+    record TEXT NOT NULL)""",
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    """CREATE VIEW grades AS SELECT results.student, results.chapter,
+    json_extract(value, '$.exercise') AS exercise, json_extract(value, '$.points') AS points,
+    json_extract(value, '$.max_points') AS max_points, json_extract(value, '$.status') AS status,
+    json_extract(value, '$.message') AS message FROM results, json_each(results.rows)""",
+)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A judged submission. number: larger for later ones. content, graders: digests.
+
+    text: the rows as JSON. judged: when. is_sound: whether the record is as it was written.
+    """
+
+    number: int
+    student: str
+    chapter: str
+    content: str
+    graders: str
+    text: str
+    judged: str
+    is_sound: bool = True
+
+    @property
+    def rows(self) -> list[dict]:
+        """The rows as the graders found them, with the submission time, without any penalty."""
+        return json.loads(self.text) if self.is_sound else []
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What the rows that count rest on: which attempt, by its digests, and the newest one.
+
+    policy: whether the last or the best attempt counted; empty if that is unknown.
+    """
+
+    content: str
+    graders: str
+    newest: int
+    policy: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The rows that count of a learner's chapter. text: the rows as JSON."""
+
+    student: str
+    chapter: str
+    basis: Basis
+    text: str
+    is_sound: bool = True
+
+    @property
+    def rows(self) -> list[dict]:
+        """The rows, after late penalties and overrides."""
+        return json.loads(self.text) if self.is_sound else []
+
+
+# In which versions up to 0.2 kept results: `graded.jsonl` said which submission and graders the
+# rows in `results.jsonl` belong to, `anew.jsonl` held rows that wait to replace others, and
+# `before.jsonl` the rows before a run.
+EARLIER_FILES = (
+    *("graded.jsonl", "anew.jsonl", "before.jsonl", "history.jsonl"),
+    *("unnamed.jsonl", "identical.jsonl"),
+)
+
+
+@dataclass
+class Earlier:
+    """What the files hold. is_old: whether there is any of an earlier version.
+
+    judged: the digests of the content and of the graders, and the rows as the graders found them.
+    counted: the rows that counted before a run that was interrupted. unknown: whose rows nothing
+    says which submission they belong to. twice: whose rows there were more than once.
+    """
+
+    is_old: bool = False
+    judged: dict[About, tuple[str, str, list[dict]]] = field(default_factory=dict)
+    counted: dict[About, list[dict]] = field(default_factory=dict)
+    unnamed: dict[str, dict] = field(default_factory=dict)
+    history: list[dict] = field(default_factory=list)
+    unknown: list[About] = field(default_factory=list)
+    twice: list[About] = field(default_factory=list)
+
+
+class Store:
+    """The results in a folder. writes: create the file, and take over those of earlier versions.
+
+    A folder of an earlier version that is only read stays unchanged. notes: sentences about what
+    was taken over. Raises CourseError for a damaged file.
+    """
+
+    def __init__(self, out: Path, writes: bool = False):
+        self.out, self.path = out, out / NAME
+        self.memory: sqlite3.Connection | None = None
+        self.notes: list[str] = []
+        if self.is_ready():
+            if writes:
+                self.check()
+        elif writes:
+            self.create()
+        else:
+            self.memory = sqlite3.connect(":memory:", isolation_level=None)
+            self.create()
+
+    def is_ready(self) -> bool:
+        """Return True if the file holds results of this version."""
+        if not self.path.exists():
+            return False
+        with self.connected() as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise CourseError(f"{self.path} was written by a newer version of tensorgrade")
+        return version == VERSION
+
+    def check(self) -> None:
+        """Raise CourseError if the file is damaged."""
+        with self.connected() as connection:
+            (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if said != "ok":
+            raise CourseError(damaged(self.path, said.splitlines()[-1]))
+
+    def create(self) -> None:
+        """Make the tables, and fill them from the files of an earlier version if there are any."""
+        earlier = read_earlier(self.out)
+        with self.transaction() as connection:
+            for statement in SCHEMA:
+                connection.execute(statement)
+            self.take_over(connection, earlier)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        if self.memory is None:
+            for name in EARLIER_FILES:
+                (self.out / name).unlink(missing_ok=True)
+            self.notes += notes_on(earlier)
+
+    def take_over(self, connection: sqlite3.Connection, earlier: Earlier) -> None:
+        """Insert what an earlier version left in files."""
+        for about, (content, graders, rows) in earlier.judged.items():
+            number = add_attempt(connection, about, content, graders, rows).number
+            counted = earlier.counted.get(about, rows)
+            put_result(connection, about, Basis(content, graders, number), counted)
+        for group, record in earlier.unnamed.items():
+            add_unnamed(connection, group, record)
+        for number, record in enumerate(earlier.history, 1):
+            told = json.dumps(record | {"moved": []})
+            connection.execute("INSERT INTO runs VALUES (?, ?)", (number, told))
+            for move in record["moved"]:
+                add_event(connection, number, "moved", move | {"at": record["at"]})
+
+    @contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for a while: no connection lives through a fork. Raises CourseError."""
+        try:
+            if self.memory is not None:
+                yield self.memory
+                return
+            wanted = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT, isolation_level=None)
+            with closing(wanted) as connection:
+                yield connection
+        except sqlite3.OperationalError as error:
+            why = f"{self.path} cannot be read or written: {error}"
+            raise CourseError(f"{why}. What was written before is kept") from None
+        except sqlite3.DatabaseError as error:
+            raise CourseError(damaged(self.path, str(error))) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write everything in here, or nothing. Raises CourseError."""
+        with self.connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    def attempts(self) -> dict[About, list[Attempt]]:
+        """All attempts of each learner's chapter, oldest first."""
+        found: dict[About, list[Attempt]] = defaultdict(list)
+        columns = "number, student, chapter, content, graders, rows, judged, checksum"
+        with self.connected() as connection:
+            for *own, text, judged, known in connection.execute(
+                f"SELECT {columns} FROM attempts ORDER BY number"
+            ):
+                number, student, chapter, content, graders = own
+                sound = checksum(student, chapter, content, graders, text) == known
+                attempt = Attempt(number, student, chapter, content, graders, text, judged, sound)
+                found[student, chapter].append(attempt)
+        return dict(found)
+
+    def results(self) -> dict[About, Result]:
+        """The rows that count, of each learner's chapter."""
+        with self.connected() as connection:
+            lines = connection.execute(
+                "SELECT student, chapter, basis, rows, checksum FROM results"
+            ).fetchall()
+        found = {}
+        for student, chapter, basis, text, known in lines:
+            sound = checksum(student, chapter, basis, text) == known
+            about = Basis(**json.loads(basis)) if sound else Basis("", "", 0)
+            found[student, chapter] = Result(student, chapter, about, text, sound)
+        return found
+
+    def rows(self) -> list[dict]:
+        """All rows that count, by learner and chapter.
+
+        Raises CourseError if any was changed or is missing.
+        """
+        results = self.results()
+        broken = {a for a, one in results.items() if not one.is_sound} | self.without_result()
+        if broken:
+            whose = named(sorted("/".join(a) for a in broken))
+            why = f"{self.path}: the rows of {whose} are missing, or not as they were written"
+            raise CourseError(f"{why}; run `tensorgrade grade` again")
+        return [row for _, one in sorted(results.items()) for row in one.rows]
+
+    def without_result(self) -> set[About]:
+        """Judged submissions without rows that count: somebody deleted those."""
+        both = "SELECT student, chapter FROM {}"
+        query = f"{both.format('attempts')} EXCEPT {both.format('results')}"
+        with self.connected() as connection:
+            return {*connection.execute(query)}
+
+    def count(self) -> int:
+        """The number of submissions that have rows."""
+        with self.connected() as connection:
+            return connection.execute("SELECT COUNT(*) FROM results").fetchone()[0]
+
+    def pending(self) -> set[About]:
+        """Submissions that a run found and has not graded yet."""
+        with self.connected() as connection:
+            return {*connection.execute("SELECT student, chapter FROM pending")}
+
+    def unnamed(self) -> dict[str, dict]:
+        """A record of one wrong answer of each group without a name, by the group's name."""
+        with self.connected() as connection:
+            lines = connection.execute("SELECT name, record FROM unnamed ORDER BY rowid").fetchall()
+        return {name: json.loads(record) for name, record in lines}
+
+    def history(self) -> list[dict]:
+        """A record of each run that changed something, oldest first, with the moved rows."""
+        with self.connected() as connection:
+            runs = connection.execute(
+                "SELECT number, record FROM runs WHERE record IS NOT NULL ORDER BY number"
+            ).fetchall()
+            return [
+                json.loads(record) | {"moved": moved(events_of(connection, number))}
+                for number, record in runs
+            ]
+
+    def events(self, student: str = "") -> list[dict]:
+        """What changed for a learner, or for all, oldest first."""
+        with self.connected() as connection:
+            lines = connection.execute(
+                "SELECT record FROM events WHERE ? IN ('', student) ORDER BY number", (student,)
+            ).fetchall()
+        return [json.loads(record) for (record,) in lines]
+
+    def meta(self, name: str) -> str:
+        """A setting of this folder; empty if there is none."""
+        with self.connected() as connection:
+            found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else ""
+
+
+def damaged(path: Path, why: str) -> str:
+    """Return a sentence on a file that SQLite cannot read."""
+    return (
+        f"{path} is damaged ({why}). Restore it from a backup; or move it away, and "
+        "`tensorgrade grade` grades everything in SUBMITTED again and keeps the other rows of "
+        "results.jsonl"
+    )
+
+
+def notes_on(earlier: Earlier) -> list[str]:
+    """Return notes on what was taken over from files."""
+    notes = []
+    if earlier.is_old:
+        notes.append(f"results of an earlier version were taken over into {NAME}")
+    if earlier.unknown:
+        whose = named(sorted("/".join(about) for about in earlier.unknown))
+        why = f"{NAME} is missing or says nothing of the rows of {whose} in results.jsonl"
+        notes.append(f"{why}: what is in SUBMITTED is graded again, the rest is kept")
+    if earlier.twice:
+        whose = named(sorted("/".join(about) for about in earlier.twice))
+        notes.append(f"results.jsonl holds rows of {whose} more than once; the last ones are kept")
+    return notes
+
+
+def checksum(*parts: str) -> str:
+    """Return a digest of some texts."""
+    whole = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(whole).hexdigest()[:32]
+
+
+def as_text(rows: Iterable[dict]) -> str:
+    """Return rows as JSON, always the same for the same rows."""
+    return json.dumps(list(rows))
+
+
+def moment() -> str:
+    """Return the present moment, to the second."""
+    return written(datetime.now(UTC).replace(microsecond=0))
+
+
+def plain(name: str) -> str:
+    """Return a name that a database can hold, whatever is in it."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def add_attempt(
+    connection: sqlite3.Connection, about: About, content: str, graders: str, rows: list[dict]
+) -> Attempt:
+    """Insert a judged submission."""
+    student, chapter = map(plain, about)
+    text, judged = as_text(rows), moment()
+    known = checksum(student, chapter, content, graders, text)
+    values = (student, chapter, content, graders, judged, text, known)
+    done = connection.execute("INSERT INTO attempts VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values)
+    return Attempt(done.lastrowid or 0, student, chapter, content, graders, text, judged)
+
+
+def change_attempt(connection: sqlite3.Connection, attempt: Attempt, rows: list[dict]) -> Attempt:
+    """Replace the rows of an attempt: it was submitted at another time than was known."""
+    changed = replace(attempt, text=as_text(rows))
+    parts = changed.student, changed.chapter, changed.content, changed.graders, changed.text
+    connection.execute(
+        "UPDATE attempts SET rows = ?, checksum = ? WHERE number = ?",
+        (changed.text, checksum(*parts), attempt.number),
+    )
+    return changed
+
+
+def put_result(
+    connection: sqlite3.Connection, about: About, basis: Basis, rows: list[dict]
+) -> Result:
+    """Insert or replace the rows that count of a learner's chapter."""
+    student, chapter = map(plain, about)
+    text, told = as_text(rows), json.dumps(asdict(basis))
+    values = (student, chapter, told, text, checksum(student, chapter, told, text))
+    connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?)", values)
+    return Result(student, chapter, basis, text)
+
+
+def forget(connection: sqlite3.Connection, students: Iterable[str], kept: Iterable[About]) -> None:
+    """Delete what is known of some learners. kept: whose results stay until they are replaced."""
+    for student in students:
+        for table in ("attempts", "pending", "unnamed"):
+            connection.execute(f"DELETE FROM {table} WHERE student = ?", (student,))
+        stay = {chapter for name, chapter in kept if name == student}
+        own = connection.execute("SELECT chapter FROM results WHERE student = ?", (student,))
+        for (chapter,) in own.fetchall():
+            if chapter not in stay:
+                connection.execute(
+                    "DELETE FROM results WHERE student = ? AND chapter = ?", (student, chapter)
+                )
+
+
+def add_unnamed(connection: sqlite3.Connection, group: str, record: dict) -> None:
+    """Keep the code of a wrong answer of a group, if the group has none yet."""
+    values = (group, plain(record["student"]), json.dumps(record))
+    connection.execute("INSERT OR IGNORE INTO unnamed VALUES (?, ?, ?)", values)
+
+
+def add_event(connection: sqlite3.Connection, run: int, kind: str, record: dict) -> None:
+    """Put down what changed for a learner. kind: came, gone or moved."""
+    told = json.dumps({"kind": kind, "at": moment()} | record)
+    values = (run, plain(record["student"]), told)
+    connection.execute("INSERT INTO events VALUES (NULL, ?, ?, ?)", values)
+
+
+def events_of(connection: sqlite3.Connection, run: int) -> list[dict]:
+    """Return what a run changed, oldest first."""
+    lines = connection.execute("SELECT record FROM events WHERE run = ? ORDER BY number", (run,))
+    return [json.loads(record) for (record,) in lines]
+
+
+def moved(events: list[dict]) -> list[dict]:
+    """Return the rows that events moved."""
+    own = [event for event in events if event["kind"] == "moved"]
+    return [{name: told for name, told in e.items() if name not in ("kind", "at")} for e in own]
+
+
+def begin_run(connection: sqlite3.Connection) -> int:
+    """Return the number of the run that goes on, or of a new one."""
+    going = connection.execute("SELECT number FROM runs WHERE record IS NULL").fetchone()
+    if going:
+        return going[0]
+    return connection.execute("INSERT INTO runs VALUES (NULL, NULL)").lastrowid or 0
+
+
+def set_meta(connection: sqlite3.Connection, name: str, value: str) -> None:
+    """Set a setting of this folder."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def read_earlier(out: Path) -> Earlier:
+    """Return what an earlier version left in a folder. Raises CourseError for other files."""
+    notes = {(n["student"], n["chapter"]): n for n in read_lines(out / "graded.jsonl")}
+    rows = by_submission(read_lines(out / "results.jsonl"))
+    for about, own in by_submission(read_lines(out / "anew.jsonl")).items():
+        if notes.get(about, {}).get("anew"):
+            rows[about] = own
+    earlier = Earlier(any((out / name).exists() for name in EARLIER_FILES))
+    for about, own in sorted(rows.items()):
+        once = {row["exercise"]: row for row in own}
+        earlier.twice += [about] if len(once) < len(own) else []
+        note = notes.get(about)
+        # Rows of an attempt before the last one do not belong to the submission that is noted.
+        stamp = "" if note is None or note.get("earlier") else note["stamp"]
+        content, _, graders = stamp.rpartition("-")
+        earlier.unknown += [] if note else [about]
+        found = [without_penalty(as_found(row)) for row in once.values()]
+        earlier.judged[about] = (content, graders, found)
+        earlier.counted[about] = list(once.values())
+    for note in read_lines(out / "before.jsonl"):
+        earlier.counted[note["student"], note["chapter"]] = note["rows"]
+    earlier.unnamed = {record["group"]: record for record in read_lines(out / "unnamed.jsonl")}
+    earlier.history = read_history_file(out / "history.jsonl")
+    return earlier
+
+
+def without_penalty(row: dict) -> dict:
+    """Return a row with the points that the graders gave, before any penalty."""
+    dates = ("late_seconds", "penalty")
+    found = {name: value for name, value in row.items() if name not in dates}
+    return found | {"points": round(row["points"] + row.get("penalty", 0.0), 6)}
+
+
+def by_submission(rows: list[dict]) -> dict[About, list[dict]]:
+    """Return rows by (student, chapter)."""
+    found: dict[About, list[dict]] = defaultdict(list)
+    for row in rows:
+        found[row["student"], row["chapter"]].append(row)
+    return dict(found)
+
+
+def read_lines(path: Path) -> list[dict]:
+    """Return the records of a file, without a last line that was cut off. Raises CourseError."""
+    return records_in(path, {"student"}, {"students"}, what="this program's rows")
+
+
+def read_history_file(path: Path) -> list[dict]:
+    """Return the records of `history.jsonl`. Raises CourseError."""
+    return records_in(
+        path, {"at", "totals", "came", "gone", "moved"}, what="this program's history"
+    )
+
+
+def records_in(path: Path, *fields: set[str], what: str) -> list[dict]:
+    """Return the records of a file, each with all fields of one of the sets."""
+    if not path.exists():
+        return []
+    try:
+        records = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+    except ValueError:
+        records = [None]
+    if not all(isinstance(r, dict) and any(own <= r.keys() for own in fields) for r in records):
+        raise CourseError(f"{path} holds something else than {what}; it was left alone")
+    return records

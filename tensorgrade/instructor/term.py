@@ -1,0 +1,78 @@
+"""A learner's grade for the term, from all chapters: the same in every export."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..course import Course, CourseError, Scheme
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a learner has in the term. shares: in percent, by chapter, of chapters that count.
+
+    dropped: chapters that are left out as the lowest. total: in percent, rounded; None if the
+    learner is excused from everything. passed: None without a pass mark.
+    """
+
+    shares: dict[str, float]
+    dropped: tuple[str, ...]
+    total: float | None
+    passed: bool | None
+
+    def told(self) -> str:
+        """Return it as a sentence."""
+        if self.total is None:
+            return "The term so far: nothing counts."
+        left_out = f", without {', '.join(self.dropped)}" if self.dropped else ""
+        state = {True: ": passed", False: ": not passed", None: ""}[self.passed]
+        return f"The term so far: {self.total:g} of 100{left_out}{state}."
+
+
+def terms_of(rows: Iterable[dict], course: Course) -> dict[str, Term]:
+    """Return each learner's term. Raises CourseError for a course without a grading scheme."""
+    if course.scheme is None:
+        raise CourseError("course_config.py has no scheme; `Settings(scheme=Scheme(…))` sets one")
+    sums: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
+    for row in rows:
+        own = sums[row["student"]][row["chapter"]]
+        own[0] += row["points"]
+        own[1] += row["max_points"]
+    graded = {chapter for chapters in sums.values() for chapter in chapters}
+    order = [chapter.name for chapter in course.chapters if chapter.name in graded]
+    return {
+        student: term_of({c: chapters.get(c, [0.0, 1.0]) for c in order}, course, course.scheme)
+        for student, chapters in sorted(sums.items())
+    }
+
+
+def term_of(sums: dict[str, list[float]], course: Course, scheme: Scheme) -> Term:
+    """Return one learner's term. sums: points and maximum by chapter; 0 of 0 is excused."""
+    shares = {c: 100 * points / most for c, (points, most) in sums.items() if most}
+    if not shares:
+        return Term({}, (), None, None)
+    lowest = sorted(shares, key=lambda chapter: shares[chapter])
+    dropped = lowest[: min(scheme.drop_lowest, len(lowest) - 1)]
+    weights = {c: weight_of(c, course, scheme) for c in shares if c not in dropped}
+    whole = sum(weights.values())
+    total = sum(shares[c] * weight for c, weight in weights.items()) / whole if whole else 0.0
+    rounded = round_half_up(total, scheme.decimals)
+    passed = None if scheme.pass_mark is None else rounded >= scheme.pass_mark
+    shown = {c: round_half_up(share, scheme.decimals) for c, share in shares.items()}
+    return Term(shown, tuple(c for c in sums if c in dropped), rounded, passed)
+
+
+def weight_of(chapter: str, course: Course, scheme: Scheme) -> float:
+    """Return how much a chapter counts: what the scheme says, else its points."""
+    return scheme.weights.get(chapter, course.chapter(chapter).points)
+
+
+def round_half_up(number: float, decimals: int) -> float:
+    """Return a number rounded as people do it.
+
+    >>> round_half_up(82.25, 1), round_half_up(0.5, 0), round_half_up(100 * 0.285, 1)
+    (82.3, 1.0, 28.5)
+    """
+    unit = 10**decimals
+    return math.floor(number * unit + 0.5 + 1e-9) / unit

@@ -1,0 +1,160 @@
+"""Moodle's grading worksheet in the languages that are common: its columns and its dates."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from ..course import CourseError
+
+# English names of the columns, with those of German, French, Spanish, Italian, Dutch and
+# Portuguese worksheets. The column of identifiers is found by its content.
+COLUMNS = {
+    "full name": "vollständiger name; nom complet; nombre completo; nome completo; volledige naam;"
+    "nome/cognome; cognome/nome",
+    "email address": "e-mail-adresse; e-mail; adresse de courriel; dirección de correo;"
+    "dirección email; correo electrónico; indirizzo email; e-mailadres; endereço de email;"
+    "endereço de e-mail",
+    "id number": "id-nummer; matrikelnummer; numéro d'identification; número de id;"
+    "codice identificativo; número de identificação",
+    "status": "estado; statut; stato",
+    "username": "anmeldename; nutzername; benutzername; nom d'utilisateur; nombre de usuario;"
+    "gebruikersnaam; nome de utilizador; nome de usuário",
+    "grade": "bewertung; note; calificación; valutazione; cijfer; nota",
+    "maximum grade": "bestwertung; maximale bewertung; höchste bewertung; höchstbewertung;"
+    "note maximale; note maximum; calificación máxima; valutazione massima; maximumcijfer;"
+    "maximale cijfer; nota máxima",
+    "grade can be changed": "bewertung kann geändert werden; la note peut être modifiée;"
+    "la calificación puede ser cambiada; la calificación puede cambiarse;"
+    "la valutazione può essere modificata; cijfer kan gewijzigd worden;"
+    "cijfer kan worden gewijzigd; a nota pode ser alterada; nota pode ser alterada",
+    "last modified (submission)": "zuletzt geändert (abgabe); zuletzt geändert (einreichung);"
+    "dernière modification (travail remis); dernière modification (remise);"
+    "última modificación (entrega); ultima modifica (consegna); laatst gewijzigd (inzending);"
+    "última modificação (submissão); última modificação (envio); última modificação (trabalho)",
+    "last modified (grade)": "zuletzt geändert (bewertung); dernière modification (note);"
+    "última modificación (calificación); ultima modifica (valutazione);"
+    "laatst gewijzigd (cijfer); última modificação (nota)",
+    "feedback comments": "feedback als kommentar; feedbackkommentare; feedback-kommentare;"
+    "commentaires de feedback; feedback par commentaires; comentarios de retroalimentación;"
+    "commenti di feedback; feedback commenti; commentaar als feedback; feedbackcommentaar;"
+    "comentários de feedback",
+}
+ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name in names.split(";")}
+IDENTIFIER = "identifier"
+NUMBERED = re.compile(r"(\D+) (\d{1,18})")
+NO = {"no", "nein", "non", "nee", "não"}
+MONTHS = (
+    "january januar janvier enero gennaio januari janeiro jänner",
+    "february februar février febrero febbraio februari fevereiro",
+    "march märz mars marzo maart março",
+    "april avril abril aprile",
+    "may mai mayo maggio mei maio",
+    "june juni juin junio giugno junho",
+    "july juli juillet julio luglio julho",
+    "august août agosto augustus",
+    "september septembre septiembre settembre setembro",
+    "october oktober octobre octubre ottobre outubro",
+    "november novembre noviembre novembro",
+    "december dezember décembre diciembre dicembre dezembro",
+)
+MONTH = {name: number for number, names in enumerate(MONTHS, 1) for name in names.split()}
+TIME = re.compile(r"\b(\d{1,2})[:h.](\d\d)(?::(\d\d))?\s*([ap])?\.?\s*m?\b", re.IGNORECASE)
+NUMERIC = re.compile(r"(?<!\d)(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
+ORDERS = ("dmy", "mdy", "ymd")
+
+
+def english(header: list[str], lines: list[list[str]]) -> list[str]:
+    """Return the columns' names in lower case, those of a worksheet in English.
+
+    >>> english(["ID", "Bewertung"], [["Teilnehmer/in 12", "-"], ["Teilnehmer/in 13", "-"]])
+    ['identifier', 'grade']
+    """
+    names = [name.strip().casefold() for name in header]
+    cells = [line[0].strip() for line in lines if line and line[0].strip()]
+    words = {found[1] if (found := NUMBERED.fullmatch(cell)) else "" for cell in cells}
+    is_worksheet = len(words) == 1 and "" not in words
+    if is_worksheet and IDENTIFIER not in names:
+        names[0] = IDENTIFIER
+    # Other lists have columns such as `note`, too.
+    return [ENGLISH.get(name, name) for name in names] if is_worksheet else names
+
+
+def number_of(identifier: str) -> str:
+    """Return the number of a participant, whatever the language; empty if there is none."""
+    found = NUMBERED.fullmatch(identifier)
+    return found[2] if found else ""
+
+
+def order_of(texts: Iterable[str], told: str = "") -> str:
+    """Return whether days come first (dmy) or months (mdy) in a column of dates.
+
+    told: what the instructor says. Raises CourseError if that is needed, or cannot be.
+    """
+    dates = [found for text in texts if (found := NUMERIC.search(text)) and len(found[1]) < 3]
+    fits = {
+        "dmy": all(int(found[3]) <= 12 for found in dates),
+        "mdy": all(int(found[1]) <= 12 for found in dates),
+    }
+    if told in fits and not fits[told]:
+        raise CourseError(
+            f"--date-order is {told}, but the worksheet has {dates_outside(told, dates)}"
+        )
+    if told or not dates:
+        return told or "dmy"
+    if all(found[2] == "." for found in dates) and fits["dmy"]:
+        return "dmy"
+    possible = [order for order, fit in fits.items() if fit]
+    if len(possible) != 1:
+        why = "may have the day first or the month" if possible else "contradict each other"
+        raise CourseError(
+            f"the worksheet's dates, such as {dates[0][0]}, {why}; give --date-order dmy or mdy"
+        )
+    return possible[0]
+
+
+def dates_outside(order: str, dates: list[re.Match[str]]) -> str:
+    """Return a date that an order does not allow."""
+    month = 3 if order == "dmy" else 1
+    return next(found[0] for found in dates if int(found[month]) > 12)
+
+
+def read_date(text: str, order: str) -> datetime | None:
+    """Return the local time that a worksheet's words say; None if they are not understood.
+
+    >>> str(read_date("Montag, 5. Oktober 2026, 14:30", "dmy"))
+    '2026-10-05 14:30:00'
+    >>> str(read_date("10/5/2026, 2:30 PM", "mdy")), read_date("gestern", "dmy")
+    ('2026-10-05 14:30:00', None)
+    """
+    day = day_in(text, order)
+    rest = NUMERIC.sub(" ", text)
+    time = next(iter(reversed([*TIME.finditer(rest)])), None)
+    if day is None or time is None:
+        return None
+    hour, minute, second = int(time[1]), int(time[2]), int(time[3] or 0)
+    if time[4]:
+        hour = hour % 12 + (12 if time[4].lower() == "p" else 0)
+    try:
+        return datetime(*day, hour, minute, second)
+    except ValueError:
+        return None
+
+
+def day_in(text: str, order: str) -> tuple[int, int, int] | None:
+    """Return year, month and day."""
+    if found := NUMERIC.search(text):
+        parts = [int(found[number]) for number in (1, 3, 4)]
+        own = "ymd" if len(found[1]) == 4 else order
+        year, month, day = (parts[own.index(letter)] for letter in "ymd")
+        return (year + 2000 if year < 100 else year), month, day
+    plain = text.casefold()
+    months = [word for word in re.findall(r"[^\W\d]+", plain) if word in MONTH]
+    if len(months) != 1:
+        return None
+    before, _, after = plain.partition(months[0])
+    ahead = re.search(r"(?<!\d)(\d{1,2})[.ºª]?\s+(?:de\s+)?$", before)
+    named_day = ahead or re.match(r"\s+(\d{1,2})(?![\d:])", after)
+    named_year = re.search(r"(?<!\d)\d{4}(?!\d)", after)
+    if named_day is None or named_year is None:
+        return None
+    return int(named_year[0]), MONTH[months[0]], int(named_day[1])

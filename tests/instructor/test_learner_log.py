@@ -1,0 +1,63 @@
+"""`log` shows a learner's whole history, and `regrade` keeps who, when and why."""
+
+import pytest
+
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.course import CourseError
+from tensorgrade.instructor.learner_log import log_of, regrade
+from tensorgrade.instructor.run import Run
+from tensorgrade.instructor.store import Store
+
+from ..commands import ROOT
+from .runs import ByContent, Silent, grade_by_content, put
+from .test_exporting import CH1, CH2, COURSE
+
+MOST = COURSE.chapters[0].points
+
+
+@pytest.fixture
+def term(monkeypatch, tmp_path):
+    """Two learners, of whom one submitted twice."""
+    put(tmp_path / "in", "bao", CH1, 0.5)
+    for share in (1.0, 0.5):
+        put(tmp_path / "in", "ada", CH1, share)
+        grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    return tmp_path
+
+
+def again(folder, reason="you wrote to me", student="ada", **options) -> str:
+    run = Run(Setup(ROOT / "graders", "none"), again=student, **options)
+    return regrade(folder / "in", folder / "out", run, reason, COURSE, Silent())
+
+
+def test_the_log_has_every_attempt_every_change_and_what_counts(term):
+    first, second, *changes, _, standing = log_of(term / "out", "ada", COURSE)
+    assert f"{CH1}: graded, {MOST} of {MOST} points found; submitted 2027-01-15" in first
+    assert f"graded, {MOST / 2:g} of {MOST} points found" in second
+    assert len(changes) == len(COURSE.chapters[0].exercises)
+    assert all("by another file" in line and " → " in line for line in changes)
+    assert standing == f"{CH1}: {MOST / 2:g} of {MOST} points count"
+    with pytest.raises(CourseError, match="holds no rows of zoe"):
+        log_of(term / "out", "zoe", COURSE)
+
+
+def test_a_regrade_keeps_who_when_why_and_replies_with_old_and_new_points(term, monkeypatch):
+    monkeypatch.setattr("getpass.getuser", lambda: "ines")
+    monkeypatch.setattr(ByContent, "found", {"ada": 0.75})
+    before = {a: one for a, one in Store(term / "out").results().items() if a[0] == "bao"}
+    reply = again(term)
+    assert f"Reason: you wrote to me\n\n{COURSE.chapters[0].title}: {MOST * 0.75:g}" in reply
+    assert f"(before: {MOST / 2:g})" in reply and "bao" not in reply
+    (line,) = [line for line in log_of(term / "out", "ada", COURSE) if "ines" in line]
+    assert f"by ines: you wrote to me; {MOST / 2:g} → {MOST * 0.75:g} points" in line
+    assert before.items() <= Store(term / "out").results().items(), "nobody else is touched"
+    assert "(as before)" in again(term)
+
+
+def test_what_cannot_be_regraded_is_a_sentence(term):
+    with pytest.raises(CourseError, match="--reason says why"):
+        again(term, reason=" ")
+    with pytest.raises(CourseError, match="holds no rows of zoe"):
+        again(term, student="zoe")
+    with pytest.raises(CourseError, match=f"holds no ada/{CH2}/ folder"):
+        again(term, chapters=(CH2,))
