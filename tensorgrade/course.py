@@ -136,7 +136,8 @@ class Settings:
 
     chapters: by name, in their order. points: of exercises that shall be worth something else
     than their tests say. off: exercises that are left out this term, everywhere. beside: by
-    chapter, as in `Chapter`. The rest is as in `Course`.
+    chapter, as in `Chapter`. packages: what learners may import besides torch, by the names that
+    pip knows. The rest is as in `Course`.
     """
 
     name: str
@@ -149,6 +150,7 @@ class Settings:
     points: dict[str, float] = field(default_factory=dict)
     off: tuple[str, ...] = ()
     beside: dict[str, dict[str, int]] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
     lateness: Lateness = field(default_factory=Lateness)
 
 
@@ -161,6 +163,7 @@ class Course:
     tolerances: by device (`cpu`, `cuda`), then by dtype.
     isolation: the lowest rung of tensorgrade/isolation/ladder.py on which hidden graders may run.
     lateness: deadlines, and what late work loses; `course.json` goes without.
+    packages: as in `Settings`.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Course:
     isolation: str = "namespaces"
     seed: int | None = None
     lateness: Lateness = field(default_factory=Lateness)
+    packages: tuple[str, ...] = ()
 
     def chapter(self, name: str) -> Chapter:
         """The chapter of that name. Raises CourseError where there is none."""
@@ -218,6 +222,7 @@ class Course:
             },
             limits=Limits(**data["limits"]),
             isolation=data["isolation"],
+            packages=tuple(data.get("packages", ())),
         )
 
 
