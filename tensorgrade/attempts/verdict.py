@@ -210,13 +210,18 @@ def verdict(
     return replace(
         bare,
         mistakes=mistakes,
-        message=message(part, bare.status, checks),
+        message=joined(message(part, bare.status, checks), which_counted(part)),
         line=line,
         stage=stage,
         sure=sure,
         group=group,
         code=part.attempt.handed_in.text if group else "",
     )
+
+
+def which_counted(part: ExerciseAttempt) -> str:
+    """Return which of several definitions in a notebook was graded; empty if there is just one."""
+    return dict(part.attempt.backend.source.notes).get(part.name, "")
 
 
 def for_learner(
