@@ -305,6 +305,12 @@ MISTAKES = [
         (FUTURE, f"{FUTURE} & (cache is None)"),
     ),
     mistake(
+        "unmasked_without_a_cache",
+        "Without a cache nothing is hidden, so every token of a text that begins sees the future. "
+        "With a cache and without, a token sees those up to itself.",
+        (FUTURE, f"{FUTURE} & (cache is not None)"),
+    ),
+    mistake(
         "cached_nothing_hidden",
         "Nothing is hidden, with a cache or without: a token may not see those that come after it "
         "in the same piece.",
@@ -341,5 +347,13 @@ MISTAKES = [
             JOIN_KEYS,
             "cache = self.kept = getattr(self, 'kept', cache)\n            " + JOIN_KEYS,
         ),
+    ),
+    mistake(
+        "cache_of_the_last_call",
+        "The module keeps the keys and values of its last call and goes on from these, whatever "
+        "cache is passed in. Go on from the cache that is passed in: two texts may take turns.",
+        (JOIN_KEYS, JOIN_KEYS.replace("cache[0]", "self.kept[0]")),
+        (JOIN_VALUES, JOIN_VALUES.replace("cache[1]", "self.kept[1]")),
+        (RETURN, f"self.kept = keys, values\n        {RETURN}"),
     ),
 ]

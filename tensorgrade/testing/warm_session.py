@@ -15,7 +15,7 @@ from _pytest.runner import runtestprotocol
 
 from ..attempts.attempt import Attempt
 from ..attempts.earlier import once
-from ..attempts.points import settled
+from ..attempts.points import settled, share_taken
 from ..attempts.verdict import CheckResult, State, state_of
 from ..course import CourseError
 from .collecting import QUESTION
@@ -52,6 +52,7 @@ class WarmSession:
         self.work: queue.Queue = queue.Queue()
         self.done: queue.Queue = queue.Queue()
         self.items: dict[str, list[pytest.Function]] = {}
+        self.shares: dict[tuple[str, str, str], float] = {}  # what mistakes cost, see share_alone
         # Named from the folder above, two folders of tests in one process do not get each other's.
         arguments = [
             *QUIET,
@@ -102,6 +103,7 @@ class WarmSession:
     ) -> list[CheckResult]:
         """Run the chapter's tests on an attempt, or those of some exercises."""
         session.config.stash[CURRENT] = attempt
+        attempt.share_alone = lambda name, mistake: self.share_alone(attempt, name, mistake)
         results: dict[str, list[CheckResult]] = {}
         for item in self.tests(attempt.chapter.name, *exercises):
             result = answer(item, attempt)
@@ -109,6 +111,19 @@ class WarmSession:
         if any(state_of(checks) == State.WRONG for checks in results.values()):
             results = once(attempt, results, lambda name: self.again(attempt, name), self.folder)
         return [r for name in results for r in settled(attempt.exercises[name], results[name])]
+
+    def share_alone(self, attempt: Attempt, exercise: str, mistake: str) -> float | None:
+        """Return the share that the checks take for one known mistake alone.
+
+        None if there is no solution to make it from.
+        """
+        pairs, key = attempt.pairs(), (attempt.chapter.name, exercise, mistake)
+        if pairs is not None and key not in self.shares:
+            backend = pairs.made(exercise, (mistake,))
+            alone = Attempt(backend, attempt.course, attempt.references, own=attempt.own)
+            alone.run([exercise])
+            self.shares[key] = share_taken(alone.exercises[exercise], self.again(alone, exercise))
+        return self.shares.get(key)
 
     def again(self, attempt: Attempt, exercise: str) -> list[CheckResult]:
         """The checks of one exercise on what is seen of it now."""
@@ -150,5 +165,6 @@ def answer(item: pytest.Function, attempt: Attempt) -> CheckResult:
         )
     if RESULT in item.stash:
         del item.stash[RESULT]  # nobody gets the result of the attempt before
+    item.config.stash[CURRENT] = attempt
     runtestprotocol(item, nextitem=None, log=False)
     return item.stash[RESULT]
