@@ -13,6 +13,7 @@ from torch.nn import functional
 from tensorgrade import check, signature
 from tensorgrade.exchange.values import plain
 from tensorgrade.judging.names import texts
+from tensorgrade.recognition import imprints
 from tensorgrade.recognition.dropout import (
     behaviour,
     chances,
@@ -198,6 +199,24 @@ def whole_columns(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
     filled = (plain != 0).sum(dim=-2) >= 8
     emptied = filled & ((dropped != 0).sum(dim=-2) == 0)
     return bool(emptied.sum() > 0.1 * filled.sum())
+
+
+@signature("left alone")
+def left_alone(case, expected, seen) -> Imprint:
+    """The values; of those that chance has dropped no more than how the kept ones are scaled."""
+    pairs = {n: (t, seen.tensors[n]) for n, t in expected.tensors.items() if n in seen.tensors}
+    lost = {n: p for n, p in pairs.items() if dropped_from(*p)}
+    if not lost:
+        return imprints.of_values(case, expected, seen)
+    scales = [behaviour(*pair).scale or 0.0 for pair in lost.values()]
+    return Imprint(
+        "; ".join([f"dropped: {[*lost]}", *imprints.changed_inputs(seen)]), (scales[0], 0.0)
+    )
+
+
+def dropped_from(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Return True if entries are 0 that were not."""
+    return before.shape == after.shape and bool(((before != 0) & (after == 0)).any())
 
 
 @signature("structure of heads")

@@ -153,7 +153,7 @@ def test_softmax_is_your_own(attempt):
 SHIFT = "x - x.amax(dim=dim, keepdim=True)"
 RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
 # Short pieces, so that two mistakes can be made at once.
-LARGEST, SUM = "x.amax(dim=dim", "exponentials.sum(dim=dim"
+LARGEST, SUM = ".amax(dim=dim", "exponentials.sum(dim=dim"
 
 MISTAKES = [
     mistake(
@@ -181,7 +181,7 @@ MISTAKES = [
     mistake(
         "dim_ignored",
         "The `dim` that is passed in is ignored: it always runs over the last one.",
-        (LARGEST, "x.amax(dim=-1"),
+        (LARGEST, ".amax(dim=-1"),
         (SUM, "exponentials.sum(dim=-1"),
     ),
     mistake(
@@ -194,7 +194,7 @@ MISTAKES = [
     mistake(
         "always_dim_zero",
         "The `dim` that is passed in is ignored: it always runs over the first one.",
-        (LARGEST, "x.amax(dim=0"),
+        (LARGEST, ".amax(dim=0"),
         (SUM, "exponentials.sum(dim=0"),
     ),
     mistake(
@@ -222,6 +222,6 @@ MISTAKES = [
     mistake(
         "softmax_in_place",
         "The input is overwritten. Whoever called still needs it.",
-        ("shifted = x - ", "shifted = x\n    shifted -= "),
+        ("shifted = x - x", "shifted = x\n    shifted -= x.detach().clone()"),
     ),
 ]
