@@ -36,6 +36,8 @@ COURSE = Settings(
     # What a chapter's hand-in carries beside the learner's code: weights as safetensors, by the
     # file's name, and how many bytes it may have. `tensorgrade train` writes 470,000.
     beside={"ch6_small_gpt": {"my_model.safetensors": 1 << 20}},
+    # What learners may import besides torch: in the kit, in the graders' sandbox, everywhere.
+    packages=("einops", "jaxtyping"),
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
     # What one learner's file may use, in seconds, bytes and pieces.
     limits=Limits(

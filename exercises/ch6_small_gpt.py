@@ -311,8 +311,9 @@ def train_step(
         inputs, targets: (b, n) ids
         result: a float, the cross-entropy of the model's logits and the targets
 
-    The gradients of earlier steps are cleared; the model's parameters change, and nothing else.
-    torch.nn.functional.cross_entropy may be called here.
+    Gradients that were there before, from earlier steps or from elsewhere, play no part: they are
+    cleared before `backward`. The model's parameters change, and its mode if you call
+    model.train(); nothing else does. torch.nn.functional.cross_entropy may be called here.
     """
     raise NotImplementedError
 

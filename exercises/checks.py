@@ -13,6 +13,7 @@ from torch.nn import functional
 from tensorgrade import check, signature
 from tensorgrade.exchange.values import plain
 from tensorgrade.judging.names import texts
+from tensorgrade.recognition import imprints
 from tensorgrade.recognition.dropout import (
     behaviour,
     chances,
@@ -138,6 +139,31 @@ def drops_both_halves(exercise, group: str) -> None:
     exercise.drops_entries(group, twice=True)
 
 
+@check
+def hides_in_training(exercise, group: str) -> None:
+    """In training no weight goes to a later token, whichever entries are dropped.
+
+    The results are attention weights, as in the cases of `drops_both_halves`. If tokens see the
+    future in evaluation too, `sees_no_future` reports it.
+    """
+    for case, expected, observed in exercise.answered(group):
+        runs = [exercise.result(case, r, expected, observed) for r in ("plain", "dropped", "again")]
+        for run in runs[1:]:
+            if leaks_in_training(expected.tensors["plain"], runs[0], run):
+                exercise.wrong("values", LEAKS_IN_TRAINING, case=case, actual=run)
+
+
+LEAKS_IN_TRAINING = "in training tokens see the future, which is hidden from them in evaluation"
+
+
+def leaks_in_training(expected: torch.Tensor, plain: torch.Tensor, run: torch.Tensor) -> bool:
+    """Return True if a run in training has weights where evaluation has none, as it should."""
+    if expected.shape != plain.shape or expected.shape != run.shape:
+        return False
+    hidden = expected == 0
+    return bool((plain[hidden] == 0).all() and (run[hidden] != 0).any())
+
+
 @signature("softmax used")
 def softmax_used(case, expected, seen) -> Imprint:
     """Whether torch's own softmax ran."""
@@ -157,7 +183,8 @@ def dropped_weights(case, expected, seen) -> Imprint:
     if (runs := pair_of_runs(seen)) is None:
         return without
     halves = halves_agree(in_parts(runs[1], number_of_parts(case)))
-    words = f"{without.words} halves={halves} columns={whole_columns(*runs)}"
+    leaks = leaks_in_training(expected.tensors["plain"], *runs)
+    words = f"{without.words} halves={halves} columns={whole_columns(*runs)} leaks={leaks}"
     return Imprint(words, without.numbers)
 
 
@@ -172,6 +199,24 @@ def whole_columns(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
     filled = (plain != 0).sum(dim=-2) >= 8
     emptied = filled & ((dropped != 0).sum(dim=-2) == 0)
     return bool(emptied.sum() > 0.1 * filled.sum())
+
+
+@signature("left alone")
+def left_alone(case, expected, seen) -> Imprint:
+    """The values; of those that chance has dropped no more than how the kept ones are scaled."""
+    pairs = {n: (t, seen.tensors[n]) for n, t in expected.tensors.items() if n in seen.tensors}
+    lost = {n: p for n, p in pairs.items() if dropped_from(*p)}
+    if not lost:
+        return imprints.of_values(case, expected, seen)
+    scales = [behaviour(*pair).scale or 0.0 for pair in lost.values()]
+    return Imprint(
+        "; ".join([f"dropped: {[*lost]}", *imprints.changed_inputs(seen)]), (scales[0], 0.0)
+    )
+
+
+def dropped_from(before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Return True if entries are 0 that were not."""
+    return before.shape == after.shape and bool(((before != 0) & (after == 0)).any())
 
 
 @signature("structure of heads")
@@ -315,6 +360,35 @@ def what_is_added(case, seen):
 def added(case, expected, seen) -> Imprint:
     """How dropout acted on what was added to x."""
     return of_dropout(case, what_is_added(case, expected), what_is_added(case, seen))
+
+
+@check
+def keeps_what_is_earlier(exercise, group: str) -> None:
+    """In training a change of later tokens, and of the other text, changes no earlier logits.
+
+    Both runs drop the same entries. The first text changes from some token on, the second one as a
+    whole.
+    """
+    for case, expected, observed in exercise.answered(group):
+        runs = [exercise.result(case, name, expected, observed) for name in ("before", "after")]
+        if not earlier_is_kept(case, *runs):
+            said = "in training a change of later tokens, or of another text, changes the logits"
+            exercise.wrong("values", said, case=case, actual=runs[1])
+
+
+def earlier_is_kept(case, before: torch.Tensor, after: torch.Tensor) -> bool:
+    """Return True if two runs agree on the first text up to where it changes."""
+    text, other = passed(case, "ids")
+    cut = int((text[0] != other[0]).nonzero()[0])
+    return torch.allclose(before[0, :cut].double(), after[0, :cut].double(), rtol=1e-4, atol=1e-6)
+
+
+@signature("earlier")
+def earlier(case, expected, seen) -> Imprint:
+    """Say whether a change of later tokens leaves the logits of earlier ones."""
+    if (runs := parts_in(seen, expected, ["before", "after"])) is None:
+        return Imprint("missing")
+    return Imprint(f"kept={earlier_is_kept(case, *runs)}")
 
 
 @check
@@ -593,11 +667,15 @@ BY_SHARE = {
     queries_scaled_already scores_scaled products_averaged rows_averaged heads_meaned
     bias_always mask_not_cut context_length_not_passed_on base_two dim_ignored
     mask_fill_not_low_enough zeros_taken_for_hidden output_projection_twice
+    linear_layers_for_matrices cache_of_the_last_call logits_in_a_tuple
     head_is_the_table_of_tokens""",
     0.4: """scaled_after_softmax softmax_over_columns softmax_over_everything softmax_over_heads
     softmax_over_batch softmax_twice always_dim_zero all_entries_share_one_sum
     scores_transposed weights_transposed t_on_a_batch one_projection_for_two
     keys_instead_of_values queries_instead_of_values scores_from_values
+    mask_only_in_evaluation mask_only_without_dropout
+    normed_input_added_to_attention normed_input_added_to_feed_forward
+    linear_layers_with_biases_for_matrices
     scores_from_queries_alone scores_from_keys_alone mask_inverted mask_hides_the_past
     mask_on_the_diagonal mask_one_too_late copied_without_transpose heads_interleaved
     merged_interleaved heads_in_reverse keys_split_differently values_split_differently

@@ -159,8 +159,9 @@ def test_CausalAttention_bias(attempt):
 
 @exercise("CausalAttention", points=2)
 def test_CausalAttention_sees_no_future(attempt):
-    """A later token changes nothing before it."""
+    """A later token changes nothing before it, in training neither."""
     attempt.CausalAttention.sees_no_future("future")
+    attempt.CausalAttention.hides_in_training("dropout")
 
 
 @exercise("CausalAttention", points=1)

@@ -165,8 +165,9 @@ def test_MultiHeadAttention_bias(attempt):
 
 @exercise("MultiHeadAttention", points=2)
 def test_MultiHeadAttention_sees_no_future(attempt):
-    """A later token changes nothing before it."""
+    """A later token changes nothing before it, in training neither."""
     attempt.MultiHeadAttention.sees_no_future("future")
+    attempt.MultiHeadAttention.hides_in_training("dropout")
 
 
 @exercise("MultiHeadAttention", points=1)

@@ -201,8 +201,9 @@ def test_GroupedQueryAttention_large_scores(attempt):
 
 @exercise("GroupedQueryAttention", points=1)
 def test_GroupedQueryAttention_sees_no_future(attempt):
-    """A later token changes nothing before it."""
+    """A later token changes nothing before it, in training neither."""
     attempt.GroupedQueryAttention.sees_no_future("future")
+    attempt.GroupedQueryAttention.hides_in_training("dropout")
 
 
 @exercise("GroupedQueryAttention", points=1.5)

@@ -146,8 +146,9 @@ def test_SmallGPT_short_texts(attempt):
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_sees_no_future(attempt):
-    """A later token changes no logits before it."""
+    """A later token changes no logits before it, nor does another text."""
     attempt.SmallGPT.agrees("future")
+    attempt.SmallGPT.keeps_what_is_earlier("future in training")
 
 
 @exercise("SmallGPT", points=1)

@@ -187,6 +187,7 @@ def dropped_weights(
 ):
     """Values [I I] through each head: the output *is* the attention weights, twice side by side.
 
+    Each text is a little larger than the one before it, so that texts which see one another show.
     kv_heads: of keys and values, where there are fewer of them. longer: by how many tokens a text
     might be. Where projections have biases, that of the values is 0.
     """
@@ -199,7 +200,7 @@ def dropped_weights(
     if arguments.get("qkv_bias"):
         values |= {"W_query.bias": weights(d_out), "W_key.bias": weights(kv_width)}
         values["W_value.bias"] = torch.zeros(kv_width)
-    x = eye.expand(b, n, n).clone()
+    x = eye * torch.linspace(1, 1.5, b, dtype=eye.dtype)[:, None, None]
     made = {"d_in": n, "d_out": d_out, "context_length": n + longer, "dropout": p, "dtype": dtype}
     return (
         construct(**made, **arguments),

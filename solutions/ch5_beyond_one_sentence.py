@@ -534,6 +534,9 @@ class CachedAttention(nn.Module):
     Formula (Vaswani et al. 2017, sec. 3.2, for tokens t … t + n - 1 of a text):
         output as in chapter 4, without dropout; token t + i sees the tokens 0 … t + i
 
+    The layer itself keeps nothing between calls: what a call knows of earlier tokens is in the
+    cache that is passed in, so several texts can take turns.
+
     Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
     only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias (in this
     order a seed gives them the lesson's numbers); mask is a buffer,

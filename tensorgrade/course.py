@@ -163,7 +163,8 @@ class Settings:
 
     chapters: by name, in their order. points: of exercises that shall be worth something else
     than their tests say. off: exercises that are left out this term, everywhere. beside: by
-    chapter, as in `Chapter`. The rest is as in `Course`.
+    chapter, as in `Chapter`. packages: what learners may import besides torch, by the names that
+    pip knows. The rest is as in `Course`.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Settings:
     points: dict[str, float] = field(default_factory=dict)
     off: tuple[str, ...] = ()
     beside: dict[str, dict[str, int]] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
     lateness: Lateness = field(default_factory=Lateness)
     scheme: Scheme | None = None
 
@@ -190,6 +192,7 @@ class Course:
     isolation: the lowest rung of tensorgrade/isolation/ladder.py on which hidden graders may run.
     lateness: deadlines, and what late work loses. scheme: how chapters become a grade, if that is
     set. `course.json` goes without both.
+    packages: as in `Settings`.
     """
 
     name: str
@@ -201,6 +204,7 @@ class Course:
     seed: int | None = None
     lateness: Lateness = field(default_factory=Lateness)
     scheme: Scheme | None = None
+    packages: tuple[str, ...] = ()
 
     def chapter(self, name: str) -> Chapter:
         """The chapter of that name. Raises CourseError where there is none."""
@@ -249,6 +253,7 @@ class Course:
             },
             limits=Limits(**data["limits"]),
             isolation=data["isolation"],
+            packages=tuple(data.get("packages", ())),
         )
 
 

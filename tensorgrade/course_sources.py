@@ -54,8 +54,8 @@ def resolve(settings: Settings, root: Path) -> Course:
     """The settings with everything that the files below the root say."""
     if type(settings.seed) is not int:
         raise CourseError(f"seed in course_config.py is {settings.seed!r}; it is a whole number")
-    lists: dict[str, object] = {"chapters": settings.chapters, "off": settings.off}
-    for name, listed in lists.items():
+    for name in ("chapters", "off", "packages"):
+        listed: object = getattr(settings, name)
         if isinstance(listed, str):
             raise CourseError(f'{name} in course_config.py needs a comma: {name}=("{listed}",)')
     if twice := [name for name in settings.chapters if settings.chapters.count(name) > 1]:
@@ -83,6 +83,7 @@ def resolve(settings: Settings, root: Path) -> Course:
         settings.seed,
         settings.lateness,
         scheme,
+        settings.packages,
     )
 
 

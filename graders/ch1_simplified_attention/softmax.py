@@ -152,6 +152,8 @@ def test_softmax_is_your_own(attempt):
 
 SHIFT = "x - x.amax(dim=dim, keepdim=True)"
 RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
+# Short pieces, so that two mistakes can be made at once.
+LARGEST, SUM = ".amax(dim=dim", "exponentials.sum(dim=dim"
 
 MISTAKES = [
     mistake(
@@ -179,21 +181,21 @@ MISTAKES = [
     mistake(
         "dim_ignored",
         "The `dim` that is passed in is ignored: it always runs over the last one.",
-        (SHIFT, "x - x.amax(dim=-1, keepdim=True)"),
-        (RETURN, "exponentials / exponentials.sum(dim=-1, keepdim=True)"),
+        (LARGEST, ".amax(dim=-1"),
+        (SUM, "exponentials.sum(dim=-1"),
     ),
     mistake(
         "dim_ignored_in_sum",
         "The sum runs over the last dimension, whatever `dim` is passed in; it is to run over "
         "`dim`, as the maximum does.",
-        (RETURN, "exponentials / exponentials.sum(dim=-1, keepdim=True)"),
+        (SUM, "exponentials.sum(dim=-1"),
         same_as="dim_ignored",
     ),
     mistake(
         "always_dim_zero",
         "The `dim` that is passed in is ignored: it always runs over the first one.",
-        (SHIFT, "x - x.amax(dim=0, keepdim=True)"),
-        (RETURN, "exponentials / exponentials.sum(dim=0, keepdim=True)"),
+        (LARGEST, ".amax(dim=0"),
+        (SUM, "exponentials.sum(dim=0"),
     ),
     mistake(
         "all_entries_share_one_sum",
@@ -220,6 +222,6 @@ MISTAKES = [
     mistake(
         "softmax_in_place",
         "The input is overwritten. Whoever called still needs it.",
-        (SHIFT, "x.sub_(x.amax(dim=dim, keepdim=True))"),
+        ("shifted = x - x", "shifted = x\n    shifted -= x.detach().clone()"),
     ),
 ]

@@ -20,7 +20,8 @@ def cases(pick):
     )
     first = construct(d_in=3, d_out=2, seed=123, dtype="float32")
     twins = [construct(d_in=3, d_out=4) for _ in range(2)]
-    start = structure(state=True, d_in=3, d_out=4)
+    made: dict = {"d_in": 3, "d_out": 4}
+    start = structure(state=True, **made)
     return [
         shown("sentence/seed 123", first, call(x=SENTENCE)),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
@@ -39,6 +40,9 @@ def cases(pick):
         case("same/copies", *copied(twins, load(matrices(3, 4)), normal(5, 3))),
         case("mixed/first token", *mixed(matrices(3, 4), 5, 3, 4)),
         case("parameters/3x4", *start, signature="structure"),
+        # Without weights that are loaded: of layers that take none, these values tell whether all
+        # else is right.
+        case("called/as made", construct(**made, dtype="float64", seed=7), call(x=normal(5, 3))),
     ]
 
 
@@ -86,6 +90,7 @@ def test_SelfAttention_v1_gradients(attempt):
 def test_SelfAttention_v1_start(attempt):
     """The matrices start from torch.rand, created in the order query, key, value."""
     attempt.SelfAttention_v1.agrees("parameters", only="module.")
+    attempt.SelfAttention_v1.agrees("called")
 
 
 @exercise("SelfAttention_v1", points=0.5)
@@ -150,5 +155,19 @@ MISTAKES = [
         (MADE_V1.format("W_value"), MADE_V1.format("W_query")),
         ("self.W_value_ =", "self.W_value ="),
         same_as="created_in_another_order",
+    ),
+    mistake(
+        "linear_layers_for_matrices",
+        "The projections are nn.Linear layers without a bias. Here each is an nn.Parameter of "
+        "shape (d_in, d_out), and x is multiplied with it.",
+        *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out, bias=False)"),
+        *each("x @ self.{}", "self.{}(x)"),
+    ),
+    mistake(
+        "linear_layers_with_biases_for_matrices",
+        "The projections are nn.Linear layers with a bias. Here each is an nn.Parameter of shape "
+        "(d_in, d_out) without a bias, and x is multiplied with it.",
+        *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out)"),
+        *each("x @ self.{}", "self.{}(x)"),
     ),
 ]

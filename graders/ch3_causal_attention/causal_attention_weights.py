@@ -120,6 +120,8 @@ def test_causal_attention_weights_inputs(attempt):
     attempt.causal_attention_weights.gives_the_same("same")
 
 
+WEIGHTS = "return torch.softmax(masked_scores / d_k**0.5, dim=-1)"
+
 MISTAKES = [
     mistake(
         "mask_as_long_as_the_first_dimension",
@@ -134,9 +136,27 @@ MISTAKES = [
         "softmax_over_dimension_1_of_scores",
         "The softmax runs over dimension 1, which holds the keys only where nothing leads them. "
         "Counted from the end, the keys are always in the same place.",
+        (", dim=-1)", ", dim=1)"),
+    ),
+    mistake(
+        "no_maximum_before_the_exponential",
+        "The exponentials are taken of the scores as they are: large ones overflow, and where all "
+        "are far below 0, 0 is divided by 0. Subtract each row's maximum first, or call "
+        "torch.softmax.",
         (
-            "torch.softmax(masked_scores / d_k**0.5, dim=-1)",
-            "torch.softmax(masked_scores / d_k**0.5, dim=1)",
+            WEIGHTS,
+            "exponentials = torch.exp(masked_scores / d_k**0.5)\n    "
+            "return exponentials / exponentials.sum(dim=-1, keepdim=True)",
+        ),
+    ),
+    mistake(
+        "no_maximum_and_masked_afterwards",
+        "The exponentials are taken of all scores as they are, the future's too: large ones "
+        "overflow. Hide the future and subtract each row's maximum first, or call torch.softmax.",
+        (
+            WEIGHTS,
+            "exponentials = torch.exp(attn_scores / d_k**0.5) * ~future\n    "
+            "return exponentials / exponentials.sum(dim=-1, keepdim=True)",
         ),
     ),
 ]

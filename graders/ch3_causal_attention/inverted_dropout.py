@@ -36,7 +36,11 @@ def cases(pick):
             signature="dropped weights",
             rate="p",
         ),
-        case("gradients alone/evaluation", *unchanged(p=0.5, training=False)),
+        case(
+            "gradients alone/evaluation",
+            *unchanged(p=0.5, training=False),
+            signature="left alone",
+        ),
         case("gradients alone/p 0", *unchanged(p=0.0, training=True)),
         case(
             "gradients/p 0.4",
@@ -45,8 +49,12 @@ def cases(pick):
             rate="p",
         ),
         *(
-            case(f"evaluation/p {p}", call(attn_weights=normal(*shape), p=p, training=False))
-            for p, *shape in pick(public=[(0.5, 5, 5)], hidden=[(0.5, 5, 5), (0.9, 1, 4, 1)])
+            case(
+                f"evaluation/p {p}",
+                call(attn_weights=normal(*shape), p=p, training=False),
+                signature="left alone",
+            )
+            for p, *shape in pick(public=[(0.5, 5, 5)], hidden=[(0.5, 5, 5), (0.9, 6, 9, 5)])
         ),
         case("nothing/p 0", call(attn_weights=normal(4, 4), p=0.0, training=True)),
         *(

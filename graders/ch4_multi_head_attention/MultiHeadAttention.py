@@ -239,8 +239,9 @@ def test_MultiHeadAttention_bias(attempt):
 
 @exercise("MultiHeadAttention", points=2)
 def test_MultiHeadAttention_sees_no_future(attempt):
-    """A later token changes nothing before it."""
+    """A later token changes nothing before it, in training neither."""
     attempt.MultiHeadAttention.sees_no_future("future")
+    attempt.MultiHeadAttention.hides_in_training("dropout")
 
 
 @exercise("MultiHeadAttention", points=1)
@@ -317,7 +318,7 @@ MISTAKES = [
         "softmax_over_heads",
         "The softmax runs over the heads, so the heads compete for each pair of tokens instead of "
         "each one spreading its own attention.",
-        (SOFTMAX, "torch.softmax(attn_scores / d_k**0.5, dim=1)"),
+        (", dim=-1)", ", dim=1)"),
     ),
     mistake(
         "dropout_on_output_too",

@@ -69,6 +69,7 @@ def cases(pick):
         ),
         *(case(f"one by one/{size}", *in_chunks(*size)) for size in single),
         *(case(f"chunks/{size}", *in_chunks(*size)) for size in chunks),
+        case("chunks/two texts in turn", *in_turn(2, 3, 2, 2)),
         case("twice/the same cache", *branched(2, 3, 2, 2)),
         case("bias/2 and 2", *in_chunks(2, 3, 2, 2, 5, (2, 2), qkv_bias=True)),
         # Many texts: a fill that is not low enough shows only where the visible scores are lower.
@@ -138,6 +139,16 @@ def afresh(b, d_in, width, heads):
         others,
         call(x=normal(b + 1, 3, d_in), no_grad=True),
     )
+
+
+def in_turn(b, d_in, width, heads):
+    """Two texts that take turns, each with the cache of its own last piece."""
+    calls = []
+    for at, (text, n) in enumerate((("a", 2), ("b", 3), ("a", 1), ("b", 2))):
+        given = {"cache": part(f"{text}{at - 2}", CACHE)} if at > 1 else {}
+        name = "result" if at == 3 else f"{text}{at}"
+        calls.append(call(x=normal(b, n, d_in), **given, result=name))
+    return *built(d_in, width * heads, heads, 6), *calls
 
 
 def branched(b, d_in, width, heads):
@@ -305,6 +316,12 @@ MISTAKES = [
         (FUTURE, f"{FUTURE} & (cache is None)"),
     ),
     mistake(
+        "unmasked_without_a_cache",
+        "Without a cache nothing is hidden, so every token of a text that begins sees the future. "
+        "With a cache and without, a token sees those up to itself.",
+        (FUTURE, f"{FUTURE} & (cache is not None)"),
+    ),
+    mistake(
         "cached_nothing_hidden",
         "Nothing is hidden, with a cache or without: a token may not see those that come after it "
         "in the same piece.",
@@ -341,5 +358,13 @@ MISTAKES = [
             JOIN_KEYS,
             "cache = self.kept = getattr(self, 'kept', cache)\n            " + JOIN_KEYS,
         ),
+    ),
+    mistake(
+        "cache_of_the_last_call",
+        "The module keeps the keys and values of its last call and goes on from these, whatever "
+        "cache is passed in. Go on from the cache that is passed in: two texts may take turns.",
+        (JOIN_KEYS, JOIN_KEYS.replace("cache[0]", "getattr(self, 'kept', cache)[0]")),
+        (JOIN_VALUES, JOIN_VALUES.replace("cache[1]", "getattr(self, 'kept', cache)[1]")),
+        (RETURN, f"self.kept = keys, values\n        {RETURN}"),
     ),
 ]

@@ -210,6 +210,11 @@ MISTAKES = [
         ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size + 1, block_size)"),
     ),
     mistake(
+        "keys_counted_by_queries",
+        "The loop runs over as many keys as there are queries. There may be more keys, or fewer.",
+        ("range(0, len(keys), block_size)", "range(0, n, block_size)"),
+    ),
+    mistake(
         "online_no_scale",
         "The scores go in unscaled. Divide by the root of the length of the key vectors.",
         (SCORES, "queries @ keys[block].T"),

@@ -103,6 +103,7 @@ def test_rotate_inputs(attempt):
 RATES = "base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)"
 TURN = "torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
 HALVES = "first, second = x[..., :half], x[..., half:]"
+MIXED = "x * cos.{0} + torch.{1}((-{2}, {3}), dim=-1){4} * sin.{0}"
 
 MISTAKES = [
     mistake(
@@ -110,6 +111,33 @@ MISTAKES = [
         "Neighbouring entries are turned together. Here entry i is paired with entry "
         "i + head_dim / 2.",
         (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
+        (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
+    ),
+    mistake(
+        "angles_of_neighbours",
+        "Two conventions are mixed: the angles are laid out for neighbours (a a b b), the turn is "
+        "that of halves. Entry i and entry i + head_dim / 2 need the same angle (a b a b).",
+        (TURN, MIXED.format("repeat_interleave(2, dim=-1)", "cat", "second", "first", "")),
+    ),
+    mistake(
+        "angles_of_halves_for_neighbours",
+        "Two conventions are mixed: the angles are laid out for halves (a b a b), the turn is that "
+        "of neighbours. Here the turn is that of halves: entry i goes with entry i + head_dim / 2.",
+        (
+            TURN,
+            MIXED.format("repeat(1, 2)", "stack", "x[..., 1::2]", "x[..., 0::2]", ".flatten(-2)"),
+        ),
+    ),
+    mistake(
+        "neighbours_split_halves_joined",
+        "Two conventions are mixed: the rows are split into every other entry and joined again as "
+        "halves. Split them into halves too: entry i goes with entry i + head_dim / 2.",
+        (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
+    ),
+    mistake(
+        "halves_split_neighbours_joined",
+        "Two conventions are mixed: the rows are split into halves and joined again entry by entry "
+        "(a A b B). Join them as halves.",
         (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
     ),
     mistake(

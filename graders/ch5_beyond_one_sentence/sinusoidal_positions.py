@@ -72,6 +72,26 @@ MISTAKES = [
         (RATES, "10000.0 ** (-torch.arange(d // 2) / d)"),
     ),
     mistake(
+        "exponent_doubled",
+        "The exponent is twice what it should be. If i already counts 0, 2, 4, …, the exponent is "
+        "i / d: the 2 of 2i / d is in it.",
+        (RATES, "10000.0 ** (-2 * torch.arange(0, d, 2) / d)"),
+    ),
+    mistake(
+        "exponent_doubled_and_one_further",
+        "The exponents of the sines are 2i / d for i = 0, 2, 4, …, twice what they should be, and "
+        "those of the cosines 2(i + 1) / d. A sine and the cosine beside it share one exponent, "
+        "i / d.",
+        (RATES, "10000.0 ** (-2 * torch.arange(0, d, 2) / d)"),
+        (
+            PAIRS,
+            PAIRS.replace(
+                "angles.cos()",
+                "(positions * 10000.0 ** (-2 * torch.arange(1, d, 2) / d)).cos()",
+            ),
+        ),
+    ),
+    mistake(
         "each_column_its_own_rate",
         "Each column has a rate of its own. A sine and the cosine beside it share one.",
         (

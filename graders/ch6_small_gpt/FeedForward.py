@@ -141,6 +141,11 @@ MISTAKES = [
         (LAYERS, LAYERS.replace("4 * d", "2 * d")),
     ),
     mistake(
+        "three_times_as_wide",
+        "The layer in the middle is three times as wide as d; four times is asked for.",
+        (LAYERS, LAYERS.replace("4 * d", "3 * d")),
+    ),
+    mistake(
         "layers_in_a_plain_list",
         "Torch does not find the layers' parameters: the layers are kept in a Python list, or "
         "made anew at each call. Make them once, in an nn.Sequential.",

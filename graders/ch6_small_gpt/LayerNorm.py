@@ -175,17 +175,17 @@ MISTAKES = [
     mistake(
         "divided_by_variance",
         "The rows are divided by their variance; it is its root that has the size of the numbers.",
-        (NORMED, "normed = (x - mean) / (variance + self.eps)"),
+        ("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
     ),
     mistake(
         "eps_outside_the_root",
         "eps is added to the root. It belongs to the variance, under the root.",
-        (NORMED, "normed = (x - mean) / (torch.sqrt(variance) + self.eps)"),
+        ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
     ),
     mistake(
         "without_eps",
         "There is no eps, so a row of equal numbers is divided by 0.",
-        (NORMED, "normed = (x - mean) / torch.sqrt(variance)"),
+        ("variance + self.eps", "variance"),
     ),
     mistake(
         "eps_fixed",
@@ -205,7 +205,7 @@ MISTAKES = [
     mistake(
         "mean_not_subtracted",
         "The mean is not subtracted.",
-        (NORMED, NORMED.replace("(x - mean)", "x")),
+        ("(x - mean)", "x"),
     ),
     mistake(
         "variance_not_divided_out",

@@ -47,6 +47,7 @@ def cases(pick):
         case("short/3, then 5", *one_after_another()),
         case("blocks/float32", *module(2, 3, 5, 4, 4, 2, 2, dtype="float32"), dtype=torch.float32),
         case("future/cut 2", *changed_end(2)),
+        case("future in training/cut 2", *changed_in_training(2), signature="earlier"),
         case("evaluation/dropout 0.7", *used(2, 3, 5, 4, 4, 2, 2, dropout=0.7)),
         case("evaluation/no dropout unless asked for", *as_it_is_made(2, 3, 5, 4, 4, 2, 1)),
         *(
@@ -151,6 +152,22 @@ def changed_end(cut):
     return model, values, mode(training=False), *calls
 
 
+def changed_in_training(cut):
+    """Two runs that drop the same entries: one text changes at its end, the other altogether."""
+    text = ids(6, 2, 5)
+    other = computed(with_another_end, computed(with_another_row, text), cut)
+    model, values = made(6, 5, 4, 2, 2, dropout=0.4)
+    calls = (
+        call(ids=one, seed=1, result=name) for one, name in ((text, "before"), (other, "after"))
+    )
+    return model, values, mode(training=True), *calls
+
+
+def with_another_row(text: torch.Tensor) -> torch.Tensor:
+    """A text beside another one, which begins with another token."""
+    return torch.stack((text[0], (text[1] + 2) % 6))
+
+
 def with_another_end(text: torch.Tensor, cut: int) -> torch.Tensor:
     """A text whose tokens from `cut` on are others."""
     return torch.cat((text[:, :cut], (text[:, cut:] + 1) % 6), dim=1)
@@ -211,8 +228,9 @@ def test_SmallGPT_short_texts(attempt):
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_sees_no_future(attempt):
-    """A later token changes no logits before it."""
+    """A later token changes no logits before it, nor does another text."""
     attempt.SmallGPT.agrees("future")
+    attempt.SmallGPT.keeps_what_is_earlier("future in training")
 
 
 @exercise("SmallGPT", points=1)
@@ -356,6 +374,17 @@ MISTAKES = [
         "sums_not_dropped",
         "Dropout never acts on the sum of token and place; it does in training.",
         ("x = self.dropout(x)", "pass"),
+    ),
+    mistake(
+        "context_length_not_kept",
+        "The model does not keep its context_length. `generate` asks for it, to cut the text to "
+        "what the model can see.",
+        ("self.context_length = context_length\n", "pass\n"),
+    ),
+    mistake(
+        "logits_in_a_tuple",
+        "A tuple comes back, the logits and None beside them. The logits alone are asked for.",
+        (RETURN, f"{RETURN}, None"),
     ),
     mistake(
         "last_place_only",

@@ -178,41 +178,67 @@ def test_TransformerBlock_inputs(attempt):
 
 FIRST = "x = x + self.dropout(self.attention(self.norm1(x)))"
 SECOND = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"
+# Short pieces of these lines, so that two mistakes can be made at once.
+START, NEXT, END = (
+    "### BEGIN SOLUTION\n        x = x + ",
+    "))\n        x = x + ",
+    "))\n        return",
+)
+NORM1, NORM2 = ("self.norm1(x)", "x"), ("self.norm2(x)", "x")
 MAKE = "MultiHeadAttention(d, d, context_length, dropout, num_heads)"
 
 MISTAKES = [
     mistake(
         "nothing_added",
         "What came in is not added to what the parts compute.",
-        (FIRST, FIRST.replace("x + ", "")),
-        (SECOND, SECOND.replace("x + ", "")),
+        (START, START.removesuffix("x + ")),
+        (NEXT, NEXT.removesuffix("x + ")),
     ),
     mistake(
         "attention_not_added",
         "What came in is not added to what attention computes.",
-        (FIRST, FIRST.replace("x + ", "")),
+        (START, START.removesuffix("x + ")),
     ),
     mistake(
         "feed_forward_not_added",
         "What went in is not added to what the feed-forward part computes.",
-        (SECOND, SECOND.replace("x + ", "")),
+        (NEXT, NEXT.removesuffix("x + ")),
     ),
     mistake(
         "norm_after_the_sum",
         "The norms stand behind the sums. Here each stands before its part, inside the frame.",
-        (FIRST, "x = self.norm1(x + self.dropout(self.attention(x)))"),
-        (SECOND, "x = self.norm2(x + self.dropout(self.feed_forward(x)))"),
+        NORM1,
+        NORM2,
+        (START, START.replace("x + ", "self.norm1(x + ")),
+        (NEXT, f"){NEXT.replace('x + ', 'self.norm2(x + ')}"),
+        (END, f"){END}"),
     ),
     mistake(
         "normed_input_added",
         "The normalised x is added. What is added to is x as it came in.",
-        (FIRST, "x = self.norm1(x)\n        x = x + self.dropout(self.attention(x))"),
-        (SECOND, "x = self.norm2(x)\n        x = x + self.dropout(self.feed_forward(x))"),
+        NORM1,
+        NORM2,
+        (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
+        (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
+    ),
+    mistake(
+        "normed_input_added_to_attention",
+        "The normalised x is added to what attention computes. What is added to is x as it came "
+        "in.",
+        NORM1,
+        (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
+    ),
+    mistake(
+        "normed_input_added_to_feed_forward",
+        "The normalised x is added to what the feed-forward part computes. What is added to is x "
+        "as it came out of attention's sum.",
+        NORM2,
+        (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
     ),
     mistake(
         "one_norm_for_both",
         "One norm serves both parts; each has a norm of its own.",
-        (SECOND, SECOND.replace("norm2", "norm1")),
+        ("self.norm2(x)", "self.norm1(x)"),
     ),
     mistake(
         "norms_are_one_object",
@@ -222,12 +248,12 @@ MISTAKES = [
     mistake(
         "feed_forward_without_norm",
         "The feed-forward part gets x without its norm.",
-        (SECOND, "x = x + self.dropout(self.feed_forward(x))"),
+        NORM2,
     ),
     mistake(
         "attention_without_norm",
         "Attention gets x without its norm.",
-        (FIRST, "x = x + self.dropout(self.attention(x))"),
+        NORM1,
     ),
     mistake(
         "parts_in_the_other_order",
@@ -256,8 +282,8 @@ MISTAKES = [
     mistake(
         "block_dropout_left_out",
         "What the parts add is never thinned out in training.",
-        (FIRST, "x = x + self.attention(self.norm1(x))"),
-        (SECOND, "x = x + self.feed_forward(self.norm2(x))"),
+        ("self.dropout(self.attention(", "(self.attention("),
+        ("self.dropout(self.feed_forward(", "(self.feed_forward("),
     ),
     mistake(
         "dropout_on_the_sum",
@@ -279,6 +305,6 @@ MISTAKES = [
     mistake(
         "block_input_overwritten",
         "A tensor that was passed in is overwritten. Whoever called still needs it.",
-        (FIRST, "x += self.dropout(self.attention(self.norm1(x)))"),
+        (START, START.replace("x = x +", "x +=")),
     ),
 ]

@@ -202,6 +202,12 @@ MISTAKES = [
         (TEMPERATURE, "logits = logits * temperature"),
     ),
     mistake(
+        "divided_by_temperature_zero",
+        "At temperature 0 the logits are divided by 0. There the likeliest token is taken, without "
+        "a softmax.",
+        ("if temperature == 0:", "if False:"),
+    ),
+    mistake(
         "temperature_ignored",
         "The temperature plays no part.",
         (TEMPERATURE, "pass"),

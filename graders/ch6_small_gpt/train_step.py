@@ -21,11 +21,16 @@ def cases(pick):
     return [
         *(case(f"one step/{size}", *trained(*size)) for size in one),
         *(case(f"steps/{size}", *trained(*size)) for size in more),
+        # An idiom clears them after the step: then the first step takes what others have left.
+        case("steps/gradients left", *trained(4, 2, 3, 0.03, 2, left=True)),
     ]
 
 
-def trained(vocab, b, n, rate, steps):
-    """So many steps on other texts; then the model's parameters are looked at."""
+def trained(vocab, b, n, rate, steps, left=False):
+    """So many steps on other texts; then the model's parameters are looked at.
+
+    left: whether the model has gradients before the first one.
+    """
     model = construct("InTraining", given=True, vocab_size=vocab, context_length=n)
     optimizer = construct("descent", given=True, model=model, lr=rate)
     calls = [
@@ -40,7 +45,8 @@ def trained(vocab, b, n, rate, steps):
         for step, size in zip(range(steps), cycle(((b, n), (1, min(2, n)))), strict=False)
     ]
     values = load({"table": weights(vocab, vocab), "bias": weights(vocab)}, on=model)
-    return model, values, optimizer, *calls, describe(on=model, state=True)
+    before = [construct("with_gradients_left", given=True, model=model)] if left else []
+    return model, values, optimizer, *before, *calls, describe(on=model, state=True)
 
 
 def anything(chance):
@@ -100,6 +106,19 @@ MISTAKES = [
         "The step is taken before `backward`, when there are no gradients yet.",
         (f"loss.backward()\n    {STEP}", f"{STEP}\n    loss.backward()"),
         same_as="no_step_taken",
+    ),
+    mistake(
+        "gradients_clipped",
+        "The gradients are made shorter before the step: together they are at most 1 long. Here "
+        "the step is taken with the gradients as they are.",
+        (STEP, f"nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    {STEP}"),
+    ),
+    mistake(
+        "cleared_after_the_step_only",
+        "The gradients are cleared after the step only, so the first step takes those that were "
+        "there before. Clear them before `backward`.",
+        (CLEAR, "pass"),
+        (STEP, f"{STEP}\n    {CLEAR}"),
     ),
     mistake(
         "step_taken_twice",

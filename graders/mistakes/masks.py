@@ -86,6 +86,27 @@ MISTAKES = [
         on("mask_and_renormalize", ("attn_weights * visible", "attn_weights")),
     ),
     mistake(
+        "mask_only_in_evaluation",
+        "In training nothing is masked, so a model learns from the very tokens that it is to "
+        "foresee. The mask is there in both modes.",
+        on(
+            f"{WITH_DROPOUT} CachedAttention",
+            (ASSIGN, ASSIGN.replace("(future,", "(future & (not self.training),")),
+        ),
+    ),
+    mistake(
+        "mask_only_without_dropout",
+        "While dropout is active nothing is masked, so a model learns from the very tokens that it "
+        "is to foresee. The mask has nothing to do with dropout.",
+        on(
+            WITH_DROPOUT,
+            (
+                ASSIGN,
+                ASSIGN.replace("(future,", "(future & (not self.training or self.dropout.p == 0),"),
+            ),
+        ),
+    ),
+    mistake(
         "mask_filled_with_zero",
         "Hidden scores are set to 0, or nearly. The softmax gives a score of 0 a weight like any "
         "other.",

@@ -12,6 +12,7 @@ BATCHED = (
     "CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
 )
 SCORES = "(attn_scores / d_k**0.5)"
+LAST = ", dim=-1)"  # no more than that, so that the scale can be wrong as well
 
 
 def everywhere(template: str) -> list[dict]:
@@ -26,12 +27,18 @@ def everywhere(template: str) -> list[dict]:
     ]
 
 
+def along(dim: str) -> list[dict]:
+    """Return edits that put another dimension into every softmax over scores."""
+    exercises = f"{BY_TENSOR} causal_attention_weights simplified_self_attention"
+    return [on(exercises, (LAST, f", dim={dim})"))]
+
+
 MISTAKES = [
     mistake(
         "softmax_over_columns",
         "The softmax runs over the wrong axis: columns sum to 1 and rows do not. Each query "
         "spreads its attention over the tokens that it looks at.",
-        *everywhere("torch.softmax(S, dim=-2)"),
+        *along("-2"),
     ),
     mistake(
         "softmax_over_dimension_1",
@@ -40,7 +47,7 @@ MISTAKES = [
         "from the end, the keys are always in the same place.",
         on(
             "attention_weights scaled_dot_product_attention",
-            (SOFTMAX, f"torch.softmax({SCORES}, dim=1)"),
+            (LAST, ", dim=1)"),
         ),
     ),
     mistake(
@@ -74,7 +81,7 @@ MISTAKES = [
     mistake(
         "softmax_over_batch",
         "The softmax runs over the batch, so independent sentences share one distribution.",
-        on(BATCHED, (SOFTMAX, f"torch.softmax({SCORES}, dim=0)")),
+        on(BATCHED, (LAST, ", dim=0)")),
     ),
     mistake(
         "detached_weights",

@@ -68,6 +68,9 @@ class Attempt:
         self.public_prints = public_prints
         # Runs the checks of some exercises; set by what holds the tests.
         self.checked: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
+        # The share of an exercise that its checks take for one known mistake alone; None if it
+        # cannot be found out. Set by the same session.
+        self.share_alone: Callable[[str, str], float | None] = lambda exercise, mistake: None
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)

@@ -1,11 +1,13 @@
 """Makes attempts for tests: from a folder of learner files, for self-check or for grading."""
 
+from collections.abc import Iterable
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import torch
 
-from ..course import Course
+from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.references import References, load_references
 from ..isolation.ladder import choose_rung, must_be_closed
@@ -170,6 +172,7 @@ class AttemptMaker:
         if self.warm is None or not self.warm.alive():
             rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
             must_be_closed(rung, private_paths(self.tests))
+            must_be_installed(self.course.packages)
             self.warm = WarmProcess(self.course.limits, rung)
         return self.warm
 
@@ -177,6 +180,18 @@ class AttemptMaker:
         """End the warm process, if one was started."""
         if self.warm is not None:
             self.warm.close()
+
+
+def must_be_installed(packages: Iterable[str]) -> None:
+    """Raise CourseError if a package that learners may import is missing here."""
+    for name in packages:
+        try:
+            version(name)
+        except PackageNotFoundError:
+            said = (
+                f"learners may import {name} (packages in course_config.py), which is not installed"
+            )
+            raise CourseError(f"{said} here: `pip install {name}`") from None
 
 
 class NoDevice(Exception):

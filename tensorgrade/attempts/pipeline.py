@@ -21,7 +21,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..messages.details import OtherCodeRuns
 from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
-from ..messages.verdicts import NotTold
+from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .details import cut_gradient, in_place, kept_state, unreachable
 from .divergence import divergence_for
@@ -38,7 +38,7 @@ from .explainers import (
 )
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
-from .points import settled
+from .points import settled, share_taken
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
@@ -68,10 +68,13 @@ UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 
 class Tests(Protocol):
-    """The tests of a folder, ready to be called (testing/collected.py)."""
+    """The tests of a folder, ready to be called (testing/collected.py).
 
-    @property
-    def folder(self) -> Path: ...
+    shares: what is known of `share_alone`, for each chapter, exercise and mistake.
+    """
+
+    folder: Path
+    shares: dict[tuple[str, str, str], float]
 
     def call(self, attempt: Attempt, *exercises: str) -> Results:
         """Call the tests of these exercises (default: all) on what was seen."""
@@ -85,11 +88,27 @@ def grade(student: str, attempt: Attempt, tests: Tests) -> list[Verdict]:
 def checked(attempt: Attempt, tests: Tests, *exercises: str) -> list[CheckResult]:
     """Load the file, run the cases of these exercises (default: all), check and score them."""
     attempt.checked = lambda other, names: checked(other, tests, *names)
+    attempt.share_alone = lambda name, mistake: share_alone(attempt, tests, name, mistake)
     attempt.run(exercises)
     results = tests.call(attempt, *exercises)
     if any(state_of(checks) == State.WRONG for checks in results.values()):
         results = once(attempt, results, lambda name: tests.call(attempt, name)[name], tests.folder)
     return [one for name in results for one in settled(attempt.exercises[name], results[name])]
+
+
+def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> float | None:
+    """Return the share of an exercise that its checks take for one known mistake alone.
+
+    None if there is no solution to make it from.
+    """
+    pairs, key = attempt.pairs(), (attempt.chapter.name, exercise, mistake)
+    if pairs is not None and key not in tests.shares:
+        backend = pairs.made(exercise, (mistake,))
+        alone = Attempt(backend, attempt.course, attempt.references, own=attempt.own)
+        alone.run([exercise])
+        checks = tests.call(alone, exercise)[exercise]
+        tests.shares[key] = share_taken(alone.exercises[exercise], checks)
+    return tests.shares.get(key)
 
 
 def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
@@ -149,11 +168,14 @@ def verdict(
     explanation = explain(evidence)
     names = [] if bare.status == Status.PASSED or part.excused_by else list(mistakes(part))
     group = "" if names or bare.status not in UNNAMED else group_of(part, checks)
-    main, *others = parts_of(explanation.message)
+    message = explanation.message
+    if note := dict(part.attempt.backend.source.notes).get(part.name, ""):
+        message = SeenThenWhere(message, WhichCounted(note))
+    main, *others = parts_of(message)
     return replace(
         bare,
         mistakes=names,
-        message=sentence(explanation.message),
+        message=sentence(message),
         message_id=main.id,
         params=main.params() | ({"also": [stored(one) for one in others]} if others else {}),
         line=explanation.line,

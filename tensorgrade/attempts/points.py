@@ -10,6 +10,7 @@ import logging
 from dataclasses import replace
 
 from ..course import CourseError
+from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.names import ASKS, Names
 from ..messages.details import RewrittenCode
@@ -124,22 +125,41 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
 def price(part: ExerciseAttempt, cost: float) -> float:
     """The share of an exercise that its mistakes cost. cost: the share that its checks take.
 
-    Two mistakes cost both prices, and never more than the checks take. What an earlier exercise
-    brings in is paid for there.
+    Several mistakes cost what each costs alone, and never more than the checks take. What an
+    earlier exercise brings in is paid for there.
     """
     own = [name for name in mistakes(part) if name not in part.inherited]
-    prices = [price_of(part, name, cost) for name in own]
-    return prices[0] if len(prices) == 1 else min(sum(prices), max((cost, *prices)))
+    if len(own) == 1:
+        return price_of(part, own[0], cost)
+    alone = {name: part.attempt.share_alone(part.name, name) for name in own}
+    prices = [
+        price_of(part, name, cost if share is None else share) for name, share in alone.items()
+    ]
+    return min(sum(prices), max((cost, *prices)))
+
+
+def share_taken(part: ExerciseAttempt, checks: list[CheckResult]) -> float:
+    """Return the share of an exercise that its checks take, where mistakes are told apart."""
+    earned, most = sums([check for check in checks if is_explained(part, check)])
+    return 1 - earned / most if most else 0.0
 
 
 def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     """What one mistake costs: what the course says, or else what the checks take, within bounds.
 
-    Who hands back what was passed in has made no mistake on the way: it costs everything.
+    Who hands back what was passed in has made no mistake on the way: it costs everything. So does
+    a class of which no object can be made, since nothing else was tried.
     """
     known = part.attempt.own.prices
-    bounded = 1.0 if hands_back(part.claimed) else min(MOST, max(LEAST, cost))
+    nothing = hands_back(part.claimed) or never_made(part.claimed)
+    bounded = 1.0 if nothing else min(MOST, max(LEAST, cost))
     return known.get(f"{part.name}.{mistake}", known.get(mistake, bounded))
+
+
+def never_made(seen: list[Seen]) -> bool:
+    """Return True if every case ends in an error when the object is made."""
+    errors = [one.observed.error for one in seen]
+    return all(error is not None and error.verb == "construct" for error in errors)
 
 
 def by_shares(checks: list[CheckResult]) -> list[CheckResult]:

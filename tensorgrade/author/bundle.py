@@ -32,7 +32,8 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     wheel, files_of_engine = engine_wheel()
     files[wheel] = zipped(files_of_engine)
     for name, extra in REQUIREMENTS.items():
-        files[name] = f"./{wheel}[{extra}]\n".encode()
+        needed = [f"./{wheel}[{extra}]", *project.course.packages]
+        files[name] = ("\n".join(needed) + "\n").encode()
     for path in sorted((project.root / "release").glob("*/*.ipynb")):
         files[f"notebooks/{path.name}"] = path.read_bytes()
     files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()

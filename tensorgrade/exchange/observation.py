@@ -7,7 +7,7 @@ its truth.
 
 import inspect
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TypeGuard, TypeVar
 
@@ -161,6 +161,7 @@ class Observation:
         return any(operations.get(name) for name in names)
 
 
+LONGEST_NOTE = 200  # on which of several definitions counts
 LONGEST_HEADER = 2 << 20  # bytes of JSON; all that a value may hold fits into it
 Try = tuple[Edit, Observation]  # an edit, and what it gives on a case
 # What the learner's definitions take, by what the stub has there.
@@ -261,7 +262,7 @@ def read_source(message: bytes) -> Source:
     if isinstance(header.get("reason"), str):
         raise Unreadable(printable(header["reason"]))
     found = header.get("source")
-    if not isinstance(found, dict) or set(found) != {"text", "filename", "starts", "names"}:
+    if not isinstance(found, dict) or set(found) != {one.name for one in fields(Source)}:
         raise BadMessage("not a reply to load")
     if not isinstance(found["text"], str) or not isinstance(found["filename"], str):
         raise BadMessage("a source is text")
@@ -271,7 +272,16 @@ def read_source(message: bytes) -> Source:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BadMessage("cells have names")
     names = tuple(" ".join(printable(name).split()) for name in names)
-    return Source(found["text"], found["filename"], tuple(starts), names)
+    return Source(found["text"], found["filename"], tuple(starts), names, read_notes(found))
+
+
+def read_notes(found: dict) -> tuple[tuple[str, str], ...]:
+    """Read what is said of exercises that a text defines twice. Raises BadMessage."""
+    notes = found["notes"]
+    pairs = isinstance(notes, list) and all(isinstance(n, list) and len(n) == 2 for n in notes)
+    if not pairs or not all(isinstance(word, str) for note in notes for word in note):
+        raise BadMessage("notes are pairs of texts")
+    return tuple((printable(name), printable(said)[:LONGEST_NOTE]) for name, said in notes)
 
 
 def read_parts(message: bytes) -> list[tuple[list[str], str]]:

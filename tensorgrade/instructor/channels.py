@@ -13,7 +13,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..course import Chapter, CourseError
+from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
 from ..isolation.ladder import rung_named
@@ -122,7 +122,7 @@ def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
     own = {
         "setup.sh": SETUP.encode(),
         "run_autograder": for_chapter(GRADESCOPE, chapter),
-        "requirements.txt": requirements(),
+        "requirements.txt": requirements(project.course),
     }
     return own | hidden(project, chapter, isolation) | engine()
 
@@ -150,7 +150,7 @@ def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
         f"{folder}/info.json": json.dumps(info, indent=1).encode() + b"\n",
         f"{folder}/question.html": for_chapter(QUESTION, chapter),
         "image/Dockerfile": DOCKERFILE.encode(),
-        "image/requirements.txt": requirements(),
+        "image/requirements.txt": requirements(project.course),
         **{f"{folder}/tests/{path}": content for path, content in tests.items()},
     }
 
@@ -166,7 +166,7 @@ def classroom50(project: Project, chapter: Chapter, isolation: str) -> Files:
     return {
         "autograder.py": for_chapter(AUTOGRADER, chapter),
         "self-check.yml": WORKFLOW.encode(),
-        "requirements.txt": requirements(),
+        "requirements.txt": requirements(project.course),
         **public,
         **engine(),
     }
@@ -209,10 +209,10 @@ def engine() -> Files:
     return {f"tensorgrade/{n}": path.read_bytes() for n, path in engine_files(*places).items()}
 
 
-def requirements() -> bytes:
-    """The packages that grading needs, in the versions that are installed here."""
+def requirements(course: Course) -> bytes:
+    """Return the packages that grading a course needs, in the versions that are installed here."""
     lines = []
-    for name in NEEDED:
+    for name in (*NEEDED, *course.packages):
         try:
             lines.append(f"{name}=={version(name).partition('+')[0]}")
         except PackageNotFoundError:

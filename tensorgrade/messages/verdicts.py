@@ -100,6 +100,15 @@ class OtherVersion(Message):
 
 
 @dataclass(frozen=True)
+class WhichCounted(Message):
+    """Several cells of a notebook define an exercise. text: which one was graded."""
+
+    id = "which_counted"
+    template = "{text}"
+    text: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
 class SeenThenWhere(Message):
     """What was seen, shortened if it leaves too little room for where to look."""
 

@@ -225,7 +225,8 @@ def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
     words = f"noisy={noisy} zeros={zeros} steady={steady} "
     words += f"repeats={repeats(case, *runs, seen.tensors.get('again'))} "
     words += f"learns={learns(expected, seen, dropped)} "
-    words += f"sums kept={sums_kept(plain, dropped)} nan={bool(dropped.isnan().any())}"
+    words += f"sums kept={sums_kept(plain, dropped)} nan={bool(dropped.isnan().any())} "
+    words += f"by row={steady or steady_by_row(case, *runs)}"
     words = "; ".join([words, *changed_inputs(seen)])
     return Imprint(words, (0.0 if scale is None else scale, size_without(reference, plain, noisy)))
 
@@ -285,6 +286,19 @@ def sums_kept(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
     """Whether the rows still have their sums, as they do when each is brought back to 1."""
     before, after = (tensor.double().sum(dim=-1) for tensor in (plain, dropped))
     return bool(torch.isclose(before, after).double().mean() > 0.9)
+
+
+def steady_by_row(case: Case, plain: torch.Tensor, dropped: torch.Tensor) -> bool:
+    """Return True if the kept entries of each row share a factor, as if divided by their sum."""
+    before, after = (in_parts(run, number_of_parts(case)).double() for run in (plain, dropped))
+    kept = (before.abs() > 1e-12) & (after != 0)
+    ratios = torch.where(kept, after / before, torch.nan)
+    least, most = (
+        ratios.nan_to_num(nan=torch.inf).amin(-1),
+        ratios.nan_to_num(nan=-torch.inf).amax(-1),
+    )
+    some = kept.any(dim=-1)
+    return bool(((most - least)[some] <= 1e-3 * most[some].abs()).all())
 
 
 def share_of_zeros(zeros: float, p: float) -> str:

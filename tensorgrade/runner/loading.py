@@ -55,6 +55,9 @@ def load_module(
     >>> module, problems = load_module("a", "x = 1\\ny = 1 / 0\\ndef f(): return x", "a.py")
     >>> module.f(), problems[0]["error"]["type"]
     (1, 'ZeroDivisionError')
+    >>> module, problems = load_module("a", "def f(x: Missing) -> None: return x", "a.py")
+    >>> module.f(2), problems
+    (2, [])
     """
     module = types.ModuleType(name)
     module.__file__ = filename
@@ -68,8 +71,8 @@ def load_module(
     )
     problems: list[Problem] = []
     asked = {own: name for name, own in misspelt.items()}
-    # Type hints are not evaluated where the names in them may be missing.
-    flags = 0 if alone is None else FUTURES["annotations"]
+    # A type hint may name what is not there, and costs nobody the definition that it is in.
+    flags = FUTURES["annotations"]
     for statement in statements(source, filename, problems) if alone is None else alone:
         flags |= future_flags(statement)
         own = getattr(statement, "name", "")

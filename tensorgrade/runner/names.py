@@ -128,19 +128,41 @@ def left_over(asked: Shapes, there: Shapes, renamed: Mapping[str, str]) -> dict[
     for `layers.0.weight` and `layers.2.weight`. Of several with one shape the names that are most
     alike belong together, and where that does not tell, the order in which they are made. That is
     a guess, and a safe one: what it decides is only which values a tensor gets, and without it it
-    gets none, which fails every check of values. A wrong guess fails them too, and no more.
+    gets none, which fails every check of values. A wrong guess fails them too, and no more. If the
+    shapes are others, layers of the same kind belong together in their order.
     """
     known = {name: as_asked(name, renamed) for name in there}
-    left = by_shape({n: shape for n, shape in asked.items() if n not in known.values()})
-    over = by_shape({n: shape for n, shape in there.items() if known[n] not in asked})
+    lacking = {n: shape for n, shape in asked.items() if n not in known.values()}
+    more = {n: shape for n, shape in there.items() if known[n] not in asked}
+    left, over = by_shape(lacking), by_shape(more)
     if {s: len(names) for s, names in left.items()} != {s: len(names) for s, names in over.items()}:
-        return {}
+        return layers_in_order(list(lacking), list(more))
     pairs: dict[str, str] = {}
     for shape, names in left.items():
         wanted, found = told_apart(names), told_apart(over[shape])
         few = meant(list(wanted), list(found)) or dict(zip(wanted, found, strict=True))
         pairs |= {wanted[name]: found[own] for name, own in few.items()}
     return by_owner(pairs)
+
+
+def layers_in_order(asked: Sequence[str], there: Sequence[str]) -> dict[str, str]:
+    """Return which layer stands for which, if as many are there, with tensors of the same names.
+
+    >>> layers_in_order(["layers.0.weight", "layers.2.weight"], ["fc_1.weight", "fc_2.weight"])
+    {'layers.0': 'fc_1', 'layers.2': 'fc_2'}
+    >>> layers_in_order(["first.weight"], ["first_bias"])
+    {}
+    """
+    if not asked or [name.rpartition(".")[2] for name in asked] != [
+        name.rpartition(".")[2] for name in there
+    ]:
+        return {}
+    pairs = [
+        (a.rpartition(".")[0], t.rpartition(".")[0]) for a, t in zip(asked, there, strict=True)
+    ]
+    found = dict(pairs)
+    is_one_to_one = len(found) == len(set(found.values())) == len(set(pairs))
+    return found if is_one_to_one and all(map(all, pairs)) else {}
 
 
 def told_apart(names: Sequence[str]) -> dict[str, str]:

@@ -4,13 +4,18 @@ Kept are imports, functions, classes, and assignments of literals, lambdas and p
 that leans on a value which another cell computes is so found out. Dropped are calls, prints,
 plots, loops, `await`, magics and shell lines, so long-running cells cost no time. Tags, outputs
 and other metadata mean nothing; every code cell counts, in the order in which they stand.
+
+An exercise has a cell of its own. If other cells define it too, that one counts as soon as it is
+written: a last line `softmax = 3` or a scratch version below takes nothing away. A copy of the
+cell that is written counts before one that is untouched.
 """
 
 import ast
+import itertools
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -30,10 +35,17 @@ Broken = Callable[[str, list[str]], str]
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell: its source, and how it is called in messages."""
+    """One code cell: its source, and how it is called in messages.
+
+    exercise: whose cell it is, if any. place: which of all cells it is, in words. is_code: False
+    for a cell of an exercise that somebody has turned into text.
+    """
 
     source: str
     name: str
+    exercise: str = ""
+    place: str = ""
+    is_code: bool = True
 
 
 def code_cells(text: str, filename: str) -> list[Cell]:
@@ -44,8 +56,9 @@ def code_cells(text: str, filename: str) -> list[Cell]:
         notebook = json.loads(text, parse_int=float)  # a whole number may have too many digits
         sheets = notebook.get("worksheets") or [notebook]  # the oldest notebooks have sheets
         cells = [cell for sheet in sheets for cell in sheet["cells"]]
-        numbered = enumerate((c for c in cells if c.get("cell_type") == "code"), 1)
-        return [Cell(source_of(cell), name_of(cell, number)) for number, cell in numbered]
+        numbers = itertools.accumulate(int(cell.get("cell_type") == "code") for cell in cells)
+        numbered = zip(cells, numbers, strict=True)
+        return [read_cell(cell, number) for cell, number in numbered if is_read(cell)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Unreadable(f"{filename} is no notebook: it cannot be read as one.") from None
 
@@ -56,13 +69,27 @@ def source_of(cell: dict) -> str:
     return with_plain_ends(source if isinstance(source, str) else "".join(source))
 
 
-def name_of(cell: dict, number: int) -> str:
-    """How a cell is called: by its exercise, or by its number among the code cells."""
+def is_read(cell: dict) -> bool:
+    """Return True for code cells, and for an exercise's cell that somebody has turned into text."""
+    return cell.get("cell_type") == "code" or bool(exercise_of(cell))
+
+
+def read_cell(cell: dict, number: int) -> Cell:
+    """Return a cell, called by its exercise or by its number among the code cells."""
+    exercise, is_code = exercise_of(cell), cell.get("cell_type") == "code"
+    place = f"code cell {number}" if is_code else f"the text cell `{exercise}`"
+    return Cell(
+        source_of(cell), f"`{exercise}`" if exercise else str(number), exercise, place, is_code
+    )
+
+
+def exercise_of(cell: dict) -> str:
+    """Return the exercise whose cell it is, as nbgrader marks it; empty if it is none's."""
     marks: Any = (cell.get("metadata") or {}).get("nbgrader")
     named = (
         isinstance(marks, dict) and marks.get("solution") and isinstance(marks.get("grade_id"), str)
     )
-    return f"`{marks['grade_id'][:80]}`" if named else str(number)
+    return marks["grade_id"][:80] if named else ""
 
 
 def extract(cells: list[Cell], filename: str = "the notebook") -> Source:
@@ -72,14 +99,87 @@ def extract(cells: list[Cell], filename: str = "the notebook") -> Source:
     """
     if sum(len(cell.source) for cell in cells) > MOST_CHARACTERS:
         raise Unreadable(f"{filename} has more than {MOST_CHARACTERS} characters of code.")
-    as_written = assemble(cells, filename, keep_broken)
+    cells, notes = with_one_definition(cells)
+    as_written = replace(assemble(cells, filename, keep_broken), notes=notes)
     if line_of_error(as_written.text) is None:
         return as_written
     # Beside a broken cell, a file is read block by block; where that would cut through a string
     # of another cell, say of the broken block only that it is broken.
     sound = assemble(cells, filename, drop_broken)
     lost = names_in(sound.text) - names_in(as_written.text)
-    return assemble(cells, filename, name_broken) if lost else as_written
+    return replace(assemble(cells, filename, name_broken), notes=notes) if lost else as_written
+
+
+def with_one_definition(cells: list[Cell]) -> tuple[list[Cell], tuple[tuple[str, str], ...]]:
+    """Return the cells without what would replace a definition that counts, and notes on that."""
+    notes = []
+    for name in dict.fromkeys(cell.exercise for cell in cells if cell.exercise):
+        found = {at: made for at, cell in enumerate(cells) if (made := last_made(cell, name))}
+        chosen = which_counts(cells, name, found)
+        meant = [at for at in found if is_written(found[at]) or cells[at].exercise == name]
+        others = [at for at in meant if at != chosen]
+        if chosen is not None and (others or not cells[chosen].is_code):
+            notes.append((name, which_counted(name, cells[chosen], [cells[at] for at in others])))
+        for at in found:
+            if chosen is not None and at > chosen:
+                cells = [*cells[:at], without(cells[at], name), *cells[at + 1 :]]
+        if chosen is not None:
+            cells = [*cells[:chosen], replace(cells[chosen], is_code=True), *cells[chosen + 1 :]]
+    return [cell if cell.is_code else replace(cell, source="") for cell in cells], tuple(notes)
+
+
+def which_counts(cells: list[Cell], name: str, found: dict[int, ast.stmt]) -> int | None:
+    """Return which cell's definition of an exercise counts; None if no cell has one.
+
+    That is the last of its own that is written, as code or as text, or else of all that are.
+    """
+    own = [at for at in found if cells[at].exercise == name]
+    written = [at for at in found if is_written(found[at])]
+    ranked = (
+        [at for at in own if at in written and cells[at].is_code],
+        [at for at in own if at in written],
+        [at for at in written if cells[at].is_code],
+        [at for at in own if cells[at].is_code],
+    )
+    return next((places[-1] for places in ranked if places), None)
+
+
+def which_counted(name: str, chosen: Cell, others: list[Cell]) -> str:
+    """Return a sentence on which of several definitions counts, and which does not."""
+    said = f"`{name}` is taken from {chosen.place}"
+    if not chosen.is_code:
+        said += ", which is no code cell any more"
+    elsewhere = " and ".join(cell.place for cell in others[-2:])
+    return f"{said}, not from {elsewhere}." if others else f"{said}."
+
+
+def last_made(cell: Cell, name: str) -> ast.stmt | None:
+    """Return the last statement of a cell that gives a name something, None if there is none.
+
+    For a definition that is no Python another one stands: what is wrong with it is to be said.
+    """
+    text = definitions(cell.source, drop_broken)
+    made = [one for one in statements(text, "notebook", []) if name in bound_names(one)]
+    if made or not re.search(
+        rf"^(?:async +)?(?:def|class) +{re.escape(name)}\b", cell.source, re.M
+    ):
+        return made[-1] if made else None
+    return ast.parse(f"def {name}(): pass").body[0]
+
+
+def is_written(made: ast.stmt) -> bool:
+    """Return True if a statement defines a function or a class that is no untouched stub."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    named = isinstance(made, ast.Assign) and isinstance(made.value, (ast.Lambda, ast.Name))
+    return (isinstance(made, kinds) or named) and "NotImplementedError" not in ast.unparse(made)
+
+
+def without(cell: Cell, name: str) -> Cell:
+    """Return a cell without what gives a name something; its lines stay where they are."""
+    text = definitions(cell.source, keep_broken)
+    if line_of_error(text) is not None:
+        return cell
+    return replace(cell, source=only_definitions(text, lambda made: name not in bound_names(made)))
 
 
 def assemble(cells: list[Cell], filename: str, broken: Broken) -> Source:
@@ -210,12 +310,14 @@ def line_of_error(source: str) -> int | None:
     return None
 
 
-def only_definitions(source: str) -> str:
+def only_definitions(
+    source: str, is_kept: Callable[[ast.stmt], bool] = lambda statement: defines(statement)
+) -> str:
     """A text that parses, with `0` in place of each statement that defines nothing."""
     text, kept, at = source.encode(), [], 0  # columns count bytes
     lines = [0, *(found.end() for found in re.finditer(b"\n", text))]
     for statement in parsed(source).body:
-        if not defines(statement):
+        if not is_kept(statement):
             begin = lines[statement.lineno - 1] + statement.col_offset
             # A parser always says where a statement ends.
             end = lines[(statement.end_lineno or 0) - 1] + (statement.end_col_offset or 0)

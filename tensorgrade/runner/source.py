@@ -18,13 +18,15 @@ class Source:
     """A learner's Python text, and what its lines are called where the learner wrote them.
 
     filename: the file that it is in. starts, names: of a notebook, the line before each
-    cell's first one, and the cells' names.
+    cell's first one, and the cells' names. notes: pairs of an exercise and a sentence that says
+    which of its definitions counts.
     """
 
     text: str
     filename: str
     starts: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
 
     def place(self, line: int) -> str:
         """Return a line of the text as the learner knows it.

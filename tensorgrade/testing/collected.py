@@ -37,6 +37,7 @@ class CollectedTests:
     def __init__(self, folder: Path):
         self.folder = folder
         self.by_chapter: dict[str, list[ExerciseTest]] = {}
+        self.shares: dict[tuple[str, str, str], float] = {}  # see attempts/pipeline.py
         # Named from the folder above, two folders of tests in one process do not share modules.
         arguments = [*COLLECT, f"--rootdir={folder.parent}", str(folder)]
         with pytest.MonkeyPatch.context() as patch:

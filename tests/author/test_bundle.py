@@ -197,8 +197,11 @@ def test_what_learners_need_is_there(project, kit):
 
 def test_its_requirements_name_its_wheel(kit):
     (wheel,) = [name for name in kit if name.endswith(".whl")]
-    assert kit["requirements.txt"].decode() == f"./{wheel}[learner]\n"
-    assert kit["requirements-notebooks.txt"].decode() == f"./{wheel}[notebooks]\n"
+    more = "einops\njaxtyping\n"  # what the course lets learners import
+    assert kit["requirements.txt"].decode() == f"./{wheel}[learner]\n{more}"
+    assert kit["requirements-notebooks.txt"].decode() == f"./{wheel}[notebooks]\n{more}"
+    for name in more.split():
+        assert f"\n{name}==" in kit["constraints.txt"].decode()
 
 
 @pytest.mark.slow

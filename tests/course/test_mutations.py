@@ -1,6 +1,7 @@
 """Every known mistake loses points and is called by its name: on hidden cases, across the wire.
 
-Where all else is right it costs between a tenth and a half of its exercise.
+Where all else is right it costs between a tenth and a half of its exercise; all of it if every
+call ends in an error.
 """
 
 from itertools import zip_longest
@@ -89,5 +90,6 @@ def test_every_mistake_is_caught_and_named(project, grader, number):
             own, _, earlier = verdict.message.partition(" Your own `")
             assert own == wrong.message and (not earlier or earlier.endswith("mend that first."))
             cost = 1 - verdict.points / verdict.max_points
-            most = 1 if f"{verdict.exercise}.{wrong.name}" in nothing_left else MOST
+            all_lost = f"{verdict.exercise}.{wrong.name}" in nothing_left
+            most = 1 if all_lost or verdict.status == "error" else MOST  # no object can be made
             assert LEAST - TINY <= cost <= most + TINY, verdict

@@ -46,9 +46,10 @@ def test_what_could_mean_anything_means_nothing(asked, there):
     assert meant(asked, there) == {}
 
 
-def test_another_shape_is_another_thing():
+def test_a_tensor_of_another_shape_is_meant_if_no_other_layer_can_be():
     asked = {"first.weight": [2, 3], "last.weight": [4, 4]}
-    assert meant_parts(asked, {"fst.weight": [9, 9], "last.weight": [4, 4]}) == {}
+    assert meant_parts(asked, {"fst.weight": [9, 9], "last.weight": [4, 4]}) == {"first": "fst"}
+    assert meant_parts(asked, {"fst.table": [9, 9], "last.weight": [4, 4]}) == {}
     assert meant_parts(asked, {"lst.weight": [4, 4], "fst.weight": [2, 3]}) == {
         "first": "fst",
         "last": "lst",
@@ -81,8 +82,12 @@ FEED = {"layers.0.weight": [8, 2], "layers.0.bias": [8], "layers.2.weight": [2, 
             | {"layers.2": "layers.1"},
         ),
         ({"w1": [8, 2], "b1": [8], "w2": [2, 8]}, dict(zip(FEED, ["w1", "b1", "w2"], strict=True))),
-        # One of another shape, one too many, one too few: it could mean anything.
-        ({"fc1.weight": [4, 2], "fc1.bias": [4], "fc2.weight": [2, 4]}, {}),
+        # Of other shapes: layers that hold the same belong together in their order.
+        (
+            {"fc1.weight": [4, 2], "fc1.bias": [4], "fc2.weight": [2, 4]},
+            {"layers.0": "fc1", "layers.2": "fc2"},
+        ),
+        # One too many, one too few: it could mean anything.
         ({"a.weight": [8, 2], "a.bias": [8], "b.weight": [2, 8], "b.bias": [2]}, {}),
         ({"fc1.weight": [8, 2], "fc2.weight": [2, 8]}, {}),
     ],

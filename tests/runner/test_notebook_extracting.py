@@ -88,7 +88,7 @@ def test_odd_fields_cost_no_code():
     cell = {"cell_type": "code", "source": ["def f(x):\n", "    return x"], "metadata": None}
     text = json.dumps({"cells": [cell | {"execution_count": 0}]})
     (found,) = code_cells(text.replace(": 0", f": {'9' * 6000}"), "a.ipynb")
-    assert found == Cell("def f(x):\n    return x", "1")
+    assert (found.source, found.name) == ("def f(x):\n    return x", "1")
 
 
 def test_a_formula_that_begins_with_a_percent_sign_stays():

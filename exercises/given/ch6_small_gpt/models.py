@@ -48,6 +48,13 @@ def descent(model, lr):
     return torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
 
 
+def with_gradients_left(model):
+    """A model at which something has left gradients: ones."""
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    return model
+
+
 def without_gradients(module):
     """A module as it is used after training: no gradients are kept."""
 
