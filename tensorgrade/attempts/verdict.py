@@ -2,10 +2,12 @@
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from ..exchange.text import LONGEST_MESSAGE, printable, short
 
 MOST_MISTAKES = 20
+LONGEST_PARAMETER, MOST_PARAMETERS = 120, 12  # of a message, as rows hold them
 
 
 class Status(StrEnum):
@@ -31,6 +33,23 @@ class Sure(StrEnum):
     REPAIRED = "repaired"  # with a small edit of that line everything is right
     PLACED = "placed"  # values diverge from right answers there, or it raises there
     OBSERVED = "observed"  # only that it is wrong
+
+
+def small(value: Any) -> Any:
+    """Return a message's parameter, printable and of limited size, however much it quotes.
+
+    >>> small({"text": "red \\x1b[31m", "lines": [1, 2]})
+    {'text': 'red ?[31m', 'lines': [1, 2]}
+    """
+    match value:
+        case str():
+            return printable(value, LONGEST_PARAMETER)
+        case list():
+            return [small(part) for part in value[:MOST_PARAMETERS]]
+        case dict():
+            return {name: small(part) for name, part in value.items()}
+        case _:
+            return value
 
 
 @dataclass
@@ -66,6 +85,7 @@ class Verdict:
         self.message = short(printable(self.message, 2 * LONGEST_MESSAGE))
         self.code = printable(self.code, len(self.code))
         self.mistakes = self.mistakes[:MOST_MISTAKES]
+        self.params = {name: small(value) for name, value in self.params.items()}
 
     def row(self) -> dict:
         """Return the record as it is written to `results.jsonl`."""

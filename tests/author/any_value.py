@@ -1,9 +1,12 @@
 """A course of one exercise, `f`, in a folder of its own: its solution and its cases are given."""
 
+import json
 from pathlib import Path
 
 from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.in_process import InProcess
+from tensorgrade.attempts.pipeline import finding_on, verdict
+from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong
@@ -86,6 +89,18 @@ class SmallCourse:
         )
         attempt.run()
         return attempt
+
+    def row(self, source: str, check, hidden: bool = True) -> str:
+        """Return the row of a learner's text that a check judges, as JSON."""
+        part = self.attempt(source, hidden).f
+        try:
+            check(part)
+            result = CheckResult("f", 1.0, True)
+        except Wrong as wrong:
+            finding = finding_on(part, "It agrees.", wrong.diagnosis)
+            result = CheckResult("f", 1.0, False, "It agrees.", finding)
+        (exercise,) = part.attempt.chapter.exercises
+        return json.dumps(verdict("ada", exercise, part, [result]).row())
 
     def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
         """What a check says of a learner's text; None where it passes."""

@@ -18,6 +18,7 @@ from tensorgrade.author.bundle import files_of_kit
 from tensorgrade.author.proofs import complaints
 from tensorgrade.author.proofs.slips import slips
 from tensorgrade.author.recording.bugs import candidates, drawn
+from tensorgrade.exchange.observation import Outcome
 from tensorgrade.exchange.references import load_references
 from tensorgrade.project import Project
 from tensorgrade.recognition.mistakes import Mistake
@@ -220,12 +221,11 @@ def test_a_mistake_that_takes_a_rewrite_to_mend_is_told(tmp_path):
     assert "to mend scaled_factor_added takes 1" in said and "6 are the most" in said
 
 
-def part(changed: int, limit: int = 10) -> SimpleNamespace:
+def part(changed: int) -> SimpleNamespace:
     """An exercise of four points, of which so many parts were changed."""
-    attempt = SimpleNamespace(changed={NAME: changed})
-    return SimpleNamespace(
-        name=NAME, attempt=attempt, is_as_given=not changed, is_rewritten=changed > limit
-    )
+    loaded = SimpleNamespace(status=Outcome.UNREADABLE)  # so nothing else can run in its place
+    attempt = SimpleNamespace(changed={NAME: changed}, loaded=loaded)
+    return SimpleNamespace(name=NAME, attempt=attempt, given_code="code", found_in_results={})
 
 
 def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:

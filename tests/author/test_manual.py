@@ -8,12 +8,13 @@ import tensorgrade.author
 from tensorgrade.author.proofs.kill_matrix import exercise_matrix, unproved
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.recording.references import build_exercise
-from tensorgrade.author.recording.steps import SETTINGS
+from tensorgrade.exchange.cases import SETTINGS
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.messages.message import render
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints, fingerprints_path, save_fingerprints
 from tensorgrade.recognition.signatures import SIGNATURES
+from tensorgrade.runner.verbs import Call
 from tensorgrade.testing.collected import CollectedTests
 
 from ..commands import ROOT
@@ -98,4 +99,4 @@ def test_the_page_of_checks_lists_every_signature():
 def test_the_page_of_cases_lists_every_setting_of_a_call():
     page = (ROOT / "docs" / "reference" / "cases.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`(\w+)=", page))
-    assert SETTINGS - listed == set()
+    assert set(SETTINGS[Call]) - listed == set()
