@@ -260,9 +260,9 @@ class Store:
     def without_result(self) -> set[About]:
         """Judged submissions without rows that count: somebody deleted those."""
         both = "SELECT student, chapter FROM {}"
-        query = f"{both.format('attempts')} EXCEPT {both.format('results')}"
+        statement = f"{both.format('attempts')} EXCEPT {both.format('results')}"
         with self.connected() as connection:
-            return {*connection.execute(query)}
+            return {*connection.execute(statement)}
 
     def count(self) -> int:
         """The number of submissions that have rows."""
