@@ -80,10 +80,11 @@ def gradescope(chapter: str, base: Path) -> None:
 def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     """Gradescope's record: a test for each exercise.
 
-    told: what `submission_metadata.json` says. Its due date counts where the course has none.
+    told: what `submission_metadata.json` says. Its due date counts if the course has none, and
+    an extension that it has for this learner always does.
     """
     chapter = rows[0]["chapter"]
-    due = lateness.deadlines.get(chapter) or (told.get("assignment") or {}).get("due_date")
+    due = extended(lateness.deadlines.get(chapter), told)
     rule = replace(lateness, deadlines={chapter: due} if due else {})
     at = written(read_time(told["created_at"])) if told.get("created_at") else None
     dated = [rule.applied(row, at) for row in rows]
@@ -109,6 +110,22 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
         "stdout_visibility": "hidden",
         "tests": tests,
     }
+
+
+def extended(due: str | None, told: dict) -> str | None:
+    """Return when a submission is due: the course's date or Gradescope's, and later if extended.
+
+    Dates that cannot be read count for nothing.
+    """
+    of_class = (told.get("assignment") or {}).get("due_date")
+    due = due or of_class
+    users = [user for user in told.get("users") or [] if isinstance(user, dict)]
+    own = [(user.get("assignment") or {}).get("due_date") for user in users]
+    try:
+        later = [d for d in own if d and of_class and read_time(d) > read_time(of_class)]
+        return max([*later, *filter(None, [due])], key=read_time, default=None)
+    except (ValueError, AttributeError):
+        return due
 
 
 def received(rows: list[dict], lateness: Lateness) -> str:

@@ -97,6 +97,15 @@ def test_late_work_loses_there_what_it_loses_elsewhere():
     assert results_of(hand_in("learner"), METADATA, Lateness())["score"] == MOST
 
 
+def test_an_extension_in_gradescope_counts_for_its_learner():
+    own = {"assignment": {"due_date": "2027-01-30T00:00:00+00:00"}}
+    rule = Lateness({CH1: "2027-01-01 00:00 UTC"}, share_a_day=0.2)
+    assert results_of(hand_in("learner"), METADATA, rule)["score"] < MOST
+    assert results_of(hand_in("learner"), METADATA | {"users": [own]}, rule)["score"] == MOST
+    same = {"assignment": {"due_date": METADATA["assignment"]["due_date"]}}
+    assert results_of(hand_in("learner"), METADATA | {"users": [same]}, rule)["score"] < MOST
+
+
 def test_the_best_attempt_counts_where_the_course_says_so():
     rows = hand_in("learner", status="partial", share=0.5)
     results = results_of(rows, METADATA, Lateness(attempts="best"))

@@ -1,5 +1,6 @@
 """Before `feedback_from` learners see that a submission was received and loads, and no more."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -64,3 +65,18 @@ def test_gradescope_hides_every_test_until_the_date():
 def test_a_date_that_is_none_is_refused():
     assert "feedback_from" in Lateness(feedback_from="soon").complaints([])[0]
     assert "names no time zone" in Lateness(feedback_from="2032-01-20 08:00").complaints([])[0]
+
+
+def test_prairielearn_shows_no_tests_until_the_date(tmp_path, monkeypatch):
+    from tensorgrade.instructor import channel_run
+
+    rows = hand_in("learner", status="failed", share=0.25, message=SECRET)
+    monkeypatch.setattr(channel_run, "rows_on", lambda *_: rows)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "graders").mkdir()
+    for rule, shown in ((LATER, 0), (BEFORE, len(CHAPTER.exercises))):
+        (tmp_path / "graders" / "lateness.json").write_text(json.dumps(vars(rule)))
+        channel_run.prairielearn(CHAPTER.name, tmp_path)
+        results = json.loads((tmp_path / "results" / "results.json").read_text())
+        assert len(results["tests"]) == shown and results["score"] == 0.25
+        assert ("was received" in results.get("message", "")) is (shown == 0)
