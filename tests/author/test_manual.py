@@ -25,7 +25,7 @@ PAGES = (
     ROOT / "docs" / "tutorial" / "author.md",
 )
 MANUAL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
-BLOCKS = re.findall(r"^```python(?: title=.*)?\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(r"^```python(?: title=[^\n]*)?\n(.*?)^```$", MANUAL, re.MULTILINE | re.DOTALL)
 EXERCISE = re.compile(r'^# %% exercise="(\w+)"')
 SOURCES = {found[1]: block for block in BLOCKS if (found := EXERCISE.match(block))}
 HEAD = "# %% [markdown]\n# # Manual\n\n# %%\nimport torch\nfrom torch import nn\n\n"
