@@ -6,7 +6,7 @@ plots, loops, `await`, magics and shell lines, so long-running cells cost no tim
 and other metadata mean nothing; every code cell counts, in the order in which they stand.
 
 An exercise has a cell of its own. If other cells define it too, that one counts as soon as it is
-written: a last line `softmax = 3` or a scratch version below takes nothing away. A copy of the
+written: a last line `name = 3` or a scratch version below takes nothing away. A copy of the
 cell that is written counts before one that is untouched.
 """
 
