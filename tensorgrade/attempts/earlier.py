@@ -32,7 +32,7 @@ from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
 from .in_process import InProcess
-from .points import at_its_price, sums
+from .points import at_its_price, never_made, sums
 from .verdict import EXCUSED, CheckResult, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
@@ -54,6 +54,8 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
         if not wrong or part.bug or state_of(checks) != State.WRONG:
             continue
         part.inherited = {m for one in wrong for m in attempt.exercises[one].mistakes}
+        if never_made(part.claimed):  # whose mistake that is shows beside stand-ins alone
+            part.inherited = set()
         right = bool(part.mistakes) and part.inherited.issuperset(part.mistakes)
         right = right or agrees_with_own(part, wrong, again, tests)
         stand_ins = stand_ins_for(attempt, wrong, tests)
