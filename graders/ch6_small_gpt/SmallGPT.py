@@ -376,17 +376,6 @@ MISTAKES = [
         ("x = self.dropout(x)", "pass"),
     ),
     mistake(
-        "context_length_not_kept",
-        "The model does not keep its context_length. `generate` asks for it, to cut the text to "
-        "what the model can see.",
-        ("self.context_length = context_length\n", "pass\n"),
-    ),
-    mistake(
-        "logits_in_a_tuple",
-        "A tuple comes back, the logits and None beside them. The logits alone are asked for.",
-        (RETURN, f"{RETURN}, None"),
-    ),
-    mistake(
         "last_place_only",
         "Only the last place's logits come back; every place has its own.",
         (RETURN, "return self.head(self.final_norm(x[:, -1]))"),
@@ -400,5 +389,16 @@ MISTAKES = [
         "heads_for_layers",
         "There are as many blocks as heads; num_layers says how many blocks there are.",
         ("for _ in range(num_layers)", "for _ in range(num_heads)"),
+    ),
+    mistake(
+        "context_length_not_kept",
+        "The model does not keep its context_length. `generate` asks for it, to cut the text to "
+        "what the model can see.",
+        ("self.context_length = context_length\n", "pass\n"),
+    ),
+    mistake(
+        "logits_in_a_tuple",
+        "A tuple comes back, the logits and None beside them. The logits alone are asked for.",
+        (RETURN, f"{RETURN}, None"),
     ),
 ]

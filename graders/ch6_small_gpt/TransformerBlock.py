@@ -222,20 +222,6 @@ MISTAKES = [
         (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
     ),
     mistake(
-        "normed_input_added_to_attention",
-        "The normalised x is added to what attention computes. What is added to is x as it came "
-        "in.",
-        NORM1,
-        (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
-    ),
-    mistake(
-        "normed_input_added_to_feed_forward",
-        "The normalised x is added to what the feed-forward part computes. What is added to is x "
-        "as it came out of attention's sum.",
-        NORM2,
-        (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
-    ),
-    mistake(
         "one_norm_for_both",
         "One norm serves both parts; each has a norm of its own.",
         ("self.norm2(x)", "self.norm1(x)"),
@@ -306,5 +292,19 @@ MISTAKES = [
         "block_input_overwritten",
         "A tensor that was passed in is overwritten. Whoever called still needs it.",
         (START, START.replace("x = x +", "x +=")),
+    ),
+    mistake(
+        "normed_input_added_to_attention",
+        "The normalised x is added to what attention computes. What is added to is x as it came "
+        "in.",
+        NORM1,
+        (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
+    ),
+    mistake(
+        "normed_input_added_to_feed_forward",
+        "The normalised x is added to what the feed-forward part computes. What is added to is x "
+        "as it came out of attention's sum.",
+        NORM2,
+        (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
     ),
 ]

@@ -34,7 +34,7 @@ from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
 from .in_process import InProcess
-from .points import at_its_price, sums
+from .points import at_its_price, never_made, sums
 from .recognized import mistakes
 from .results import CheckResult, State, state_of
 
@@ -57,6 +57,8 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
         if not wrong or part.given_code or state_of(checks) != State.WRONG:
             continue
         part.inherited = {m for one in wrong for m in mistakes(attempt.exercises[one])}
+        if never_made(part.claimed):  # only substitutes show whose mistake that is
+            part.inherited = set()
         right = bool(mistakes(part)) and part.inherited.issuperset(mistakes(part))
         right = right or agrees_with_own(part, wrong, again, tests)
         stand_ins = stand_ins_for(attempt, wrong, tests)

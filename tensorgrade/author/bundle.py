@@ -32,7 +32,7 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     wheel, files_of_engine = engine_wheel()
     files[wheel] = zipped(files_of_engine)
     for name, extra in REQUIREMENTS.items():
-        needed = [f"./{wheel}[{extra}]", *project.course.packages]
+        needed = [f"./{wheel}[{extra}]", *public_course(project).packages]
         files[name] = ("\n".join(needed) + "\n").encode()
     for path in sorted((project.root / "release").glob("*/*.ipynb")):
         files[f"notebooks/{path.name}"] = path.read_bytes()
