@@ -150,7 +150,7 @@ def all_mutants(project: Project, chapter: str, exercise: str, right: Path) -> l
 
 
 class Bench:
-    """Grades mutants of one exercise, and asks the oracle about them."""
+    """A bench that grades mutants of one exercise, and asks the oracle about them."""
 
     def __init__(self, project: Project, chapter: str, exercise: str):
         self.chapter, self.exercise = project.course.chapter(chapter), exercise

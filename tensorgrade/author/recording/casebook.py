@@ -58,7 +58,7 @@ def shown(name: str, *steps: Planned, **settings: Any) -> WrittenCase:
 
 @dataclass(frozen=True)
 class Pick:
-    """Chooses sizes: learners never see the shapes of hidden cases.
+    """The choice of sizes, so that learners never see the shapes of hidden cases.
 
     master: the seed of all drawn sizes, which for hidden cases is the course's seed.
     """

@@ -25,8 +25,8 @@ from ...runner.verbs import (
 def construct(name: str | None = None, /, **arguments: Any) -> Planned:
     """Make an object of the named class, or of the exercise itself if there is no name.
 
-    given: the class is one of the course's substitutes. seed, dtype: for its first weights. The rest are its
-    arguments; `named={…}` holds those whose names are also names of settings.
+    given: the class is one of the course's substitutes. seed, dtype: for its first weights. The
+    rest are its arguments; `named={…}` holds those whose names are also names of settings.
     """
     return Planned(Construct, name, {"dtype": "float64", "seed": 0} | arguments)
 
