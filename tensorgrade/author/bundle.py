@@ -66,7 +66,7 @@ def engine_wheel() -> tuple[str, dict[str, bytes]]:
 def installed_engine() -> Distribution:
     """Return pip's record of the engine. Raise CourseError if pip did not install it."""
     for found in distributions(name="tensorgrade"):
-        if found.read_text("METADATA"):  # metadata that a build left among the sources has none
+        if found.read_text("METADATA"):  # a build's leftovers among the sources have no METADATA
             return found
     raise CourseError("tensorgrade is not installed here; a kit is made of an installed one")
 

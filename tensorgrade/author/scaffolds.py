@@ -18,8 +18,8 @@ from ..project import Project
 TEMPLATES = files(__package__) / "templates"
 CHAPTERS = re.compile(r"chapters=\((.*?)\n?( *)\),", re.DOTALL)
 FIRST_CHAPTER = "ch1_first_steps"
-KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # and a sample's name
-IMPORTED = {"torch", "nn", "math"}  # by lessons, under these names
+KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # with a sample's name
+IMPORTED = {"torch", "nn", "math"}  # names that lessons import
 
 
 def new_course(folder: Path, title: str) -> list[Path]:
@@ -42,7 +42,8 @@ def new_course(folder: Path, title: str) -> list[Path]:
 def new_chapter(project: Project, name: str) -> list[Path]:
     """Write a chapter with one exercise and return the files, including `course_config.py`.
 
-    Raise CourseError if the name is not allowed or the lesson exists.
+    Raise CourseError if the name is not allowed, if the lesson exists, or if the config has no
+    list of chapters.
     """
     lesson = project.solution(checked(name))
     if lesson.exists():

@@ -28,7 +28,7 @@ def silent(what: str, done: int, total: int) -> None:
 def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[Derived]:  # noqa: B008
     """Return the derived files of a course, with their contents already made.
 
-    The files of chapters outside the wish are left out.
+    Files of chapters that are not requested are left out.
 
     wish: the references and fingerprints to build. tell: a progress callback.
     """

@@ -44,7 +44,7 @@ WORTH_WATCHING = 5  # watch only if the jobs take this many times as many runs: 
 class Wish:
     """The parts that a build should make.
 
-    anew: rebuild everything, even without a change. pairs: build pairs of mistakes too.
+    anew: rebuild everything, even if it is unchanged. pairs: build pairs of mistakes too.
     exercises: build only these exercises, or all of them if the set is empty. The files of chapters
     without any of these exercises are left unchanged.
     """

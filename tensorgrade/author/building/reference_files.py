@@ -38,7 +38,7 @@ ORIGINS = ("from", "solution")  # keys of a part's digests: all its sources, and
 
 
 def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
-    """Return the reference files of the wish's chapters, and the file with all origins.
+    """Return the reference files of the requested chapters, and the file with all origins.
 
     Raise CourseError with one line for each problem if something cannot be built.
     """
@@ -67,7 +67,7 @@ def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derive
 
 
 def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
-    """Return True if a part has to be built: it is part of the wish, and outdated or missing."""
+    """Return True if a part has to be built: it is requested, and outdated or missing."""
     if wish.exercises and recording.exercise not in wish.exercises:
         return False
     if wish.anew or stored is None or stored.origin != recording.origin:

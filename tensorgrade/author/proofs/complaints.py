@@ -75,10 +75,10 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
 
 
 def check(project: Project, wish: Wish, tell: Tell) -> Built:
-    """Rebuild in memory what the wish covers and compare; write nothing.
+    """Rebuild the requested files in memory and compare; write nothing.
 
-    Pairs of mistakes outside the wish count as fresh if their sources are unchanged: the cases, the
-    edits, the solution's code, and the results of each single mistake.
+    Pairs of mistakes that are not requested count as fresh if their sources are unchanged:
+    the cases, the edits, the solution's code, and the results of each single mistake.
     """
     if wrong := slips(project, wish):
         return Built(wrong=tuple(wrong))
@@ -152,7 +152,7 @@ def complaints(
     wish: Wish = Wish(),  # noqa: B008
     kept: Kept | None = None,
 ) -> list[str]:
-    """Return one sentence for each problem with the files that the wish covers.
+    """Return one sentence for each problem with the requested files.
 
     kept: a cache that may record that a stub was checked before.
     """
@@ -167,7 +167,7 @@ def complaints(
 
 
 def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) -> list[str]:
-    """Return the problems that block a release, besides stale files.
+    """Return the problems that block a release, apart from stale files.
 
     only: limit the checks to these exercises, if any are named.
     """

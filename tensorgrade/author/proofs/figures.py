@@ -94,7 +94,7 @@ def measure(project: Project, right_answers: Path, count: int = PAIRS, seed: int
 def measure_chapter(
     root: str, chapter: str, pairs: list, right_answers: str, hidden: bool
 ) -> tuple:
-    """Return the trials of singles and of pairs, the number of right answers, and their names."""
+    """Return trials of singles and pairs, the number of right answers, and names given to these."""
     torch.set_num_threads(1)
     project = Project(Path(root))
     bench = Bench(project, project.graders if hidden else project.exercises)
@@ -126,7 +126,7 @@ class Bench:
         """Make the mistakes and return whether they are caught and which names they get."""
         attempt = self.made.wrong(chapter, exercise, mistakes)
         if not attempt.references.hidden:
-            attempt.public = lambda: None  # skip the search for the wrong line, which needs them
+            attempt.public = lambda: None  # no references, so no search for the wrong line
         results = self.collected.results(attempt, exercise)
         caught = not all(result.passed for result in results)
         named = getattr(attempt, exercise).mistakes

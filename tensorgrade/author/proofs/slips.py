@@ -47,7 +47,7 @@ SMALLEST_SEED = 1 << 64
 
 
 def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
-    """Return one sentence for each problem in the files that the wish covers."""
+    """Return one sentence for each problem in the files of the requested chapters."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
         mistakes, forms = project.mistakes, project.form_edits

@@ -142,7 +142,7 @@ def same(one: object, other: object) -> bool:
 
 
 def bindings(function: ast.stmt) -> set[tuple[str, ...]]:
-    """Return the facts that shape a function as a whole: the names that it binds, and its kind."""
+    """Return the names that a function binds or declares, and its kinds of yield and await."""
     found: set[tuple[str, ...]] = set()
     for node in in_scope(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):

@@ -116,7 +116,7 @@ def code_in(path: Path) -> str:
 def stripped(path: Path) -> ast.Module:
     """Return a file's syntax tree without docstrings.
 
-    A missing file counts as empty. Raise CourseError if the text is invalid Python.
+    Raise CourseError if the file is missing or invalid Python.
     """
     return stripped_text(path, path.read_text(encoding="utf-8") if path.exists() else "")
 

@@ -223,7 +223,7 @@ def unfit(case: Case, seen: Observation) -> str:
 
 
 def says_something(case: Case, seen: Observation) -> bool:
-    """Return True if a case produces anything to judge besides None."""
+    """Return True if a case produces anything to judge other than None."""
     told = any(value["type"] != "NoneType" for value in seen.values.values())
     asked = (facts for name, facts in seen.facts.items() if name != "load")
     facts = any(facts.keys() - {"changed", "altered"} for facts in asked)
