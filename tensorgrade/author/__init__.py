@@ -1,4 +1,4 @@
-"""For authors: what a grader file says its cases and mistakes with."""
+"""For authors: the functions with which a grader file describes its cases and mistakes."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -52,7 +52,7 @@ WHERE = (
 
 
 def __getattr__(name: str) -> Any:
-    """One of these, once somebody asks: where nothing has changed, a build needs no torch."""
+    """Import a name on first use, so that a build without changes needs no torch."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     modules = (import_module(part, __name__) for part in WHERE)

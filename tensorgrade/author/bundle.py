@@ -1,6 +1,6 @@
 """The learner's kit: one zip with everything to learn and check, and nothing that is hidden.
 
-The engine travels as a wheel, and learners install that. It knows no course's answers, so a kit
+The engine is included as a wheel for learners to install. It contains no course's answers, so a kit
 holds the same engine as an instructor's machine.
 """
 
@@ -18,8 +18,8 @@ from ..project import Project, check_seed
 from ..views.lessons import lessons_page
 
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
-STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same kit has the same bytes
-# What `pip install -r` installs: the engine, with what one kind of learner needs.
+STAMP = (2020, 1, 1, 0, 0, 0)  # a constant date, so that the same kit has the same bytes
+# The files for `pip install -r`: the engine, with the extras for one kind of learner.
 REQUIREMENTS = {"requirements.txt": "learner", "requirements-notebooks.txt": "notebooks"}
 WHEEL = "Wheel-Version: 1.0\nGenerator: tensorgrade\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
@@ -49,7 +49,7 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
 def engine_wheel() -> tuple[str, dict[str, bytes]]:
     """Return the file name of a wheel of the running engine, and the files in it.
 
-    It holds what a built wheel holds, but needs neither the sources nor a build tool.
+    It has the same content as a built wheel, but needs neither the sources nor a build tool.
     """
     installed = installed_engine()
     info = f"tensorgrade-{installed.version}.dist-info"
@@ -64,15 +64,15 @@ def engine_wheel() -> tuple[str, dict[str, bytes]]:
 
 
 def installed_engine() -> Distribution:
-    """Return what pip knows about the engine. Raises CourseError if pip did not install it."""
+    """Return pip's record of the engine. Raise CourseError if pip did not install it."""
     for found in distributions(name="tensorgrade"):
-        if found.read_text("METADATA"):  # not what a build of the sources left in their folder
+        if found.read_text("METADATA"):  # a build's leftovers among the sources have no METADATA
             return found
     raise CourseError("tensorgrade is not installed here; a kit is made of an installed one")
 
 
 def digest(content: bytes) -> str:
-    """Return a file's hash as a wheel's RECORD has it."""
+    """Return a file's hash in the form that a wheel's RECORD uses."""
     return "sha256=" + urlsafe_b64encode(sha256(content).digest()).rstrip(b"=").decode()
 
 
@@ -85,18 +85,21 @@ def zipped(files: dict[str, bytes], folder: str = "") -> bytes:
     with zipfile.ZipFile(content, "w") as archive:
         for name, data in files.items():
             place = zipfile.ZipInfo(f"{folder}{name}", STAMP)
-            # The compression has to be said again: a ZipInfo has its own, which is none.
+            # Pass the compression explicitly, because a ZipInfo is uncompressed by default.
             archive.writestr(place, data, zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 
 def public_course(project: Project) -> Course:
-    """Return the course as learners know it."""
+    """Return the course in its public form for learners."""
     return Course.from_json((project.exercises / "course.json").read_text(encoding="utf-8"))
 
 
 def write_kit(project: Project, out: Path) -> int:
-    """Write the kit; returns how many files it holds. Raises CourseError before a build."""
+    """Write the kit and return the number of its files.
+
+    Raise CourseError if the course is not built.
+    """
     if not (project.exercises / "course.json").exists():
         raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
     check_seed(project.graders, project.course)

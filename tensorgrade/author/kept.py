@@ -1,8 +1,8 @@
-"""What a build has made before, by what it was made from: the folder `.tensorgrade/` of a course.
+"""A cache of build results in a course's `.tensorgrade/` folder, by digests of their sources.
 
-Nothing in it counts. Whatever is missing, stale or broken there is made again; the folder may be
-deleted at any time. What rows need is imported with them: where nothing has changed, a build ends
-before torch is there.
+The cache holds nothing of value. Anything missing, stale or damaged is rebuilt, and the folder may
+be deleted at any time. The code for rows is imported only on use, so that a build without changes
+finishes before it imports torch.
 """
 
 import contextlib
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from ..recognition.imprints import Imprint
 
 FOLDER = ".tensorgrade"
-Table = dict[str, dict[str, "Imprint"]]  # by a version's digest, then by a case's
+Table = dict[str, dict[str, "Imprint"]]  # by a version's digest, then by a case's digest
 
 
 class Kept:
-    """The folder of one course."""
+    """The cache folder of one course."""
 
     def __init__(self, root: Path):
         self.folder = root / FOLDER
 
     def rows(self, name: str, made_with: str) -> Table:
-        """The imprints of one kind that are kept under a name and were made with the same."""
+        """Return the cached imprints under a name if they were made with the same code."""
         from ..recognition.fingerprints import load_fingerprints
 
         path = self.folder / f"{name}.json"
         try:
             kept = load_fingerprints(path).by_exercise.get(made_with, [])
-        except (CourseError, ValueError, AttributeError):  # not there, or cut off
+        except (CourseError, ValueError, AttributeError):  # missing, or truncated
             return {}
         return {one.mistakes[0]: one.imprints for one in kept}
 
     def keep_rows(self, name: str, made_with: str, rows: Table) -> None:
-        """Keep imprints; those that were made with anything else are dropped."""
+        """Cache imprints under a name, replacing any that were made with other code."""
         from ..recognition.fingerprints import Fingerprint, Fingerprints, save_fingerprints
 
         prints = [Fingerprint((version,), imprints) for version, imprints in rows.items()]
@@ -47,18 +47,18 @@ class Kept:
         self.write(f"{name}.json", lambda path: save_fingerprints(path, text))
 
     def text(self, name: str) -> str:
-        """A text that is kept; empty where there is none."""
+        """Return a cached text, or an empty string if there is none."""
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except (OSError, ValueError):
             return ""
 
     def keep_text(self, name: str, text: str) -> None:
-        """Keep a text."""
+        """Cache a text."""
         self.write(name, lambda path: path.write_text(text, encoding="utf-8"))
 
     def write(self, name: str, write: Callable[[Path], object]) -> None:
-        """Write a file whole or not at all. Where nothing can be written, nothing is kept."""
+        """Write a complete file or none. If the folder is not writable, cache nothing."""
         path = self.folder / name
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""What the last build proved, what has changed since then, and which exercises that is about.
+"""The results of the last build, the changes since then, and the exercises that they affect.
 
-It is kept in `.tensorgrade/` and told by the content of files. Nothing here imports torch: where
-nothing has changed, a build ends before that is there.
+The record is cached in `.tensorgrade/` and compares files by their content. This module never
+imports torch, so a build without changes finishes before torch is loaded.
 """
 
 import json
@@ -20,13 +20,15 @@ from .kept import Kept
 PROVED = "proved.json"
 FOLDERS = ("solutions", "graders", "exercises", "source", "release")
 PACKAGES = ("torch", "safetensors", "pytest", "jupytext", "nbformat", "nbgrader")
-Seen = dict[str, str]  # digests of files by their path, and versions by a package's name
+Seen = dict[str, str]  # digests of files by their path, and versions by package name
 
 
 @dataclass(frozen=True)
 class Proved:
-    """That every exercise is proved. seen: with what. pairs: whether there are pairs of mistakes.
-    said: the build's last line. Empty where there was no such build.
+    """A record that every exercise is proved.
+
+    seen: the files and packages at that time. pairs: True if all pairs of mistakes existed.
+    said: the build's last line. All fields are empty if there was no such build.
     """
 
     seen: Seen = field(default_factory=dict)
@@ -35,20 +37,20 @@ class Proved:
 
 
 def proved_before(root: Path) -> Proved:
-    """What the last build proved that proved everything."""
+    """Return the record of the last build that proved everything."""
     try:
         return Proved(**json.loads(Kept(root).text(PROVED)))
-    except (ValueError, TypeError):  # there is none, or it is cut off
+    except (ValueError, TypeError):  # missing, or truncated
         return Proved()
 
 
 def keep_proved(root: Path, proved: Proved) -> None:
-    """Remember that everything is proved."""
+    """Record that everything is proved."""
     Kept(root).keep_text(PROVED, json.dumps(asdict(proved)))
 
 
 def seen_now(root: Path) -> Seen:
-    """All that a build of this course reads or writes, as it is now."""
+    """Return digests of all files that a build of this course reads or writes, and all versions."""
     paths = [path for name in FOLDERS for path in files_below(root / name)]
     paths += root.glob("*_config.py")
     engine = {f"engine {path.relative_to(ENGINE)}": path for path in files_below(ENGINE)}
@@ -57,17 +59,17 @@ def seen_now(root: Path) -> Seen:
 
 
 def seen_in(root: Path, paths: Iterable[Path]) -> Seen:
-    """Digests of some files of a course."""
+    """Return digests of some files of a course."""
     return {str(path.relative_to(root)): digest_of(path) for path in paths}
 
 
 def digest_of(path: Path) -> str:
-    """Changes when a file does."""
+    """Return a digest of a file's content."""
     return blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
 def version_of(package: str) -> str:
-    """Which version of a package is installed; empty for none."""
+    """Return the installed version of a package, or an empty string if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -75,9 +77,9 @@ def version_of(package: str) -> str:
 
 
 def unproved(project: Project, proved: Proved, seen: Seen) -> frozenset[str] | None:
-    """The exercises that are still to be proved, all else being proved; None where that may be all.
+    """Return the exercises that still have to be proved, or None if it may be all of them.
 
-    seen: what is seen now.
+    seen: the current digests and versions.
     """
     names = {name for name, _ in proved.seen.items() ^ seen.items()}
     if not proved.said:
@@ -86,7 +88,7 @@ def unproved(project: Project, proved: Proved, seen: Seen) -> frozenset[str] | N
 
 
 def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | None:
-    """The exercises that these files are about; None where that may be all of them."""
+    """Return the exercises that these files affect, or None if it may be all of them."""
     found: set[str] = set()
     chapters = {chapter.name: chapter for chapter in project.course.chapters}
     for path in changed:
@@ -104,6 +106,6 @@ def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | Non
 
 
 def bugs_judged_as(project: Project, grader: Path) -> set[str]:
-    """The exercises whose bug is judged by the cases and tests in this grader file."""
+    """Return the find-the-bug exercises that use the cases and tests of this grader file."""
     files = grader.parent.glob("*.py")
     return {path.stem for path in files if bug_in(path)[0] == grader.stem}

@@ -1,6 +1,6 @@
-"""What a definition depends on: other top-level statements, found by their names.
+"""Find the top-level statements that a definition depends on, by their names.
 
-In one module, or from one of the engine's modules to the next.
+The search covers one module, or follows imports between the engine's modules.
 """
 
 import ast
@@ -12,7 +12,9 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def reached(module: ast.Module, roots: Iterable[str]) -> list[ast.stmt]:
-    """The statements that bind these names, and all that they use in turn, in the file's order.
+    """Return the statements that bind these names, and all statements that they use in turn.
+
+    The order is that of the file.
 
     >>> text = "import math\\na = 1\\nb = 2\\ndef f():\\n    return a + math.pi"
     >>> [ast.unparse(statement) for statement in reached(ast.parse(text), ["f"])][:2]
@@ -28,8 +30,9 @@ def reached(module: ast.Module, roots: Iterable[str]) -> list[ast.stmt]:
 
 
 def without_unreached(text: str, roots: Iterable[str]) -> str:
-    """A text without the functions and classes that these names never reach, nor what runs when it
-    is loaded, and without comments between statements. All else stays in its line.
+    """Return a text without definitions that neither these names nor loading the text can reach.
+
+    Comments between statements are removed as well. The rest keeps its line numbers.
 
     >>> without_unreached("a = g\\ndef f(): pass\\n# no\\ndef g():\\n    return 1", ["a"])
     'a = g\\n\\n\\ndef g():\\n    return 1\\n'
@@ -43,20 +46,23 @@ def without_unreached(text: str, roots: Iterable[str]) -> str:
 
 
 def is_kept(line: str, statement: ast.stmt | None, kept: list[ast.stmt]) -> bool:
-    """Whether a line is one of a statement that is kept; or is indented, and marks its end."""
+    """Return True if a line is in a kept statement, or indented outside of any statement.
+
+    Such an indented line is a comment, for example the end mark of a statement.
+    """
     return statement in kept if statement else line.startswith(" ")
 
 
 def lines_of(statement: ast.stmt) -> range:
-    """The numbers of the lines that a statement stands in, its decorators among them."""
+    """Return the line numbers of a statement, including its decorators."""
     decorators = getattr(statement, "decorator_list", ())
     first = min([statement.lineno, *(decorator.lineno for decorator in decorators)])
     return range(first, (statement.end_lineno or first) + 1)
 
 
-@lru_cache(maxsize=10_000)  # each is asked for again with every name that is found
+@lru_cache(maxsize=10_000)  # asked again for every name that is found
 def bound_by(statement: ast.stmt) -> set[str]:
-    """The names that a top-level statement gives a meaning to."""
+    """Return the names that a top-level statement binds."""
     if isinstance(statement, DEFINITIONS):
         return {statement.name}
     inner = list(ast.walk(statement))
@@ -67,18 +73,18 @@ def bound_by(statement: ast.stmt) -> set[str]:
 
 @lru_cache(maxsize=10_000)
 def used_by(statement: ast.stmt) -> set[str]:
-    """All names that stand anywhere in a statement."""
+    """Return all names in a statement."""
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 def reached_in_files(
     files: Mapping[str, ast.Module], roots: Mapping[str, Iterable[str]]
 ) -> dict[str, list[ast.stmt]]:
-    """What names of some files reach in these files, by the path of each file that is reached.
+    """Return the statements that some names of some files reach, by the path of their files.
 
-    files: modules by their path, such as `exchange/cases.py`; imports between them are relative,
-    and are followed. A file that is reached at all is reached with its statements that bind no
-    name, since they run when it is imported.
+    files: modules by their path, such as `exchange/cases.py`. Relative imports between them are
+    followed. A reached file always includes its statements that bind no name, because they run when
+    it is imported.
 
     >>> files = {"a/b.py": ast.parse("from ..c import f\\ng = f"), "c.py": ast.parse("f = h = 1")}
     >>> [ast.unparse(s) for s in reached_in_files(files, {"a/b.py": ["g"]})["c.py"]]
@@ -100,19 +106,19 @@ def reached_in_files(
 
 
 def idle(module: ast.Module) -> set[str]:
-    """What a module's statements that bind no name use when it is imported."""
+    """Return the names used by the statements of a module that bind no name and run on import."""
     return set().union(*(used_by(s) for s in module.body if not bound_by(s)))
 
 
 def is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring."""
+    """Return True if a statement is a docstring."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def imported_by(
     path: str, statements: list[ast.stmt], files: Mapping[str, ast.Module]
 ) -> list[tuple[str, set[str]]]:
-    """(file, names in it) that some statements of a file import from others of these files."""
+    """Return (file, names in it) for the imports of some statements of a file from these files."""
     nodes = [node for statement in statements for node in ast.walk(statement)]
     used = {node.id for node in nodes if isinstance(node, ast.Name)}
     found = []
@@ -124,7 +130,7 @@ def imported_by(
                 if (name := alias.asname or alias.name) not in used:
                     continue
                 whole, part = f"{origin}/{alias.name}.py".lstrip("/"), f"{origin}.py"
-                if whole in files:  # a module, of which attributes are used
+                if whole in files:  # a module whose attributes are used
                     found.append((whole, attributes(nodes, name)))
                 elif part in files:
                     found.append((part, {alias.name}))
@@ -132,6 +138,6 @@ def imported_by(
 
 
 def attributes(nodes: list[ast.AST], name: str) -> set[str]:
-    """The attributes of a name that are used in some nodes."""
+    """Return the attributes of a name that are used in some nodes."""
     found = (node for node in nodes if isinstance(node, ast.Attribute))
     return {n.attr for n in found if isinstance(n.value, ast.Name) and n.value.id == name}

@@ -1,6 +1,6 @@
-"""New courses, chapters and exercises, each green at once with a sample to be overwritten.
+"""New courses, chapters and exercises. Each starts with a working sample to overwrite.
 
-What they begin with stands in templates/.
+The samples are in templates/.
 """
 
 import builtins
@@ -18,12 +18,15 @@ from ..project import Project
 TEMPLATES = files(__package__) / "templates"
 CHAPTERS = re.compile(r"chapters=\((.*?)\n?( *)\),", re.DOTALL)
 FIRST_CHAPTER = "ch1_first_steps"
-KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # and a sample's name
-IMPORTED = {"torch", "nn", "math"}  # by lessons, under these names
+KINDS = {"function": "scaled", "class": "Offset", "values": "counted"}  # with a sample's name
+IMPORTED = {"torch", "nn", "math"}  # names that lessons import
 
 
 def new_course(folder: Path, title: str) -> list[Path]:
-    """A course with one chapter; returns the files. Raises CourseError where something is there."""
+    """Write a course with one chapter and return its files.
+
+    Raise CourseError if the folder is not empty.
+    """
     if folder.exists() and any(folder.iterdir()):
         raise CourseError(f"{folder} is there already, and not empty")
     name = re.sub(r"\W+", "_", folder.resolve().name).strip("_") or "course"
@@ -37,7 +40,11 @@ def new_course(folder: Path, title: str) -> list[Path]:
 
 
 def new_chapter(project: Project, name: str) -> list[Path]:
-    """A chapter with one exercise; returns the files, `course_config.py` among them."""
+    """Write a chapter with one exercise and return the files, including `course_config.py`.
+
+    Raise CourseError if the name is not allowed, if the lesson exists, or if the config has no
+    list of chapters.
+    """
     lesson = project.solution(checked(name))
     if lesson.exists():
         raise CourseError(f"{lesson} is there already")
@@ -52,8 +59,11 @@ def new_chapter(project: Project, name: str) -> list[Path]:
 
 
 def new_exercise(project: Project, chapter: str, name: str, kind: str) -> list[Path]:
-    """An exercise at the end of a chapter; returns its two files. kind: one of KINDS."""
-    project.course.chapter(chapter)  # raises CourseError where there is none
+    """Add an exercise at the end of a chapter and return its two files. kind: one of KINDS.
+
+    Raise CourseError if there is no such chapter, or if the name is taken or not allowed.
+    """
+    project.course.chapter(chapter)  # raises CourseError if it does not exist
     if checked(name) in exercises_in(project):
         raise CourseError(f"there is an exercise {name} already; each needs a name of its own")
     if hasattr(builtins, name) or name in IMPORTED:
@@ -62,7 +72,7 @@ def new_exercise(project: Project, chapter: str, name: str, kind: str) -> list[P
 
 
 def write_exercise(project: Project, chapter: str, name: str, kind: str) -> list[Path]:
-    """The lesson's part, with solution and hints, and the grader file."""
+    """Write the lesson's part, with solution and hints, and the grader file."""
     words = {"name": name, "heading": heading(name)}
     folder, lesson = TEMPLATES / "exercise", project.solution(chapter)
     grader = project.graders / chapter / f"{name}.py"
@@ -76,7 +86,7 @@ ENDING = re.compile(r"^# %% \[markdown\] ending=true$", re.MULTILINE)
 
 
 def added(lesson: str, exercise: str) -> str:
-    """A lesson with an exercise at its end, but before what ends a chapter."""
+    """Return a lesson with an exercise at its end, but before the chapter's ending."""
     ending = ENDING.search(lesson)
     at = ending.start() if ending else len(lesson)
     text = lesson[:at].rstrip("\n") + "\n" + exercise.rstrip("\n") + "\n"
@@ -84,7 +94,10 @@ def added(lesson: str, exercise: str) -> str:
 
 
 def with_chapter(config: Path, name: str) -> str:
-    """The text of a `course_config.py` with one chapter more. Raises CourseError."""
+    """Return the text of a `course_config.py` with one more chapter.
+
+    Raise CourseError if it lists no chapters.
+    """
     text = config.read_text(encoding="utf-8")
     found = CHAPTERS.search(text)
     if found is None:
@@ -96,13 +109,13 @@ def with_chapter(config: Path, name: str) -> str:
 
 
 def exercises_in(project: Project) -> list[str]:
-    """The names of all exercises, in lessons that are listed and in others."""
+    """Return the names of all exercises, even in lessons that the config does not list."""
     lessons = sorted((project.root / "solutions").glob("*.py"))
     return [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
 
 
 def free_name(project: Project, name: str) -> str:
-    """The name, with a number where it is taken."""
+    """Return the name, with a number added if it is taken."""
     taken, free, number = exercises_in(project), name, 1
     while free in taken:
         number += 1
@@ -111,14 +124,14 @@ def free_name(project: Project, name: str) -> str:
 
 
 def checked(name: str) -> str:
-    """A name that Python can give to something. Raises CourseError."""
+    """Return the name. Raise CourseError if it is not a valid ASCII name in Python."""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
         raise CourseError(f"{name!r} cannot be a name in Python: letters, digits and _, no more")
     return name
 
 
 def heading(name: str) -> str:
-    """A name as a heading.
+    """Return a name as a heading.
 
     >>> heading("scaled_rows")
     'Scaled rows'
@@ -128,12 +141,12 @@ def heading(name: str) -> str:
 
 
 def plain(title: str) -> str:
-    """A title that may stand between quotes."""
+    """Return a title that is safe inside double quotes."""
     return " ".join(title.split()).replace("\\", "").replace('"', "'")
 
 
 def templates_in(folder: Traversable, place: str = "") -> list[tuple[str, Traversable]]:
-    """(path in the course, template) of all templates of a course, in order."""
+    """Return (path in the course, template) for all templates of a course, in order."""
     found = []
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
@@ -145,7 +158,7 @@ def templates_in(folder: Traversable, place: str = "") -> list[tuple[str, Traver
 
 
 def filled(template: Traversable, words: dict[str, str]) -> str:
-    """A template with its words put in."""
+    """Return a template with its placeholders filled in."""
     text = template.read_text(encoding="utf-8")
     for name, word in words.items():
         text = text.replace(f"{{{name}}}", word)
@@ -153,7 +166,7 @@ def filled(template: Traversable, words: dict[str, str]) -> str:
 
 
 def write_new(path: Path, text: str) -> Path:
-    """Write a file that is not there yet. Raises CourseError."""
+    """Write a new file and return its path. Raise CourseError if it exists."""
     if path.exists():
         raise CourseError(f"{path} is there already")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A build on a terminal: how far it is and how long it still takes; and one for every save."""
+"""A build on a terminal, with its progress and the time left, and a build on every save."""
 
 import contextlib
 import gc
@@ -34,10 +34,10 @@ WRITTEN = ("*_config.py", "solutions/**/*.py", "graders/**/*.py", "exercises/giv
 
 
 class BuildProgress:
-    """Used as `with BuildProgress() as progress:`; `progress.tell` is told how far a build is.
+    """The progress display of a build: a bar on a terminal, plain lines elsewhere.
 
-    A bar on a terminal, plain lines elsewhere. The bar is drawn when something is told and by no
-    thread: a process with threads cannot be forked.
+    Use it as `with BuildProgress() as progress:` and pass `progress.tell` to the build. The bar is
+    redrawn on each call of `tell` and not by a thread: a process with threads cannot be forked.
     """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic):
@@ -68,8 +68,8 @@ class BuildProgress:
         self.bar.stop()
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """So much of what is to be run is done."""
-        if total != self.total:  # another stretch begins: mistakes alone, then pairs
+        """Report the number of finished runs."""
+        if total != self.total:  # the next stage begins: single mistakes, then pairs
             self.begun, self.total = self.clock(), total
         left = time_left(self.clock() - self.begun, done, total)
         self.bar.update(self.task, description=escape(what), completed=done, total=total, left=left)
@@ -79,12 +79,12 @@ class BuildProgress:
             self.say(f"{done} of {plural(total, 'run')}, {left}")
 
     def say(self, line: str) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         self.console.print(escape(line), soft_wrap=True)
 
 
 def time_left(seconds: float, done: int, total: int) -> str:
-    """How long the rest takes, at the pace so far.
+    """Return the estimated time for the rest, at the pace so far.
 
     >>> time_left(30, 100, 400)
     'about 1:30 left'
@@ -94,12 +94,13 @@ def time_left(seconds: float, done: int, total: int) -> str:
 
 
 def author(root: Path) -> None:
-    """Build a course, and again on every save, until interrupted.
+    """Build a course, and build it again on every save, until interrupted.
 
-    Each build is a fork of this process, which has imported what takes long and nothing of the
-    course; so each build reads the course as it is. What the engine is, no save changes.
+    Each build runs in a fork of this process, which has already imported the slow packages but no
+    code of the course. Each build therefore reads the current course. A saved change to the engine
+    has no effect.
     """
-    engine_digest()  # kept, and so not looked for in every fork
+    engine_digest()  # cached here, so that no fork computes it
     changed: list[Path] = []
     while True:
         seen = look(root)
@@ -109,8 +110,10 @@ def author(root: Path) -> None:
 
 
 def read_ahead(root: Path, paths: Iterable[Path]) -> None:
-    """Take lessons and grader files apart here, and not in every fork. What comes of it is kept by
-    their text, so it is never stale; what is wrong with one, a build says.
+    """Parse lessons and grader files here, so that no fork has to.
+
+    The results are cached by the files' text, so they never become stale. Errors are ignored here,
+    because the build reports them.
     """
     for path in paths:
         with contextlib.suppress(Exception):
@@ -122,17 +125,17 @@ def read_ahead(root: Path, paths: Iterable[Path]) -> None:
             stripped(path)
             if path.parent == root / "solutions":
                 read_script(path)
-    gc.freeze()  # else every collection in a fork goes through all of this
+    gc.freeze()  # otherwise every garbage collection in a fork scans all of this
 
 
 def look(root: Path) -> dict[Path, tuple[int, int]]:
-    """When each of the author's files was saved, and its size."""
+    """Return the time of the last change and the size of each of the author's files."""
     paths = (path for pattern in WRITTEN for path in root.glob(pattern))
     return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path.exists()}
 
 
 def next_change(root: Path, before: dict[Path, tuple[int, int]]) -> list[Path]:
-    """Wait until files are saved that no longer look as before; returns them."""
+    """Wait until files are saved, created or deleted, and return them."""
     while (now := look(root)) == before:
         time.sleep(SECONDS_BETWEEN_LOOKS)
     paths = before.keys() | now.keys()
@@ -140,27 +143,27 @@ def next_change(root: Path, before: dict[Path, tuple[int, int]]) -> list[Path]:
 
 
 def build_apart(root: Path, changed: list[Path]) -> None:
-    """One build in a process of its own."""
+    """Run one build in its own process."""
     forks = multiprocessing.get_context("fork").Process if FORKS else multiprocessing.Process
     process = forks(target=build_and_say, args=(root, changed))
     process.start()
     try:
         process.join()
-    finally:  # interrupted: nobody stays at work
+    finally:  # after an interruption, end the build as well
         process.terminate()
 
 
 def build_and_say(root: Path, changed: list[Path]) -> None:
-    """Build what some files may have changed, and say what came of it, and in how many seconds."""
-    sys.dont_write_bytecode = True  # a file that is saved twice within a second is read twice
+    """Build the exercises that some files may have changed, and report the result and the time."""
+    sys.dont_write_bytecode = True  # it would hide a second save within the same second
     try:
         say_built(root, changed)
-    except KeyboardInterrupt:  # told by the process that started this one
+    except KeyboardInterrupt:  # the parent process was interrupted as well and reports it
         os._exit(130)
 
 
 def say_built(root: Path, changed: list[Path]) -> None:
-    """One build, told on the terminal."""
+    """Run one build and show it on the terminal."""
     begun, console = time.monotonic(), Console(highlight=False)
     for path in changed:
         console.print(f"[bold]{escape(str(path.relative_to(root)))}[/bold] was saved")

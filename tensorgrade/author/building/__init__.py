@@ -1,1 +1,1 @@
-"""Derives every generated file from `solutions/`, `graders/` and the config."""
+"""Build every generated file from `solutions/`, `graders/` and the config."""

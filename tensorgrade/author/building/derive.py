@@ -1,4 +1,4 @@
-"""Everything that is derived, in one place: file by file, to be written or to be compared."""
+"""All derived files of a course in one place, each ready to be written or compared."""
 
 import io
 import zipfile
@@ -22,15 +22,15 @@ from .script import Script, read_script, stub_text
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Tell nobody how far it is."""
+    """Report no progress."""
 
 
 def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[Derived]:  # noqa: B008
-    """The derived files of a course, with their contents already made.
+    """Return the derived files of a course, with their contents already made.
 
-    Without those of chapters that a wish is not about.
+    Files of chapters that are not requested are left out.
 
-    wish: what is to be made of references and fingerprints. tell: is told how far that is.
+    wish: the references and fingerprints to build. tell: a progress callback.
     """
     course = with_hints(project)
     files = [text_file(project.exercises / "course.json", course.public_json())]
@@ -52,7 +52,7 @@ def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[D
 
 
 def script_for_learners(project: Project, chapter: Chapter) -> Script:
-    """The chapter's source without what is off, and with code that is given to be mended."""
+    """Return the chapter's source with active exercises only, and with the given code of bugs."""
     names = [exercise.name for exercise in chapter.exercises]
     script = read_script(project.solution(chapter.name)).of(names)
     bugs = [name for name in names if project.bug(chapter.name, name)]
@@ -63,7 +63,7 @@ def script_for_learners(project: Project, chapter: Chapter) -> Script:
 
 
 def with_hints(project: Project) -> Course:
-    """The course with each exercise's hints, which stand in the chapters' sources."""
+    """Return the course with each exercise's hints, read from the chapters' sources."""
     course = project.course
     return replace(course, chapters=tuple(chapter_with_hints(project, c) for c in course.chapters))
 
@@ -81,12 +81,12 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def handout_files(
     project: Project, chapter: Chapter, script: Script, kept: Kept | None = None
 ) -> list[Derived]:
-    """The instructor's notebook, the released one, and the public checks beside each of them.
+    """Return the instructor's notebook, the released one, and the public checks next to each.
 
-    kept: where a release may be that was made of the same notebook.
+    kept: a cache that may hold a release of the same notebook.
 
-    nbgrader hands out whatever stands beside a notebook, so a fetched chapter can check itself
-    wherever it lies.
+    nbgrader hands out every file next to a notebook. A fetched chapter can therefore check itself
+    in any folder.
     """
     notebook = notebook_text(script, chapter)
     released = kept_release(project, chapter.name, notebook, kept)
@@ -99,7 +99,7 @@ def handout_files(
 
 
 def kept_release(project: Project, chapter: str, notebook: str, kept: Kept | None) -> str:
-    """The released notebook, which nbgrader takes seconds to make."""
+    """Return the released notebook, from the cache if possible, because making it takes seconds."""
     if kept is None:
         return release_text(project.root, chapter, notebook)
     settings = {path.name: path for path in sorted(project.root.glob("*_config.py"))}
@@ -114,7 +114,10 @@ def kept_release(project: Project, chapter: str, notebook: str, kept: Kept | Non
 
 
 def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
-    """A zip file with a chapter's part of `exercises/`; read when it is written or compared."""
+    """Return a zip file with a chapter's part of `exercises/`.
+
+    The files are read only when the zip file is written or compared.
+    """
     return Derived(
         path,
         lambda: write_zip(path, checks_of(exercises, chapter)),
@@ -123,7 +126,7 @@ def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
 
 
 def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
-    """What the public checks of a chapter need, by path; no learner's file is among it."""
+    """Return the files that a chapter's public checks need, by path, without any learner's file."""
     found = [
         exercises / "course.json",
         *exercises.glob(FILE),
@@ -135,14 +138,14 @@ def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
 
 
 def write_zip(path: Path, files: dict[str, bytes]) -> None:
-    """Write a zip file whose bytes depend on nothing but the files."""
+    """Write a zip file whose bytes depend only on the files."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(zipped(tuple(files.items())))
 
 
-@lru_cache(maxsize=1)  # a chapter's checks lie beside the notebook and beside the released one
+@lru_cache(maxsize=1)  # the source and the release of a chapter have the same checks
 def zipped(files: tuple[tuple[str, bytes], ...]) -> bytes:
-    """A zip file of these files."""
+    """Return these files as the bytes of a zip file."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:
@@ -151,6 +154,6 @@ def zipped(files: tuple[tuple[str, bytes], ...]) -> bytes:
 
 
 def read_zip(path: Path) -> dict[str, bytes]:
-    """The files in a zip file, by name."""
+    """Return the files in a zip file, by name."""
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

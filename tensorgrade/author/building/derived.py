@@ -1,4 +1,4 @@
-"""A generated file: how it is written, and how the written one is compared with it."""
+"""A generated file: a way to write it, and a comparison with the file on disk."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .same import same_text
 
 @dataclass(frozen=True)
 class Derived:
-    """One generated file. fresh: whether what is there says the same already."""
+    """One generated file. fresh: returns True if the file on disk is up to date."""
 
     path: Path
     write: Callable[[], None]
@@ -17,7 +17,7 @@ class Derived:
 
 
 def text_file(path: Path, text: str) -> Derived:
-    """A derived file of text."""
+    """Return a derived text file."""
     return Derived(path, lambda: write_text(path, text), lambda: same_text(path, text))
 
 

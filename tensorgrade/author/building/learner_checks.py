@@ -1,7 +1,7 @@
-"""The learner's checks of a chapter: its tests, taken from the grader files, and nothing else.
+"""The learner's checks of a chapter: only its tests, taken from the grader files.
 
 A test brings along the imports, constants and functions that it uses. Cases, mistakes and hidden
-sizes stay behind; a test that reaches one of them is an error.
+sizes stay behind; a test that uses one of them is an error.
 """
 
 import ast
@@ -24,7 +24,7 @@ DEFINED = ("def ", "class ", "@")
 
 
 def learner_checks(project: Project, chapter: Chapter) -> str:
-    """The text of a chapter's checks. Raises CourseError where a test needs what stays behind."""
+    """Return the text of a chapter's checks. Raise CourseError if a test uses a secret name."""
     imports: dict[str, set[str]] = defaultdict(set)
     parts: dict[str, str] = {}
     for exercise in chapter.exercises:
@@ -39,7 +39,7 @@ def learner_checks(project: Project, chapter: Chapter) -> str:
 
 
 def take_tests(path: Path, imports: dict[str, set[str]], parts: dict[str, str]) -> None:
-    """Add a grader file's tests, and what they use, to those of the files before it."""
+    """Add a grader file's tests, and the code that they use, to those of the earlier files."""
     text = tests_text(path)
     module, lines = parsed(text, path), text.splitlines()
     tests = [name_of(node) for node in module.body if is_test(node)]
@@ -58,12 +58,15 @@ def take_tests(path: Path, imports: dict[str, set[str]], parts: dict[str, str]) 
 
 
 def is_test(node: ast.stmt) -> bool:
-    """Whether a statement is a test that judges an exercise."""
+    """Return True if a statement is a test that judges an exercise."""
     return any(marker_name(decorator) for decorator in getattr(node, "decorator_list", ()))
 
 
 def is_secret(statement: ast.stmt) -> bool:
-    """Whether learners do not get this: cases, mistakes, and what graders and authors import."""
+    """Return True if learners do not get a statement.
+
+    Secret are cases, mistakes, and imports for graders and authors.
+    """
     if isinstance(statement, ast.ImportFrom):
         return bool(statement.level) or f"{statement.module}.".startswith(FOR_AUTHORS)
     if isinstance(statement, ast.Import):
@@ -72,7 +75,7 @@ def is_secret(statement: ast.stmt) -> bool:
 
 
 def refuse(path: Path, names: list[ast.Name], secrets: set[str]) -> None:
-    """Raises CourseError, with the line, where one of these names is a secret."""
+    """Raise CourseError, with the line, if one of these names is a secret."""
     for node in names:
         if node.id in secrets:
             raise CourseError(
@@ -92,18 +95,18 @@ def take_import(
 
 
 def import_lines(imports: dict[str, set[str]]) -> str:
-    """The import statements: whole modules first, then single names."""
+    """Return the import statements: whole modules first, then single names."""
     plain = [f"import {name}" for name in sorted(imports.get("", ()))]
     named = [f"{m}import {', '.join(sorted(names))}" for m, names in sorted(imports.items()) if m]
     return "\n".join(plain) + ("\n\n" if plain and named else "") + "\n".join(named)
 
 
 def name_of(statement: ast.stmt) -> str:
-    """The name that a statement defines: of a function, a class or a constant."""
+    """Return the name of the function, class or constant that a statement defines."""
     targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
     return getattr(targets[0], "name", getattr(targets[0], "id", ""))
 
 
 def text_of(statement: ast.stmt, lines: list[str]) -> str:
-    """A statement as it is written, with its decorators."""
+    """Return the source text of a statement, with its decorators."""
     return "\n".join(lines[number - 1] for number in lines_of(statement))

@@ -1,8 +1,8 @@
-"""Makes the parts of references and fingerprints: the solution first, then version by version.
+"""Build the parts of references and fingerprints: the solution first, then each version of it.
 
-What a version gave on a case before is kept (../kept.py), so that a new mistake or another case
-costs only its own runs. The rest runs side by side in forks of this process. Single mistakes come
-first; pairs of them are most of the work, and are made where they are asked for.
+The imprints of earlier builds are cached (../kept.py). A new mistake or a new case therefore costs
+only its own runs. The remaining runs are spread over forks of this process. Single mistakes come
+first. Pairs of mistakes are most of the work, so they are built only on request or if they are few.
 """
 
 from collections import Counter, defaultdict
@@ -33,19 +33,20 @@ from ..recording.references import (
 )
 from .same import same_prints
 
-RUNS_OF_A_JOB = 250  # about half a second: often enough to say how far it is
-FEW_RUNS = 100  # sooner done here than given away
-FEW_RUNS_OF_PAIRS = 1000  # a second or two, of one part
-FEW_RUNS_TOGETHER = 5000  # and of all parts that a build makes
-WORTH_WATCHING = 5  # times as many runs, of which a tenth to a quarter is saved
+RUNS_OF_A_JOB = 250  # about half a second: short enough for a smooth progress display
+FEW_RUNS = 100  # up to this many runs, starting a pool costs more than it saves
+FEW_RUNS_OF_PAIRS = 1000  # a second or two, for one part
+FEW_RUNS_TOGETHER = 5000  # the same limit for all parts of a build together
+WORTH_WATCHING = 5  # watch only if the jobs take this many times as many runs: it saves 10 to 25 %
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What a build is to make.
+    """The parts that a build should make.
 
-    anew: everything, whether something has changed or not. pairs: pairs of mistakes too.
-    exercises: only these; all where none is named. Files of chapters without any are left alone.
+    anew: rebuild everything, even if it is unchanged. pairs: build pairs of mistakes too.
+    exercises: build only these exercises, or all of them if the set is empty. The files of chapters
+    without any of these exercises are left unchanged.
     """
 
     anew: bool = False
@@ -53,7 +54,7 @@ class Wish:
     exercises: frozenset[str] = frozenset()
 
     def is_about(self, chapter: Chapter) -> bool:
-        """Whether something of a chapter may be made."""
+        """Return True if the build may make anything in this chapter."""
         return not self.exercises or any(e.name in self.exercises for e in chapter.exercises)
 
 
@@ -67,15 +68,15 @@ class Part:
 
     @property
     def key(self) -> str:
-        """How the part is called where it is said what it was made from."""
+        """Return the name under which the origin of this part is stored."""
         return f"{self.chapter}/{self.exercise}/{'hidden' if self.hidden else 'public'}"
 
     def is_of(self, chapter: str, hidden: bool) -> bool:
-        """Whether it goes into this chapter's files."""
+        """Return True if the part belongs in these files of this chapter."""
         return (self.chapter, self.hidden) == (chapter, hidden)
 
     def recording(self, project: Project) -> Recording:
-        """What it is made by."""
+        """Return the recording that makes this part."""
         return Recording(project, self.chapter, self.exercise, self.hidden)
 
 
@@ -83,24 +84,25 @@ class Part:
 class Prints:
     """A part's fingerprints.
 
-    form: gives them as they are stored. pairs: what its pairs of mistakes were made from; empty
-    where it has none.
+    form: a function that returns them in their stored form. pairs: the digest that its pairs of
+    mistakes were made from, or an empty string if it has no pairs.
     """
 
     form: Callable[[], dict]
     pairs: str = ""
 
     def read(self) -> list[Fingerprint]:
-        """Read them, which takes a while."""
+        """Parse the fingerprints, which takes a while."""
         return read_prints(self.form())
 
 
 @dataclass(frozen=True)
 class Made:
-    """A part, and what it was made from. solution: the same of its references, but for their
-    cases.
+    """A part, and the digests of its sources.
 
-    stored: it was taken from the stored files.
+    origin: the digest of everything that the part was made from. solution: the digest of everything
+    that its references were made from, except their cases. stored: True if the part was read from
+    the stored files.
     """
 
     references: References
@@ -110,13 +112,13 @@ class Made:
     stored: bool = True
 
 
-# What is being made, how many runs are done, and how many there are in all.
+# A progress callback: the exercise, the number of runs done, and the total number of runs.
 Tell = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Some versions of a part, to be run on the cases of these names."""
+    """Some versions of a part, to be run on the cases with these names."""
 
     part: Part
     cases: tuple[str, ...]
@@ -124,20 +126,20 @@ class Job:
 
     @property
     def runs(self) -> int:
-        """How often a case is run."""
+        """Return the number of runs: one for each version and case."""
         return len(self.cases) * len(self.versions)
 
     def do(self, recording: Recording) -> dict[Version, dict]:
-        """What it gives of each version, by case."""
+        """Run the versions and return their imprints by case."""
         return recording.rows(self.versions, self.cases)
 
     def hand_in(self, work: "Work", found: dict[Version, dict]) -> None:
-        """Give the work what the job gave."""
+        """Add the results of this job to the work."""
         work.take(found)
 
 
 class Watched(Job):
-    """Versions of which it is to be seen what they run."""
+    """Versions to run while recording the statements that each of them executes."""
 
     def do(self, recording: Recording) -> dict[Version, dict]:
         return {version: recording.ran(version) for version in self.versions}
@@ -148,7 +150,7 @@ class Watched(Job):
 
 @dataclass(frozen=True)
 class Beside(Job):
-    """Versions that are run only where they can differ from what is known of others."""
+    """Versions to run only on cases whose result does not follow from other, known versions."""
 
     known: dict[Version, Known]
 
@@ -156,7 +158,7 @@ class Beside(Job):
         return recording.rows_beside(self.versions, self.cases, self.known)
 
 
-RECORDINGS: dict[Part, Recording] = {}  # of the build that runs: its forks find them here
+RECORDINGS: dict[Part, Recording] = {}  # of the current build, inherited by its forks
 
 
 def make_parts(
@@ -167,12 +169,12 @@ def make_parts(
     wish: Wish,
     tell: Tell,
 ) -> dict[Part, Made]:
-    """Make parts. Raises CourseError, with a line for everything that is wrong.
+    """Make parts and return them. Raise CourseError with one line for each problem.
 
-    stored, prints: what there is, of which references and pairs may be taken. tell: is told how
-    far it is.
+    stored, prints: earlier parts and fingerprints, from which references and pairs may be reused.
+    tell: a progress callback.
     """
-    torch.set_num_threads(1)  # before anything runs: a fork of a process with threads hangs
+    torch.set_num_threads(1)  # before anything runs: forking a process that has threads can hang
     works = [Work(part, one, Kept(project.root), wish) for part, one in recordings.items()]
     try:
         for work in works:
@@ -188,14 +190,14 @@ def make_parts(
             leave_pairs([work for work in works if work.makes_pairs and not wish.pairs])
             run_beside({work.part: work.pairs() for work in works}, works, how)
         return {work.part: work.made() for work in works}
-    finally:  # also where it is interrupted
+    finally:  # also after an interruption
         for work in works:
             work.keep()
         RECORDINGS.clear()
 
 
 class Work:
-    """A part in the making: the rows that there are, and which are still to be run."""
+    """One part while it is being made: the rows so far, and the jobs that are still missing."""
 
     def __init__(self, part: Part, recording: Recording, kept: Kept, wish: Wish):
         self.part, self.recording, self.kept, self.wish = part, recording, kept, wish
@@ -206,7 +208,7 @@ class Work:
         self.ran: dict[Version, Ran] = {}
 
     def take_references(self, stored: Made | None) -> None:
-        """Take the stored references, where the solution would give the same on the same cases."""
+        """Reuse the stored references if neither their code nor their cases have changed."""
         if stored is None or self.wish.anew:
             return
         cases = [case_digest(case) for case, _ in stored.references.entries]
@@ -215,21 +217,22 @@ class Work:
             self.recording.references = stored.references
 
     def forms(self) -> list[Job]:
-        """What is to be run for other forms of the solution, without a mistake."""
+        """Return the jobs for other forms of the solution, without a mistake."""
         return self.jobs([one for one in self.recording.in_forms if not one.mistakes])
 
     def in_forms(self) -> list[Job]:
-        """What is to be run for mistakes alone, in other forms of the solution."""
+        """Return the jobs for single mistakes in other forms of the solution."""
         return self.jobs([one for one in self.recording.in_forms if one.mistakes])
 
     def singles(self) -> list[Job]:
-        """What is to be run for mistakes alone, in the solution itself."""
+        """Return the jobs for single mistakes in the solution itself."""
         return self.jobs(self.recording.singles)
 
     def name_singles(self, stored: Prints | None) -> None:
-        """Tell the mistakes apart; take the stored pairs of them, if they would be the same.
+        """Compute the fingerprints of single mistakes, then reuse or plan the pairs.
 
-        On hidden cases no pairs are made: grading makes the one that it needs.
+        Stored pairs are reused if they would come out the same. No pairs are made for hidden cases:
+        grading makes the pair that it needs.
         """
         self.prints = tell_apart(self.recording, self.rows)
         if self.part.hidden:
@@ -241,9 +244,9 @@ class Work:
             self.origin_of_pairs, self.makes_pairs = self.recording.origin_of_pairs, True
 
     def gives_pairs_of(self, stored: Prints) -> bool:
-        """Whether the stored pairs would come out again.
+        """Return True if a new run would produce the stored pairs again.
 
-        Where every mistake alone gives what it gave on every case, so do two mistakes.
+        If every single mistake still gives the same result on every case, so does every pair.
         """
         if stored.pairs != self.recording.origin_of_pairs:
             return False
@@ -251,22 +254,23 @@ class Work:
         return same_prints(alone, self.prints)
 
     def has_few_pairs(self) -> bool:
-        """Whether pairs are so few that nobody need ask for them."""
+        """Return True if the pairs are so few that they are built without being asked for."""
         return self.runs_of_pairs <= FEW_RUNS_OF_PAIRS
 
     @property
     def runs_of_pairs(self) -> int:
-        """How many runs all pairs would take."""
+        """Return the number of runs that all pairs would take."""
         return len(self.all_pairs()) * len(self.recording.cases)
 
     def pairs(self) -> list[Job]:
-        """What is to be run for pairs, where they are asked for."""
+        """Return the jobs for pairs, or no jobs if this build makes no pairs."""
         pairs = self.all_pairs() if self.makes_pairs else []
         return self.jobs([pair for pair in pairs if self.recording.fits(pair)])
 
     def watched(self, jobs: list[Job]) -> list[Job]:
-        """What the versions in these jobs are held against, of which it is to be seen what it runs;
-        nothing, where that would take as long as the jobs.
+        """Return jobs that watch the base versions of the versions in these jobs.
+
+        Return an empty list if watching would save less time than it takes.
         """
         versions = [version for job in jobs for version in job.versions]
         bases = list(dict.fromkeys(one for v in versions for one in self.recording.bases(v)))
@@ -277,7 +281,7 @@ class Work:
         return [Watched(job.part, job.cases, job.versions) for job in found]
 
     def beside(self, job: Job) -> Job:
-        """A job with what is known of the bases of its versions, if they were watched."""
+        """Return the job together with the known results of its base versions, if there are any."""
         bases = {base for version in job.versions for base in self.recording.bases(version)}
         known = {base: Known(self.row(base), self.ran[base]) for base in bases & self.ran.keys()}
         for checked in (one for v in job.versions for one in self.recording.with_checks(v)):
@@ -286,15 +290,15 @@ class Work:
         return Beside(job.part, job.cases, job.versions, known) if known else job
 
     def row(self, version: Version) -> dict[str, Imprint]:
-        """What a version gives, where all of it has been run."""
+        """Return the imprints of a version that has been run on all cases."""
         return self.rows[version] if version != SOLUTION else self.recording.right
 
     def all_pairs(self) -> list[Version]:
-        """Every two mistakes that can be told from everything else."""
+        """Return every pair of mistakes whose fingerprints are unique."""
         return pairs_of(self.recording, self.prints)
 
     def jobs(self, versions: list[Version]) -> list[Job]:
-        """Take the rows of these versions, all of one kind, that are kept; give out the rest."""
+        """Load the cached rows of these versions, all of one kind, and return jobs for the rest."""
         missing: dict[tuple[str, ...], list[Version]] = defaultdict(list)
         if not versions:
             return []
@@ -309,19 +313,19 @@ class Work:
         return [job for cases, some in missing.items() for job in self.cut(cases, some)]
 
     def cut(self, cases: tuple[str, ...], versions: list[Version]) -> Iterator[Job]:
-        """Versions in jobs of about the same size."""
+        """Yield the versions in jobs of about equal size."""
         size = max(1, RUNS_OF_A_JOB // len(cases))
         for at in range(0, len(versions), size):
             yield Job(self.part, cases, tuple(versions[at : at + size]))
 
     def take(self, rows: Rows) -> None:
-        """The rows that a job gave."""
+        """Add the rows that a job returned."""
         for version, row in rows.items():
             self.rows[version] |= row
             self.new.add(version)
 
     def keep(self) -> None:
-        """Keep the whole rows for the next build, where there are new ones."""
+        """Cache the complete rows for the next build, for each kind that has new ones."""
         digests = self.recording.case_digests
         for kind in {version.kind for version in self.new}:
             whole = {
@@ -333,11 +337,11 @@ class Work:
         self.new.clear()
 
     def place_of(self, kind: str) -> tuple[str, str]:
-        """Where rows of versions of a kind are kept, and what they were made with."""
+        """Return the cache name for rows of this kind, and the digest of their code."""
         return self.part.key + kind, self.recording.made_with
 
     def made(self) -> Made:
-        """The part as it is now."""
+        """Return the finished part."""
         prints = tell_apart(self.recording, self.rows) if self.makes_pairs else self.prints
         self.keep()
         return Made(
@@ -350,7 +354,7 @@ class Work:
 
 
 def leave_pairs(works: list[Work]) -> None:
-    """Make no pairs that nobody has asked for, where those of all parts together are many."""
+    """Cancel the pairs of all parts if together they would take too many runs."""
     if sum(work.runs_of_pairs for work in works) > FEW_RUNS_TOGETHER:
         for work in works:
             work.origin_of_pairs, work.makes_pairs = "", False
@@ -359,13 +363,13 @@ def leave_pairs(works: list[Work]) -> None:
 def run_beside(
     jobs: dict[Part, list[Job]], works: list[Work], how: tuple[Project, Pool, Tell]
 ) -> None:
-    """Run jobs but for what is foreseen; before that, what it takes to foresee it."""
+    """Run jobs, but skip results that can be predicted. Run what the predictions need first."""
     run([job for work in works for job in work.watched(jobs[work.part])], works, how)
     run([work.beside(job) for work in works for job in jobs[work.part]], works, how)
 
 
 def run(jobs: list[Job], works: list[Work], how: tuple[Project, Pool, Tell]) -> None:
-    """Run jobs, side by side unless they are few. Raises CourseError for those that fail."""
+    """Run jobs, in parallel unless they are few. Raise CourseError if any of them fail."""
     project, pool, tell = how
     by_part = {work.part: work for work in works}
     total, done = sum(job.runs for job in jobs), 0
@@ -388,7 +392,7 @@ def run(jobs: list[Job], works: list[Work], how: tuple[Project, Pool, Tell]) -> 
 def results(
     jobs: list[Job], project: Project, pool: Pool | None
 ) -> Iterator[tuple[Job, dict[Version, dict] | str]]:
-    """What each job gives, as they end; or a sentence about what went wrong."""
+    """Yield each job as it finishes, with its results or with a sentence about the error."""
     if pool is None:
         yield from ((job, run_job(str(project.root), job)) for job in jobs)
         return
@@ -403,13 +407,16 @@ def results(
 
 
 def run_job(root: str, job: Job) -> dict[Version, dict] | str:
-    """What a job gives, or a sentence. In a fork, with what the process before it has read."""
+    """Return the results of a job, or a sentence about the error.
+
+    A fork finds the recordings that its parent process has already read.
+    """
     torch.set_num_threads(1)
-    if job.part not in RECORDINGS:  # started afresh, where a system has no forks
+    if job.part not in RECORDINGS:  # a newly started process, on a system without fork
         RECORDINGS[job.part] = job.part.recording(Project(Path(root)))
     try:
         return job.do(RECORDINGS[job.part])
     except CourseError as error:
         return str(error)
-    except Exception as error:  # in what the course itself has added, such as a signature
+    except Exception as error:  # raised by the course's own code, such as a signature
         return f"{job.part.key}: recording it ends in {type(error).__name__}: {error}"

@@ -1,7 +1,7 @@
-"""Makes an instructor's notebook from a chapter's source, and nbgrader the learner's from that.
+"""Make an instructor's notebook from a chapter's source, and the learner's notebook with nbgrader.
 
-Cell ids and grade ids are the same readable names, so a rebuilt notebook differs only where its
-source does, and a re-released chapter finds its old submissions' cells again.
+Cell ids and grade ids are the same readable names. A rebuilt notebook therefore changes only with
+its source, and a chapter that is released again still matches the cells of its old submissions.
 """
 
 import base64
@@ -34,7 +34,7 @@ LONGEST_ID = 50
 
 
 def notebook_text(script: Script, chapter: Chapter) -> str:
-    """The notebook as it is stored in `source/`."""
+    """Return the text of the notebook for `source/`."""
     names = Names()
     cells = [
         made for cell in script.notebook.cells for made in cells_for(cell, script, chapter, names)
@@ -49,7 +49,10 @@ def notebook_text(script: Script, chapter: Chapter) -> str:
 def cells_for(
     cell: NotebookNode, script: Script, chapter: Chapter, names: "Names"
 ) -> list[NotebookNode]:
-    """What a cell of the script becomes. Hints are left out: a check shows them one by one."""
+    """Return the notebook cells for a cell of the script.
+
+    Hints are left out, because a check shows them one by one.
+    """
     if "hints" in cell.metadata:
         return []
     if cell.cell_type == "markdown":
@@ -62,7 +65,7 @@ def cells_for(
 
 
 def lesson_cell(source: str, pictures: Path) -> NotebookNode:
-    """A lesson's text, its pictures inside the cell. Raises CourseError where one is missing."""
+    """Return a lesson cell with its pictures embedded. Raise CourseError if one is missing."""
     cell = new_markdown_cell(PICTURE.sub(r"![\1](attachment:\2)", source))
     for match in PICTURE.finditer(source):
         path = pictures / match[2]
@@ -74,7 +77,7 @@ def lesson_cell(source: str, pictures: Path) -> NotebookNode:
 
 
 def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list[NotebookNode]:
-    """The cell to write in, the check to run as often as one likes, and the graded cell."""
+    """Return the cell to write in, the check to run any number of times, and the graded cell."""
     name = cell.metadata["exercise"]
     names.exercise = name
     graded = new_code_cell(POINTS.format(name=name))
@@ -91,19 +94,19 @@ def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list
 
 
 def demonstration(source: str, names: "Names") -> NotebookNode:
-    """A cell to run and to play with: it is not locked, and nothing in it counts."""
+    """Return an unlocked, ungraded cell for experiments."""
     cell = new_code_cell(source)
     cell.id = names.take(f"try-{names.exercise}" if names.exercise else "pictures")
     return cell
 
 
 def locked(cell: NotebookNode, name: str) -> NotebookNode:
-    """A cell that learners can read but not change."""
+    """Return a cell that learners can read but not change."""
     return marked(cell, name)
 
 
 def marked(cell: NotebookNode, name: str, **roles: bool | float) -> NotebookNode:
-    """A cell with nbgrader's metadata (schema 3); it is locked unless its roles say otherwise."""
+    """Return a cell with nbgrader's metadata (schema 3), locked unless its roles say otherwise."""
     cell.id = name
     usual = {"grade": False, "solution": False, "locked": True, "task": False}
     cell.metadata["nbgrader"] = {"grade_id": name, "schema_version": 3, **usual, **roles}
@@ -111,19 +114,19 @@ def marked(cell: NotebookNode, name: str, **roles: bool | float) -> NotebookNode
 
 
 class Names:
-    """Hands out readable names, each of them once."""
+    """A source of readable names that never repeats one."""
 
     def __init__(self) -> None:
         self.taken: set[str] = set()
         self.exercise = ""
 
     def of_lesson(self, text: str) -> str:
-        """A name from the first heading; without one, from the exercise that it follows."""
+        """Return a name from the first heading, or else from the previous exercise."""
         heading = re.search(r"^#+ (.+)$", text, re.MULTILINE)
         return self.take(slug(heading[1]) if heading else f"after-{self.exercise or 'imports'}")
 
     def take(self, name: str) -> str:
-        """The name itself, or with a number where it is taken."""
+        """Return the name, with a number added if it is taken."""
         free, number = name, 1
         while free in self.taken:
             number += 1
@@ -133,7 +136,7 @@ class Names:
 
 
 def slug(heading: str) -> str:
-    """A heading as an id.
+    """Return a heading as an id.
 
     >>> slug("Why the sum is divided by $\\\\sqrt{n}$")
     'why-the-sum-is-divided-by-sqrt-n'
@@ -143,9 +146,10 @@ def slug(heading: str) -> str:
 
 
 def release_text(root: Path, chapter: str, source_notebook: str) -> str:
-    """The released notebook that nbgrader makes of a chapter's source notebook.
+    """Return the released notebook that nbgrader generates from a chapter's source notebook.
 
-    root: the course's folder, whose `nbgrader_config.py` counts. Raises CourseError.
+    root: the course's folder, whose `nbgrader_config.py` applies. Raise CourseError if nbgrader
+    fails or the config is missing.
     """
     with tempfile.TemporaryDirectory() as folder, chdir(root):
         notebook = Path(folder) / "source" / chapter / f"{chapter}.ipynb"
@@ -157,7 +161,7 @@ def release_text(root: Path, chapter: str, source_notebook: str) -> str:
 
 
 def generate_assignment(root: Path, folder: str, chapter: str) -> None:
-    """nbgrader's own command, without a database, in another folder."""
+    """Run nbgrader's own command in another folder, without a database."""
     from nbgrader.converters import GenerateAssignment, NbGraderException
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import PyFileConfigLoader

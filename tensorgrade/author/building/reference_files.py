@@ -1,10 +1,10 @@
 """References and fingerprints of all chapters, exercise by exercise.
 
-What nothing has changed for is taken from the stored files; only the rest is made
-(made_parts.py). A small text file says what each exercise's part was made from.
+Unchanged exercises are read from the stored files; only the rest is built (made_parts.py). A small
+text file records the digests of each exercise's sources.
 
-Of all these files git tracks the fingerprints on public cases alone: their pairs of mistakes take
-minutes. So a fresh clone makes everything but the pairs.
+Of all these files, git tracks only the fingerprints on public cases, because their pairs of
+mistakes take minutes. A fresh clone builds everything except these pairs.
 """
 
 import json
@@ -34,13 +34,13 @@ from .derived import Derived, text_file
 from .made_parts import Made, Part, Prints, Tell, Wish, make_parts
 from .same import same_cases, same_fingerprints, same_references
 
-ORIGINS = ("from", "solution")  # what of a part was made from what
+ORIGINS = ("from", "solution")  # keys of a part's digests: all its sources, and those without cases
 
 
 def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
-    """References and fingerprints of the chapters that a wish is about, and what all are made from.
+    """Return the reference files of the requested chapters, and the file with all origins.
 
-    Raises CourseError, with a line for everything that is wrong, where something cannot be made.
+    Raise CourseError with one line for each problem if something cannot be built.
     """
     chapters = list(filter(wish.is_about, project.course.chapters))
     stored, parts = Stored(project, chapters), all_parts(project)
@@ -67,7 +67,7 @@ def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derive
 
 
 def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
-    """Whether a part is to be made: it is asked for, and what is stored is not what would be."""
+    """Return True if a part has to be built: it is requested, and outdated or missing."""
     if wish.exercises and recording.exercise not in wish.exercises:
         return False
     if wish.anew or stored is None or stored.origin != recording.origin:
@@ -78,7 +78,7 @@ def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
 
 
 def all_parts(project: Project) -> list[Part]:
-    """All parts of a course; the last exercises first, since they take longest."""
+    """Return all parts of a course. The last exercises come first, because they take longest."""
     return [
         Part(chapter.name, exercise.name, hidden)
         for chapter in reversed(project.course.chapters)
@@ -88,7 +88,7 @@ def all_parts(project: Project) -> list[Part]:
 
 
 def without_pairs(project: Project) -> list[str]:
-    """The exercises of which pairs of mistakes are still to be made, as far as is stored."""
+    """Return the exercises whose stored fingerprints lack pairs of mistakes."""
     there: set[str] = set()
     for chapter in project.course.chapters:
         _, path = reference_paths(project, chapter.name, hidden=False)
@@ -106,22 +106,22 @@ def seed_before(project: Project) -> str:
 
 
 def what_is_said(project: Project) -> dict[str, dict]:
-    """What the stored parts were made from; nothing where that was said in an older form."""
+    """Return the stored origins of the parts. Entries in an older format are skipped."""
     path = made_from(project.graders)
     said = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return {key: told for key, told in said.items() if isinstance(told, dict)}
 
 
 def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path, Path]:
-    """Where a chapter's references and its fingerprints are stored."""
+    """Return the paths of a chapter's references and fingerprints."""
     folder = (project.graders if hidden else project.exercises) / "references"
     return folder / f"{chapter}.safetensors", fingerprints_path(folder, chapter)
 
 
 class Stored:
-    """What the stored files of some chapters hold, in parts, whatever it was made from.
+    """The contents of some chapters' stored files, split into parts, even if they are outdated.
 
-    references, fingerprints: the files themselves, by chapter and whether they are hidden.
+    references, fingerprints: the whole files, by chapter and by whether they are hidden.
     """
 
     def __init__(self, project: Project, chapters: Iterable[Chapter]):
@@ -139,7 +139,7 @@ class Stored:
                     self.take(chapter, hidden, load_references(stored), said)
 
     def take_prints(self, chapter: Chapter, hidden: bool, fingerprints: Fingerprints) -> None:
-        """Take a chapter's fingerprints in parts."""
+        """Split a chapter's fingerprints into parts."""
         self.fingerprints[chapter.name, hidden] = fingerprints
         for name in fingerprints.by_exercise:
             form, pairs = partial(fingerprints.form_of, name), fingerprints.pairs.get(name, "")
@@ -148,7 +148,7 @@ class Stored:
     def take(
         self, chapter: Chapter, hidden: bool, references: References, said: dict[str, dict]
     ) -> None:
-        """Take a chapter's references in parts, those of which there are fingerprints."""
+        """Split a chapter's references into parts, skipping parts without fingerprints."""
         self.references[chapter.name, hidden] = references
         for exercise in chapter.exercises:
             part = Part(chapter.name, exercise.name, hidden)
@@ -161,7 +161,7 @@ class Stored:
 def chapter_files(
     project: Project, stored: Stored, chapter: Chapter, hidden: bool, made: dict[Part, Made]
 ) -> list[Derived]:
-    """A chapter's references and fingerprints as two derived files, put together from its parts."""
+    """Combine a chapter's parts into two derived files: references and fingerprints."""
     paths = reference_paths(project, chapter.name, hidden)
     parts = {part.exercise: one for part, one in made.items() if part.is_of(chapter.name, hidden)}
     names = [exercise.name for exercise in chapter.exercises if exercise.name in parts]
@@ -183,7 +183,7 @@ def chapter_files(
     there, prints = stored.references.get(key), stored.fingerprints.get(key)
     if there is None or prints is None or not all(parts[n].stored for n in names):
         return [references_file(paths[0], references), fingerprints_file(paths[1], prints, built)]
-    # Parts that come out of the stored files need no comparison with these.
+    # Parts that were read from the stored files need no comparison with them.
     taken = len(there.entries) == len(entries) and there.bugs == bugs
     return [
         references_file(paths[0], references, taken),
@@ -192,7 +192,7 @@ def chapter_files(
 
 
 def sources_file(project: Project, chapter: Chapter) -> Derived:
-    """What pairs of a chapter's mistakes are made of, for grading: the solution, and the edits."""
+    """Return the file that grading makes pairs of mistakes from: the solution, and the edits."""
     edits = {
         exercise.name: {one.name: one.edits[exercise.name] for one in known(project, exercise.name)}
         for exercise in chapter.exercises
@@ -203,7 +203,7 @@ def sources_file(project: Project, chapter: Chapter) -> Derived:
 
 
 def references_file(path: Path, references: References, taken: bool = False) -> Derived:
-    """A chapter's references. taken: all of them, and no others, come out of the stored file."""
+    """Return a chapter's references as a file. taken: they are exactly the stored ones."""
     return Derived(
         path,
         lambda: save_references(path, references),
@@ -217,26 +217,32 @@ def fingerprints_file(
     built: Callable[[], Fingerprints],
     taken: bool = False,
 ) -> Derived:
-    """A chapter's fingerprints, as text. there: what is stored. taken: they are all from there."""
+    """Return a chapter's fingerprints as a text file.
+
+    there: the stored fingerprints. taken: all fingerprints were read from there.
+    """
     text = cache(lambda: as_text(built()))
     return Derived(
         path,
         lambda: write_text(path, text()),
         lambda: (
             taken
-            or is_stored(lambda: read_text(path) == text())  # most are what was just written
+            or is_stored(lambda: read_text(path) == text())  # true for a file that was just written
             or (there is not None and same_fingerprints(there, built()))
         ),
     )
 
 
 def are_all(stored: Fingerprints, names: list[str], messages: dict[str, str]) -> bool:
-    """Whether stored fingerprints are those of these exercises, with these messages."""
+    """Return True if the stored fingerprints have exactly these exercises and these messages."""
     return stored.by_exercise.keys() == set(names) and stored.messages == messages
 
 
 def is_stored(compare: Callable[[], bool]) -> bool:
-    """What a comparison with the stored file says; a missing or an older file is another one."""
+    """Return the result of a comparison with a stored file.
+
+    A missing file, or one in an older format, counts as different.
+    """
     try:
         return compare()
     except CourseError:

@@ -1,7 +1,7 @@
-"""Whether a stored file still says what would be built today.
+"""Comparisons of stored files with the files that would be built today.
 
-Numbers are compared closely but not bit by bit: another processor rounds the last digit
-differently, and that makes no file stale.
+Numbers are compared closely but not bit by bit: another processor may round the last digit
+differently, and that does not make a file stale.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
 
 
 def same_text(path: Path, text: str) -> bool:
-    """The file is there and holds exactly this text."""
+    """Return True if the file exists and holds exactly this text."""
     return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def same_references(stored: References, built: References) -> bool:
-    """The same cases with the same steps, inputs and results."""
+    """Return True if the cases have the same steps, inputs and results, and the traces agree."""
     if (stored.chapter, stored.hidden) != (built.chapter, built.hidden):
         return False
     if stored.bugs != built.bugs:
@@ -33,7 +33,7 @@ def same_references(stored: References, built: References) -> bool:
 
 
 def same_entries(stored: References, built: References) -> bool:
-    """The same cases with the same results."""
+    """Return True if the cases have the same steps, inputs and results."""
     cases, others = ([case for case, _ in one.entries] for one in (stored, built))
     return same_cases(cases, others) and all(
         same_observation(a, b) for (_, a), (_, b) in zip(stored.entries, built.entries, strict=True)
@@ -41,7 +41,7 @@ def same_entries(stored: References, built: References) -> bool:
 
 
 def same_cases(stored: list[Case], built: list[Case]) -> bool:
-    """The same cases with the same steps and inputs."""
+    """Return True if the cases have the same steps and inputs."""
     return len(stored) == len(built) and all(
         as_json(case_to_json(a)) == as_json(case_to_json(b)) and same_tensors(a.tensors, b.tensors)
         for a, b in zip(stored, built, strict=True)
@@ -49,20 +49,23 @@ def same_cases(stored: list[Case], built: list[Case]) -> bool:
 
 
 def same_ways(stored: Mapping[str, tuple[Way, ...]], built: Mapping[str, tuple[Way, ...]]) -> bool:
-    """The same values on the way of right answers."""
+    """Return True if the reference traces hold the same values."""
     one, other = stored_ways(stored), stored_ways(built)
     return one.text == other.text and same_tensors(one.rows, other.rows)
 
 
 def as_json(value: Any) -> Any:
-    """Tuples as lists, the way JSON gives them back."""
+    """Return the value with tuples as lists, as JSON returns them."""
     if isinstance(value, (list, tuple)):
         return [as_json(part) for part in value]
     return {k: as_json(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def same_observation(stored: Observation, built: Observation) -> bool:
-    """The same results. A dropout pattern may differ, so `dropped` counts by its shape."""
+    """Return True if the results are the same.
+
+    A dropout pattern may differ, so only the shape and dtype of `dropped` are compared.
+    """
     return (
         same_values(stored.values, as_json(built.values))
         and stored.tensors.keys() == built.tensors.keys()
@@ -74,7 +77,7 @@ def same_observation(stored: Observation, built: Observation) -> bool:
 
 
 def same_values(stored: Any, built: Any) -> bool:
-    """The same plain values, with floats that differ by rounding at most."""
+    """Return True if the plain values are the same, apart from rounding of floats."""
     if isinstance(stored, float) and isinstance(built, float):
         return isclose(stored, built, rel_tol=1e-5, abs_tol=1e-6)
     if isinstance(stored, list) and isinstance(built, list):
@@ -93,7 +96,10 @@ def same_tensors(stored: dict, built: dict) -> bool:
 
 
 def same_tensor(stored: torch.Tensor, built: torch.Tensor, pattern: bool = False) -> bool:
-    """The same shape and dtype, and values that differ by rounding at most."""
+    """Return True if shape and dtype are the same, and the values too apart from rounding.
+
+    pattern: compare only shape and dtype.
+    """
     if (stored.shape, stored.dtype) != (built.shape, built.dtype):
         return False
     if pattern:
@@ -105,7 +111,7 @@ def same_tensor(stored: torch.Tensor, built: torch.Tensor, pattern: bool = False
 
 
 def same_fingerprints(stored: Fingerprints, built: Fingerprints) -> bool:
-    """The same mistakes with the same messages and matching imprints, of the same origin."""
+    """Return True if mistakes, messages and origins are the same, and the imprints match."""
     if (stored.messages, stored.pairs) != (built.messages, built.pairs):
         return False
     if stored.by_exercise.keys() != built.by_exercise.keys():
@@ -116,7 +122,7 @@ def same_fingerprints(stored: Fingerprints, built: Fingerprints) -> bool:
 
 
 def same_prints(stored: list[Fingerprint], built: list[Fingerprint]) -> bool:
-    """The same mistakes with matching imprints on the same cases."""
+    """Return True if the mistakes are the same, with matching imprints on the same cases."""
     return [one.mistakes for one in stored] == [one.mistakes for one in built] and all(
         matches(a, b.imprints) for a, b in zip(stored, built, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Reads a chapter's literate source: lesson text, exercises and hints, cell by cell."""
+"""Read a chapter's literate source cell by cell: lesson text, exercises and hints."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -25,19 +25,19 @@ STUB = r"\1raise NotImplementedError"
 
 @dataclass(frozen=True)
 class Script:
-    """A chapter's cells, and what is marked in them. pictures: the folder with its drawings."""
+    """A chapter's cells with their markers. pictures: the folder with its drawings."""
 
     notebook: NotebookNode
     pictures: Path = Path("pictures")
 
     @property
     def exercises(self) -> dict[str, NotebookNode]:
-        """The exercises' cells by name, in the order in which they stand."""
+        """Return the exercises' cells by name, in the order of the source."""
         return {c.metadata["exercise"]: c for c in self.notebook.cells if "exercise" in c.metadata}
 
     @property
     def hints(self) -> dict[str, tuple[str, ...]]:
-        """Each exercise's ladder of hints."""
+        """Return each exercise's list of hints."""
         return {
             cell.metadata["hints"]: tuple(split_hints(cell.source))
             for cell in self.notebook.cells
@@ -45,8 +45,10 @@ class Script:
         }
 
     def of(self, exercises: Collection[str]) -> "Script":
-        """The script of these exercises alone: without the others' cells and hints, the text right
-        before each of them, and demonstrations that use the others.
+        """Return the script of these exercises only.
+
+        The cells and hints of the other exercises are left out, with the text right before each of
+        them and the demonstrations that use them.
         """
         dropped, all_cells = self.exercises.keys() - set(exercises), self.notebook.cells
         before = [
@@ -59,7 +61,7 @@ class Script:
         return Script(NotebookNode(self.notebook | {"cells": cells}), self.pictures)
 
     def given(self, code: Mapping[str, str]) -> "Script":
-        """The script with code that learners are given to mend, kept beside the solutions."""
+        """Return the script with given code for find-the-bug exercises, next to their solutions."""
         cells = [
             NotebookNode(cell | {"metadata": cell.metadata | {"given": code[name]}})
             if (name := cell.metadata.get("exercise")) in code
@@ -70,20 +72,20 @@ class Script:
 
     @property
     def ending(self) -> str:
-        """What one can do who has finished the chapter: the cell marked so, without its heading."""
+        """Return the text of the cell marked as the chapter's ending, without its heading."""
         cells = (c.source for c in self.notebook.cells if "ending" in c.metadata)
         return " ".join(next(cells, "").partition("\n")[2].split())
 
 
 def is_about(cell: NotebookNode, names: Collection[str]) -> bool:
-    """Whether a cell is the code or the hints of one of these exercises, or shows one at work."""
+    """Return True if a cell holds code or hints of one of these exercises, or demonstrates one."""
     marked = {cell.metadata.get("exercise"), cell.metadata.get("hints")} & set(names)
     shows = "active" in cell.metadata and set(re.findall(r"\w+", cell.source)) & set(names)
     return bool(marked or shows)
 
 
 def read_script(path: Path) -> Script:
-    """The script in a file. Raises CourseError where it is missing."""
+    """Return the script in a file. Raise CourseError if it is missing."""
     if not path.exists():
         raise CourseError(f"{path} is missing")
     notebook = notebook_of(path.read_text(encoding="utf-8"))
@@ -92,12 +94,12 @@ def read_script(path: Path) -> Script:
 
 @lru_cache(maxsize=32)  # a build reads each chapter several times
 def notebook_of(text: str) -> NotebookNode:
-    """The cells of a literate source."""
+    """Return the cells of a literate source."""
     return jupytext.reads(text, fmt="py:percent")
 
 
 def split_hints(text: str) -> list[str]:
-    """The items of a numbered list, each on one line.
+    """Return the items of a numbered list, each on one line.
 
     >>> split_hints("1. Look at\\n   the axes.\\n2. Sum.")
     ['Look at the axes.', 'Sum.']
@@ -106,7 +108,7 @@ def split_hints(text: str) -> list[str]:
 
 
 def without_solutions(source: str) -> str:
-    """Source with every solution region replaced by `raise NotImplementedError`.
+    """Return the source with every solution region replaced by `raise NotImplementedError`.
 
     >>> without_solutions("def f():\\n    ### BEGIN SOLUTION\\n    return 1\\n    ### END SOLUTION")
     'def f():\\n    raise NotImplementedError'
@@ -124,10 +126,10 @@ WIDTH = 98
 
 
 def stub_text(script: Script) -> str:
-    """The stub as a percent script.
+    """Return the stub as a percent script.
 
-    Hints are left out (they are asked for one by one), and so are cells that only a notebook can
-    show.
+    Hints are left out because learners request them one by one. Cells that only work in a notebook
+    are left out, too.
     """
     kept = [
         c for c in script.notebook.cells if "hints" not in c.metadata and "active" not in c.metadata
@@ -143,7 +145,7 @@ def stub_text(script: Script) -> str:
 
 
 def readable(lesson: str) -> str:
-    """A lesson's text as it can be read in an editor: formulas in plain text, pictures told.
+    """Return a lesson for reading in an editor, with plain-text formulas and described pictures.
 
     >>> print(readable("The root $\\\\sqrt{n_x}$.\\n\\n![Two arrows.](pictures/angle.png)"))
     The root √n_x.
@@ -154,5 +156,5 @@ def readable(lesson: str) -> str:
 
 
 def told(picture: re.Match) -> str:
-    """What a picture shows, in words, no wider than the text around it."""
+    """Return a picture's description, wrapped to the width of the text around it."""
     return fill(f"[Picture: {picture[1]}]", WIDTH)

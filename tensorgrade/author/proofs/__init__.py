@@ -1,1 +1,1 @@
-"""Proves a course: complaints, the kill matrix, figures, made-up learners."""
+"""Prove that a course is correct: complaints, the kill matrix, figures, synthetic learners."""

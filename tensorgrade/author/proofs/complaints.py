@@ -1,7 +1,8 @@
-"""A build from its first complaint to its last: look through, make, write, prove.
+"""A build from start to finish: validate the files, make, write and prove.
 
-What can be seen before anything is run is in slips.py. What is proved afterwards: derived files are
-fresh, stubs are still to do, nothing else lies among them, and solutions pass their own tests.
+slips.py finds the problems that are visible before anything runs. The proofs come afterwards:
+derived files are fresh, stubs are unsolved, the folders contain no other files, and the solutions
+pass their own tests.
 """
 
 import gc
@@ -39,21 +40,20 @@ from .slips import place_of_mistake, slips
 
 @dataclass(frozen=True)
 class Built:
-    """How a build came out. said: its last line. wrong: what is not as it should be."""
+    """The result of a build. said: its last line. wrong: the problems that it found."""
 
     said: str = ""
     wrong: tuple[str, ...] = ()
 
 
 def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], object]) -> Built:
-    """Make and write what is missing or stale. What was proved before and is the same since then
-    is not looked at again.
+    """Make and write the files that are missing or stale, and skip what is already proved.
 
-    wrote: is told of every file that was written. Raises CourseError where something cannot be
-    made.
+    wrote: called with the path of every file that was written. Raise CourseError if something
+    cannot be made.
     """
-    torch.set_num_threads(1)  # cases are small, and are drawn from here on
-    gc.freeze()  # else every collection goes through all that was imported
+    torch.set_num_threads(1)  # cases are small, and drawing them starts here
+    gc.freeze()  # otherwise every garbage collection scans all imported modules
     proved, seen = proved_before(project.root), seen_now(project.root)
     left = unproved(project, proved, seen)
     asked = wish.exercises
@@ -75,10 +75,10 @@ def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], obj
 
 
 def check(project: Project, wish: Wish, tell: Tell) -> Built:
-    """Make what is wished for anew and compare; write nothing.
+    """Rebuild the requested files in memory and compare; write nothing.
 
-    Pairs of mistakes that are not wished for are taken for fresh where all is the same that they
-    were made from: cases, edits, the solution's code, and what each of the two gives alone.
+    Pairs of mistakes that are not requested count as fresh if their sources are unchanged:
+    the cases, the edits, the solution's code, and the results of each single mistake.
     """
     if wrong := slips(project, wish):
         return Built(wrong=tuple(wrong))
@@ -88,7 +88,7 @@ def check(project: Project, wish: Wish, tell: Tell) -> Built:
 
 
 def derived(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
-    """The derived files. Raises CourseError, each line with the file that it is about."""
+    """Return the derived files. Raise CourseError with the file for each problem."""
     try:
         return derive(project, wish, tell)
     except CourseError as error:
@@ -97,7 +97,7 @@ def derived(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
 
 
 def with_place(project: Project, line: str) -> str:
-    """A sentence on an exercise, or on a mistake in one, behind the file in which that stands."""
+    """Prefix a message about an exercise, or about a mistake in one, with its file."""
     exercise, *words = re.findall(r"\w+", line) or [""]
     lessons = {one.name: c.name for c in project.course.chapters for one in c.exercises}
     if exercise not in lessons or not line.startswith((f"{exercise}:", f"{exercise},")):
@@ -107,7 +107,10 @@ def with_place(project: Project, line: str) -> str:
 
 
 def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
-    """The exercises that are named, or that are in the chapters that are. Raises CourseError."""
+    """Return the named exercises, and those of the named chapters.
+
+    Raise CourseError for an unknown name.
+    """
     chapters = {chapter.name: chapter for chapter in project.course.chapters}
     exercises = [one.name for chapter in chapters.values() for one in chapter.exercises]
     found: set[str] = set()
@@ -126,7 +129,7 @@ PROVED = (
 
 
 def last_line(project: Project, asked: frozenset[str], proved: bool = False) -> str:
-    """What a build says at its end, where nothing is wrong. asked: the exercises, if named."""
+    """Return the last line of a build without problems. asked: the exercises, if named."""
     said = "All derived files are fresh."
     lacking = without_pairs(project)
     if asked:
@@ -149,9 +152,9 @@ def complaints(
     wish: Wish = Wish(),  # noqa: B008
     kept: Kept | None = None,
 ) -> list[str]:
-    """One sentence for each thing that is not as it should be, as far as a wish is about it.
+    """Return one sentence for each problem with the requested files.
 
-    kept: where it may stand that a stub was looked at before.
+    kept: a cache that may record that a stub was checked before.
     """
     found = [
         f"{file.path.relative_to(project.root)} is {'stale' if file.path.exists() else 'missing'}"
@@ -164,7 +167,10 @@ def complaints(
 
 
 def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) -> list[str]:
-    """What has to hold besides before learners get anything. only: of these exercises, if any."""
+    """Return the problems that block a release, apart from stale files.
+
+    only: limit the checks to these exercises, if any are named.
+    """
     found = [
         f"pairs of mistakes in {exercise} are still to be made: tensorgrade build --pairs"
         for exercise in without_pairs(project)
@@ -174,7 +180,7 @@ def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) ->
 
 
 def failing_solutions(project: Project) -> list[str]:
-    """A sentence where the solutions do not pass the hidden tests and the learner's own checks."""
+    """Return a message if the solutions fail the hidden tests or the learner's own checks."""
     command = [
         sys.executable,
         "-m",
@@ -190,9 +196,9 @@ def failing_solutions(project: Project) -> list[str]:
 
 
 def unproved_bugs(project: Project, only: frozenset[str] = frozenset()) -> Iterator[str]:
-    """A sentence for each exercise with a bug that is not judged as it should be.
+    """Yield a sentence for each find-the-bug exercise that is judged wrongly.
 
-    Tried with every mistake that the seed could draw, on learners' cases and on hidden ones.
+    Every mistake that the seed could draw is tried, on learners' cases and on hidden ones.
     """
     asked = [
         (chapter, exercise)
@@ -210,7 +216,7 @@ def unproved_bugs(project: Project, only: frozenset[str] = frozenset()) -> Itera
 def judged_otherwise(
     collected: CollectedTests, made: MadeAttempts, chapter: Chapter, exercise: Exercise
 ) -> Iterator[str]:
-    """What is wrong with what tests make of code with a bug: as given, mended or written anew."""
+    """Yield a sentence for each wrong verdict on code with a bug: as given, fixed or rewritten."""
     name, most, right = exercise.name, exercise.points, made.source(chapter.name)
     anew = written_anew(made.project, right, chapter.name, name)
     for mistake in candidates(made.project, chapter.name, name):
@@ -231,7 +237,7 @@ def judged_otherwise(
 
 
 def written_anew(project: Project, text: str, chapter: str, name: str) -> str:
-    """A solution with an exercise written as the one that it is judged as."""
+    """Return a solution with a rewrite of an exercise: a copy of the one that it is judged as."""
     bug = project.bug(chapter, name)
     assert bug is not None, "others are not given with a bug"
     first, last = place_of(text, bug.of)
@@ -240,7 +246,7 @@ def written_anew(project: Project, text: str, chapter: str, name: str) -> str:
 
 
 def solved_stubs(project: Project, chapter: Chapter, kept: Kept | None = None) -> list[str]:
-    """Exercises whose stub, when it is run, does not say that it is still to do."""
+    """Return a message for each exercise whose stub does not raise NotImplementedError."""
     names = [e.name for e in chapter.exercises if not project.bug(chapter.name, e.name)]
     cases = [
         case for name in names for case in recorded_cases(project, chapter.name, name, hidden=False)
@@ -260,8 +266,10 @@ def solved_stubs(project: Project, chapter: Chapter, kept: Kept | None = None) -
 
 
 def strays(project: Project, files: list[Derived]) -> list[str]:
-    """Files in the folders of exercises and graders that nothing put there, and handed out
-    folders of what is no chapter now; other assignments of nbgrader's are left alone.
+    """Return a message for each stray file or folder.
+
+    These are unexpected files in the folders of exercises, graders and solutions, and handed-out
+    folders of chapters that no longer exist. Other nbgrader assignments are left alone.
     """
     known = {file.path for file in files}
     known |= {project.solution(chapter.name) for chapter in project.course.chapters}
@@ -279,5 +287,5 @@ def strays(project: Project, files: list[Derived]) -> list[str]:
 
 
 def hidden(path: Path) -> bool:
-    """Whether an editor or a test run made it."""
+    """Return True if an editor or a test run created the file."""
     return path.name.startswith(".") or path.suffix == ".pyc"

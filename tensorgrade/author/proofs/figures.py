@@ -1,4 +1,4 @@
-"""How well mistakes are named, measured: single ones, pairs of them, and right answers."""
+"""Measurements of how well mistakes are named: single ones, pairs of them, and right answers."""
 
 import ast
 import contextlib
@@ -27,11 +27,11 @@ PAIRS, SEED = 200, 1
 
 @dataclass(frozen=True)
 class Trial:
-    """One wrong version: where it is, the mistakes in it, on which cases it was tried.
+    """The result of one wrong version.
 
-    caught: a test of the exercise fails. named: the names that it was given. cost: the share of
-    the exercise that is lost; by_checks: that its tests alone would take. marks: what each of them
-    made of it, as the kill matrix has it.
+    hidden: True if it was tried on hidden cases. caught: True if a test of the exercise failed.
+    named: the names that it was given. cost: the lost share of the exercise. by_checks: the share
+    that its failed tests alone would cost. marks: each test's verdict, as in the kill matrix.
     """
 
     chapter: str
@@ -47,7 +47,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Figures:
-    """All trials; how many right answers were tried, and the names that any of them was given."""
+    """All trials, the number of right answers that were tried, and the names given to them."""
 
     singles: list[Trial]
     pairs: list[Trial]
@@ -56,15 +56,15 @@ class Figures:
 
     @property
     def noticed(self) -> Noticed:
-        """Rows of the kill matrix: what hidden tests make of each known mistake alone."""
+        """Return rows of the kill matrix: the hidden tests' verdicts on each single mistake."""
         return {(t.exercise, t.mistakes[0]): t.marks for t in self.singles if t.hidden}
 
 
 def named_rightly(trial: Trial, known: list[Mistake]) -> bool:
-    """The names are those of the mistakes made, no fewer and no more.
+    """Return True if the trial was given exactly the names of its mistakes.
 
-    A mistake that is marked as the same as another one carries that one's name where no case
-    tells the two apart, and its own where one does.
+    A mistake that is marked as the same as another one gets the other one's name if no case
+    distinguishes the two. Otherwise it gets its own name.
     """
     same = {m.name: m.same_as for m in known if trial.exercise in m.edits}
     named = set(trial.named)
@@ -73,10 +73,13 @@ def named_rightly(trial: Trial, known: list[Mistake]) -> bool:
 
 
 def measure(project: Project, right_answers: Path, count: int = PAIRS, seed: int = SEED) -> Figures:
-    """Try everything, the chapters side by side. right_answers: a folder of `<chapter>/*.py`."""
+    """Measure everything, with chapters in parallel.
+
+    right_answers: a folder of `<chapter>/*.py`.
+    """
     pairs = sample_pairs(project, count, seed)
     names = [chapter.name for chapter in reversed(project.course.chapters)]  # the longest first
-    # Some mistakes are what torch warns of.
+    # Some mistakes cause torch warnings.
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
         jobs = [
             pool.submit(measure_chapter, str(project.root), name, pairs, str(right_answers), hidden)
@@ -91,7 +94,7 @@ def measure(project: Project, right_answers: Path, count: int = PAIRS, seed: int
 def measure_chapter(
     root: str, chapter: str, pairs: list, right_answers: str, hidden: bool
 ) -> tuple:
-    """(trials of singles, of pairs, how many right answers, names given to them)."""
+    """Return trials of singles and pairs, the number of right answers, and names given to these."""
     torch.set_num_threads(1)
     project = Project(Path(root))
     bench = Bench(project, project.graders if hidden else project.exercises)
@@ -102,9 +105,9 @@ def measure_chapter(
 
 
 def names_of_right_answers(made: MadeAttempts, chapter: str, folder: Path) -> tuple[int, list[str]]:
-    """How many right answers there are, and `file: exercise: names` for each that got a name."""
+    """Return the number of right answers, and `file: exercise: names` for each that got a name."""
     parts = []
-    with contextlib.redirect_stdout(io.StringIO()):  # right answers may print as they like
+    with contextlib.redirect_stdout(io.StringIO()):  # right answers may print anything
         for name, attempt, exercises in right_attempts(made, chapter, folder):
             attempt.run(exercises)
             parts += [
@@ -114,16 +117,16 @@ def names_of_right_answers(made: MadeAttempts, chapter: str, folder: Path) -> tu
 
 
 class Bench:
-    """The tests of one folder, and what makes the attempts that are tried on them."""
+    """The tests of one folder, and the factory of the attempts that they judge."""
 
     def __init__(self, project: Project, tests: Path):
         self.collected, self.made = CollectedTests(tests), MadeAttempts(project, tests)
 
     def try_out(self, chapter: str, exercise: str, mistakes: list[Mistake]) -> Trial:
-        """Make the mistakes, and see whether they are caught and what they are called."""
+        """Make the mistakes and return whether they are caught and which names they get."""
         attempt = self.made.wrong(chapter, exercise, mistakes)
         if not attempt.references.hidden:
-            attempt.public = lambda: None  # what a line is looked for in
+            attempt.public = lambda: None  # no references, so no search for the wrong line
         results = self.collected.results(attempt, exercise)
         caught = not all(result.passed for result in results)
         named = getattr(attempt, exercise).mistakes
@@ -134,23 +137,23 @@ class Bench:
 
 
 def costs(results: list[CheckResult]) -> tuple[float, float]:
-    """The share of an exercise that is lost, and that its checks alone would take."""
+    """Return the lost share of an exercise, and the share that failed checks alone would cost."""
     earned, most = sums(results)
     passed = sum(result.points for result in results if result.passed)
     return round(1 - earned / most, 6), round(1 - passed / most, 6)
 
 
 def all_singles(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]:
-    """(exercise, mistake) for every known mistake of a chapter."""
+    """Yield (exercise, mistake) for every known mistake of a chapter."""
     for exercise in project.course.chapter(chapter).exercises:
         yield from ((exercise.name, m) for m in project.mistakes if exercise.name in m.edits)
 
 
 def sample_pairs(project: Project, count: int, seed: int) -> list[tuple[str, str, tuple[str, str]]]:
-    """A random sample of all pairs that can be made together, each as likely as any other.
+    """Return a uniform random sample of all pairs that can be made together.
 
     Two mistakes that change the same piece of the solution cannot be made together. A mistake
-    marked as the same as another is left to that other one.
+    marked as the same as another one is skipped in favour of that one.
     """
     pairs = [
         (chapter.name, exercise.name, (one.name, other.name))
@@ -162,7 +165,7 @@ def sample_pairs(project: Project, count: int, seed: int) -> list[tuple[str, str
 
 
 def composable(project: Project, chapter: str, exercise: str) -> Iterator[tuple[Mistake, Mistake]]:
-    """Pairs of mistakes that fit into the solution together."""
+    """Yield pairs of mistakes that fit into the solution together."""
     source = project.solution(chapter).read_text(encoding="utf-8")
     known = [
         m for m in project.mistakes if exercise in m.edits and not alike_in(m, exercise, project)
@@ -176,12 +179,12 @@ def composable(project: Project, chapter: str, exercise: str) -> Iterator[tuple[
 
 
 def alike_in(mistake: Mistake, exercise: str, project: Project) -> bool:
-    """Whether another mistake of this exercise stands for this one."""
+    """Return True if the mistake is marked as the same as another one of this exercise."""
     return any(m.name == mistake.same_as and exercise in m.edits for m in project.mistakes)
 
 
 def by_name(project: Project, pairs: list) -> Iterator[tuple[str, str, list[Mistake]]]:
-    """Pairs with the mistakes themselves in place of their names."""
+    """Yield pairs with the mistakes themselves instead of their names."""
     known = {mistake.name: mistake for mistake in project.mistakes}
     for chapter, exercise, names in pairs:
         yield chapter, exercise, [known[name] for name in names]
@@ -190,7 +193,7 @@ def by_name(project: Project, pairs: list) -> Iterator[tuple[str, str, list[Mist
 def right_attempts(
     made: MadeAttempts, chapter: str, right_answers: Path
 ) -> Iterator[tuple[str, Attempt, list[str]]]:
-    """(name, attempt, exercises in it) for the solution and for every unusual but right answer."""
+    """Yield (name, attempt, exercises in it) for the solution and each unusual right answer."""
     names = [exercise.name for exercise in made.project.course.chapter(chapter).exercises]
     yield "the solution", made.right(chapter), names
     for path in sorted((right_answers / chapter).glob("*.py")):
@@ -203,7 +206,7 @@ SIDES = {True: "hidden cases", False: "public cases"}
 
 
 def prices(project: Project) -> list[Trial]:
-    """Every known mistake alone, on hidden cases: what it costs, the chapters side by side."""
+    """Return the trials of all known mistakes alone on hidden cases, with chapters in parallel."""
     names = [chapter.name for chapter in reversed(project.course.chapters)]
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
         jobs = [pool.submit(chapter_prices, str(project.root), name) for name in names]
@@ -211,7 +214,7 @@ def prices(project: Project) -> list[Trial]:
 
 
 def chapter_prices(root: str, chapter: str) -> list[Trial]:
-    """The same for one chapter, on one thread."""
+    """Return the trials of one chapter's known mistakes on hidden cases, run on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
     bench = Bench(project, project.graders)
@@ -219,7 +222,10 @@ def chapter_prices(root: str, chapter: str) -> list[Trial]:
 
 
 def price_table(trials: list[Trial]) -> str:
-    """What each mistake costs, in hundredths of its exercise: the dearest first, then a sum."""
+    """Return a table of each mistake's deduction in percent of its exercise, with a summary.
+
+    Each exercise lists its largest deductions first.
+    """
     lines = [f"{'exercise':<28} {'mistake':<34} {'costs':>6} {'checks alone':>13}"]
     for t in sorted(trials, key=lambda t: (t.exercise, -t.cost, t.mistakes)):
         lines.append(f"{t.exercise:<28} {t.mistakes[0]:<34} {t.cost:>6.0%} {t.by_checks:>13.0%}")
@@ -244,7 +250,7 @@ def too_much(share: float) -> bool:
 
 
 def report(figures: Figures, known: list[Mistake]) -> str:
-    """All figures, and below them what was not named."""
+    """Return all figures, followed by the trials that were not caught or not named correctly."""
     lines = []
     for hidden, side in SIDES.items():
         singles = [trial for trial in figures.singles if trial.hidden is hidden]
@@ -267,19 +273,19 @@ def rightly(trials: list[Trial], known: list[Mistake]) -> list[bool]:
 
 
 def wrongly(trials: list[Trial], known: list[Mistake]) -> list[bool]:
-    """Trials that were given a name of a mistake that is not in them."""
+    """Return for each trial whether it was given a name of a mistake that it does not contain."""
     alike = {m.name: m.same_as for m in known}
     return [bool(set(t.named) - set(t.mistakes) - {alike[m] for m in t.mistakes}) for t in trials]
 
 
 def share(what: str, hits: list[bool]) -> str:
-    """`  pairs caught   200 of 200  100.0 %`."""
+    """Return a line like `  pairs caught   200 of 200  100.0 %`."""
     percent = 100 * sum(hits) / max(1, len(hits))
     return f"  {what:<30} {sum(hits):>4} of {len(hits):>4}  {percent:5.1f} %"
 
 
 def unnamed(figures: Figures, known: list[Mistake]) -> list[str]:
-    """One line for each trial that was not caught or not named rightly."""
+    """Return one line for each trial that was not caught or not named correctly."""
     lost = [
         t for t in figures.singles + figures.pairs if not (t.caught and named_rightly(t, known))
     ]

@@ -1,7 +1,7 @@
 """The kill matrix: every known mistake against every hidden test of its exercise.
 
-It proves the graders. A mistake that no test notices would earn full points; a test that notices
-no mistake gives its points away.
+It proves the graders. A mistake that no test notices would earn full points. A test that notices no
+mistake gives its points away.
 """
 
 import warnings
@@ -26,7 +26,7 @@ Noticed = dict[tuple[str, str], tuple[str, ...]]  # rows, by exercise and mistak
 
 @dataclass(frozen=True)
 class HiddenTest:
-    """A test's name, the line that learners read, and whether it is marked as a guard."""
+    """A test's name, the line that learners read, and True if it is marked as a guard."""
 
     name: str
     asks: str
@@ -35,9 +35,10 @@ class HiddenTest:
 
 @dataclass(frozen=True)
 class ExerciseMatrix:
-    """One exercise. rows: by mistake, one of SURVIVED, JUDGED and BROKEN for each test.
+    """The matrix of one exercise.
 
-    borrowed: its tests are another exercise's, in whose matrix they are proved.
+    rows: for each mistake, one of SURVIVED, JUDGED and BROKEN for each test. borrowed: True if its
+    tests belong to another exercise, whose matrix proves them.
     """
 
     exercise: str
@@ -46,22 +47,22 @@ class ExerciseMatrix:
     borrowed: bool = False
 
     def kills(self, column: int, mark: str = JUDGED) -> int:
-        """How many mistakes the test in that column notices by its own judgement."""
+        """Return the number of mistakes with this mark in a test's column."""
         return sum(row[column] == mark for row in self.rows.values())
 
     def alone(self, column: int) -> int:
-        """How many mistakes only the test in that column notices."""
+        """Return the number of mistakes that only the test in this column notices."""
         rows = self.rows.values()
         return sum(bool(row[column]) and sum(map(bool, row)) == 1 for row in rows)
 
 
 def kill_matrix(project: Project, noticed: Noticed | None = None) -> list[ExerciseMatrix]:
-    """The matrices of all exercises, in the course's order; the chapters run side by side.
+    """Return the matrices of all exercises, in the course's order. Chapters run in parallel.
 
-    noticed: rows that were seen before, as by `measure`; they are not made again.
+    noticed: rows that are already known, for example from `measure`, and are not measured again.
     """
     names = [chapter.name for chapter in project.course.chapters]
-    # Some mistakes are what torch warns of.
+    # Some mistakes cause torch warnings.
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
         # The last chapter takes longest, so it starts first.
         futures = {
@@ -72,7 +73,7 @@ def kill_matrix(project: Project, noticed: Noticed | None = None) -> list[Exerci
 
 
 def chapter_matrix(root: str, chapter: str, noticed: Noticed) -> list[ExerciseMatrix]:
-    """The matrices of one chapter's exercises, on one thread."""
+    """Return the matrices of one chapter's exercises, on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
     collected, made = CollectedTests(project.graders), MadeAttempts(project, project.graders)
@@ -88,7 +89,7 @@ def exercise_matrix(
     exercise: str,
     noticed: Noticed,
 ) -> ExerciseMatrix:
-    """Every mistake of one exercise against each of its hidden tests."""
+    """Run every mistake of one exercise against each of its hidden tests."""
     rows, bugs = {}, candidates(project, chapter, exercise)
     for mistake in [*project.mistakes, *bugs]:
         if row := noticed.get((exercise, mistake.name)):
@@ -102,7 +103,7 @@ def exercise_matrix(
 
 
 def mark(result: CheckResult) -> str:
-    """Whether a test let a mistake pass, judged it wrong, or only saw the code break."""
+    """Return SURVIVED if the test passed, BROKEN if it got no result to judge, or else JUDGED."""
     if result.passed:
         return SURVIVED
     finding = result.finding
@@ -110,12 +111,12 @@ def mark(result: CheckResult) -> str:
 
 
 def unproved(matrices: list[ExerciseMatrix]) -> list[str]:
-    """One sentence for each gap: a mistake that survives, an idle test, a stale guard."""
+    """Return one sentence for each gap: a mistake that survives, an idle test, a stale guard."""
     return [gap for matrix in matrices for gap in survivors(matrix) + idle_tests(matrix)]
 
 
 def survivors(matrix: ExerciseMatrix) -> list[str]:
-    """Mistakes that no test notices."""
+    """Return a sentence for each mistake that no test notices."""
     return [
         f"{matrix.exercise}: no hidden test notices {name}"
         for name, row in matrix.rows.items()
@@ -124,7 +125,7 @@ def survivors(matrix: ExerciseMatrix) -> list[str]:
 
 
 def idle_tests(matrix: ExerciseMatrix) -> list[str]:
-    """Tests that judge no mistake wrong and are no guards, and guards that do."""
+    """Return a sentence for each test that judges no mistake wrong, and each guard that does."""
     found: list[str] = []
     for column, test in enumerate(() if matrix.borrowed else matrix.tests):
         kills = matrix.kills(column)
@@ -155,7 +156,7 @@ the hidden cases.
 
 
 def kill_page(project: Project, noticed: Noticed | None = None) -> tuple[str, list[ExerciseMatrix]]:
-    """The page's text, and the matrices that it shows. noticed: see `kill_matrix`."""
+    """Return the page's text, and the matrices that it shows. noticed: see `kill_matrix`."""
     matrices = kill_matrix(project, noticed)
     parts = [TITLE, totals(matrices), summary(matrices), *map(section, matrices)]
     return "\n".join(parts), matrices
@@ -170,7 +171,7 @@ def totals(matrices: list[ExerciseMatrix]) -> str:
 
 
 def summary(matrices: list[ExerciseMatrix]) -> str:
-    """A line for each exercise."""
+    """Return a table with a line for each exercise."""
     rows = [
         (
             f"[{m.exercise}](#{m.exercise.lower()})",
@@ -184,7 +185,7 @@ def summary(matrices: list[ExerciseMatrix]) -> str:
 
 
 def section(matrix: ExerciseMatrix) -> str:
-    """One exercise: its tests by letter, then a row for each mistake."""
+    """Return one exercise's section: its tests by letter, then a row for each mistake."""
     letters = [chr(ord("a") + column) for column in range(len(matrix.tests))]
     tests = [test_row(matrix, column, letter) for column, letter in enumerate(letters)]
     rows = [(f"`{name}`", *row) for name, row in matrix.rows.items()]
@@ -200,13 +201,13 @@ TEST_COLUMNS = ("", "test", "judged wrong", "code failed", "noticed only by this
 
 
 def test_row(matrix: ExerciseMatrix, column: int, letter: str) -> tuple:
-    """What one test does, in words and numbers."""
+    """Return a test's row: its letter, its description and its counts."""
     test = matrix.tests[column]
     said = test.asks + (" *(guard)*" if test.guard else "")
     return letter, said, matrix.kills(column), matrix.kills(column, BROKEN), matrix.alone(column)
 
 
 def table(header: tuple, rows: list[tuple]) -> str:
-    """A Markdown table; the first column to the left, the rest as they are."""
+    """Return a Markdown table."""
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"

@@ -1,7 +1,7 @@
-"""How many generated mistakes lose points, and what is told of them: mutants of right answers.
+"""Mutation testing: how many generated mistakes lose points, and the messages about them.
 
-A mutant that gives the same as the right answer it was made from, wherever both were asked, is no
-mistake. Whether it is one is decided by uses drawn by chance, and by no case of the course.
+The mutants are small edits of right answers. A mutant that behaves like the right answer it was
+made from is not a mistake. Randomly drawn uses decide this, and no case of the course does.
 """
 
 import ast
@@ -39,11 +39,12 @@ USES, AT_ONCE = 200, 20
 
 @dataclass(frozen=True)
 class Trial:
-    """A mutant, whether the oracle found it the same as what it was made from, and its row.
+    """A mutant with the oracle's verdict and its row.
 
-    raised: whether the line in its row, if there is one, is only where Python raised an error, or
-    where time ran out. besides: first and last lines of what is told beside that line: a stretch in
-    which it lies, lines that make what it reads.
+    equivalent: True if the oracle found no difference between the mutant and its original. raised:
+    True if the line in the row is only the place where Python raised an error or time ran out.
+    besides: first and last lines of the other reported places: a stretch of code around the line,
+    and lines that produce the values which it reads.
     """
 
     mutant: Mutant
@@ -54,13 +55,13 @@ class Trial:
 
     @property
     def killed(self) -> bool:
-        """Whether it lost points."""
+        """Return True if the mutant lost points."""
         return self.row["points"] < self.row["max_points"]
 
 
 @dataclass(frozen=True)
 class Kills:
-    """What became of the mutants of one exercise that were tried, of so many in all."""
+    """The trials of one exercise. in_all: the number of its mutants, tried or not."""
 
     exercise: str
     in_all: int
@@ -68,7 +69,7 @@ class Kills:
 
     @property
     def mistakes(self) -> list[Trial]:
-        """The trials whose mutant is none of the equivalent ones."""
+        """Return the trials whose mutants are not equivalent."""
         return [trial for trial in self.trials if not trial.equivalent]
 
     @property
@@ -79,10 +80,10 @@ class Kills:
 def measure_mutants(
     project: Project, right: Path, count: int, seed: int, only: Collection[str] = ()
 ) -> list[Kills]:
-    """Try so many mutants of each exercise (of those named), the exercises side by side.
+    """Try a number of mutants of each exercise, or of the named ones, with exercises in parallel.
 
-    right: a folder with `right_answers/` and `right_edits/`. Raises CourseError for a name that is
-    no exercise's.
+    right: a folder with `right_answers/` and `right_edits/`. Raise CourseError for an unknown
+    exercise.
     """
     return by_exercise(project, partial(kills_of, right=str(right), count=count, seed=seed), only)
 
@@ -90,9 +91,9 @@ def measure_mutants(
 def measure_unnamed(
     project: Project, count: int, seed: int, only: Collection[str] = ()
 ) -> list[Kills]:
-    """Try so many known mistakes of each exercise, each where nobody knows its name.
+    """Try a number of known mistakes of each exercise without telling the grader their names.
 
-    Raises CourseError for a name that is no exercise's.
+    Raise CourseError for an unknown exercise.
     """
     return by_exercise(project, partial(unnamed_of, count=count, seed=seed), only)
 
@@ -100,7 +101,7 @@ def measure_unnamed(
 def by_exercise(
     project: Project, measured: Callable[[str, str, str], Kills], only: Collection[str]
 ) -> list[Kills]:
-    """What is measured of each exercise (of those named), the exercises side by side."""
+    """Measure each exercise, or each of the named ones, in parallel."""
     for name in only:
         project.course.exercise(name)
     asked = [
@@ -115,7 +116,7 @@ def by_exercise(
 
 
 def kills_of(root: str, chapter: str, exercise: str, right: str, count: int, seed: int) -> Kills:
-    """The mutants of one exercise, on one thread."""
+    """Return the trials of one exercise's mutants, run on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
     every = all_mutants(project, chapter, exercise, Path(right))
@@ -128,7 +129,7 @@ def kills_of(root: str, chapter: str, exercise: str, right: str, count: int, see
 
 
 def unnamed_of(root: str, chapter: str, exercise: str, count: int, seed: int) -> Kills:
-    """The known mistakes of one exercise, on one thread, each without its name."""
+    """Return the trials of one exercise's known mistakes without their names, run on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
     known = [one for one in project.mistakes if exercise in one.edits]
@@ -142,14 +143,14 @@ def unnamed_of(root: str, chapter: str, exercise: str, count: int, seed: int) ->
 
 
 def all_mutants(project: Project, chapter: str, exercise: str, right: Path) -> list[Mutant]:
-    """The mutants of all right forms of an exercise."""
+    """Return the mutants of all right forms of an exercise."""
     names = {one.name for one in project.course.chapter(chapter).exercises}
     forms = right_forms(project, chapter, exercise, right)
     return [mutant for form in forms for mutant in mutants(form, names - {exercise})]
 
 
 class Bench:
-    """Grades mutants of one exercise, and asks the oracle about them."""
+    """A bench that grades mutants of one exercise, and asks the oracle about them."""
 
     def __init__(self, project: Project, chapter: str, exercise: str):
         self.chapter, self.exercise = project.course.chapter(chapter), exercise
@@ -161,11 +162,11 @@ class Bench:
         self.right: dict[str, list[Observation]] = {}
 
     def try_out(self, mutant: Mutant) -> Trial:
-        """One mutant. It runs in a child, which ends where a loop of it does not."""
+        """Grade one mutant, in a child process because its loops may never finish."""
         return self.graded(self.attempt(mutant.source), mutant, self.gives_the_same(mutant))
 
     def try_unnamed(self, mistake: Mistake) -> Trial:
-        """One known mistake, graded by graders that have no fingerprint with its name."""
+        """Grade one known mistake with graders that have no fingerprint under its name."""
         source = make(self.solution, self.exercise, [mistake])
         form = Form(self.chapter.name, self.exercise, "the solution", self.solution)
         lines = edited_lines(self.solution, source)
@@ -177,7 +178,7 @@ class Bench:
         return self.graded(attempt, mutant, equivalent=False)
 
     def graded(self, attempt: Attempt, mutant: Mutant, equivalent: bool) -> Trial:
-        """What an attempt is told."""
+        """Grade an attempt and return the trial."""
         results = self.collected.results(attempt, self.exercise)
         (asked,) = [e for e in self.chapter.exercises if e.name == self.exercise]
         part = getattr(attempt, self.exercise)
@@ -186,14 +187,15 @@ class Bench:
         return Trial(mutant, equivalent, row, raised, told_besides(results))
 
     def attempt(self, source: str) -> Attempt:
-        """A text as an attempt, beside what the solution carries."""
+        """Return an attempt for a text, with the solution's companion files."""
         named = Source(source, f"{self.chapter.name}.py")
         return self.maker.attempt_from_source(self.chapter.name, named, self.folder)
 
     def gives_the_same(self, mutant: Mutant) -> bool:
-        """Whether no use tells a mutant from what it was made from, or none from the solution.
+        """Return True if a mutant matches its original on every use, or the solution on every use.
 
-        A right form may round where the solution does not, and draw its chance in another order.
+        Both count because a right form may round differently from the solution, or draw its random
+        numbers in another order.
         """
         right = [self.answers(mutant.form.source), self.answers(self.solution)]
         backend = self.attempt(mutant.source).backend
@@ -208,7 +210,7 @@ class Bench:
             backend.close()
 
     def answers(self, source: str) -> list[Observation]:
-        """What a right answer gives on the uses, asked once."""
+        """Return the observations of a right answer on the uses, and cache them."""
         if source not in self.right:
             backend = self.attempt(source).backend
             self.right[source] = backend.run(self.uses)
@@ -216,12 +218,12 @@ class Bench:
         return self.right[source]
 
     def close(self) -> None:
-        """End the process that mutants are run from."""
+        """End the process from which mutants are run."""
         self.maker.close()
 
 
 def edited_lines(before: str, after: str) -> tuple[int, int]:
-    """The first and the last line of a text that are not those of what it was made from.
+    """Return the first and the last line of a text that differ from the text before it.
 
     >>> edited_lines("a b c d".replace(" ", "\\n"), "a x y d".replace(" ", "\\n"))
     (2, 3)
@@ -240,7 +242,7 @@ def is_pair(both: tuple[str, str]) -> bool:
 
 
 def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
-    """Whether what is told is an error, and not where the values before it part from right ones."""
+    """Return True if the result is a timeout, or an error without an earlier wrong value."""
     first = first_failure(results)
     if any(seen.observed.status == Outcome.TIMEOUT for seen in part.seen):
         return True
@@ -251,7 +253,7 @@ def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
 
 
 def told_besides(results: list[CheckResult]) -> tuple[tuple[int, int], ...]:
-    """First and last lines of all that is told of a place beside its line."""
+    """Return the first and last lines of the reported places other than the line itself."""
     first = first_failure(results)
     found = first.finding.parting() if first and first.finding else None
     if not found or not found.said:
@@ -261,7 +263,7 @@ def told_besides(results: list[CheckResult]) -> tuple[tuple[int, int], ...]:
 
 
 def uses_by_chance(project: Project, chapter: str, exercise: str) -> list[Case]:
-    """Legal uses of an exercise, as its grader file draws them; the same every time."""
+    """Return valid uses of an exercise, drawn by its grader file; the same ones every time."""
     draw = getattr(project.grader(chapter, exercise), "anything", None)
     if draw is None:
         raise CourseError(f"graders/{chapter}/{exercise}.py draws no uses by chance (`anything`)")
@@ -270,7 +272,7 @@ def uses_by_chance(project: Project, chapter: str, exercise: str) -> list[Case]:
 
 
 def same(expected: Observation, observed: Observation) -> bool:
-    """Whether two answers are alike: in values, in kind, and in what they leave behind."""
+    """Return True if two answers agree in their values, their kinds and their side effects."""
     if observed.status != Outcome.ANSWERED or bool(expected.error) != bool(observed.error):
         return False
     if expected.error and observed.error:
@@ -288,7 +290,10 @@ def same(expected: Observation, observed: Observation) -> bool:
 
 
 def plain_values(seen: Observation) -> tuple[str, torch.Tensor]:
-    """The values that are no tensors, as text with a ~ for each float (2.0 is no 2); the floats."""
+    """Return the values that are not tensors: a text with ~ for each float, and the floats.
+
+    Because of the ~, 2.0 does not equal 2.
+    """
     floats: list[float] = []
     told = {
         name: (value["type"], without_floats(value["json"], floats))
@@ -298,7 +303,7 @@ def plain_values(seen: Observation) -> tuple[str, torch.Tensor]:
 
 
 def alike(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors are the same but for rounding."""
+    """Return True if two tensors are equal apart from rounding."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     relative = 1e-4 if one.dtype == torch.float32 else 1e-6
@@ -306,7 +311,7 @@ def alike(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def traces(seen: Observation) -> dict:
-    """What a call leaves behind: inputs changed; parameters and buffers, by name and shape."""
+    """Return the side effects of a call: changed inputs, and parameters and buffers with shapes."""
     left = ("changed", "parameters", "buffers", "missing", "misshapen", "unexpected")
     return {
         name: {key: facts[key] for key in left if key in facts}
@@ -314,19 +319,24 @@ def traces(seen: Observation) -> dict:
     }
 
 
-# What nobody can act on; it says that something is wrong, and not what.
+# A message that says that something is wrong, but not what: learners cannot act on it.
 GENERIC = "the right shape but not the right values"
 TOLD = ("named", "repaired", "placed", "wide", "raised", "observed", "nothing", "false")
 
 
 def told(trial: Trial) -> str:
-    """What is told of a mutant that lost points: one of TOLD.
+    """Return which of the kinds in TOLD describes the message for a mutant that lost points.
 
-    placed: on a line that is at most one away from the edit, or begins the statement that it is in.
-    wide: within a stretch that is told, or beside another line that is told as making what goes in.
-    raised: elsewhere, where Python ended in an error or time ran out, as is said; what led there is
-    elsewhere. false: on another line, where values are said to part from right ones. nothing: that
-    it is wrong, and no more. Whether a name is true only a reader can say.
+    named: the message names a mistake. It takes a reader to judge whether the name is right.
+    repaired: a small edit of the reported line makes everything right.
+    placed: the line is at most one line from the edit, or begins the statement with the edit.
+    wide: the edit is in a reported stretch of code, or next to a line that is reported as the
+    source of a value.
+    raised: the line is elsewhere, and the message says that Python raised an error or that time ran
+    out there. The cause is somewhere else.
+    false: the message says that values diverge on a line, but the edit is elsewhere.
+    observed: the message describes the wrong result without a line.
+    nothing: the message says only that the result is wrong.
     """
     row, (first, last) = trial.row, trial.mutant.lines
     if row["mistakes"]:
@@ -343,7 +353,9 @@ def told(trial: Trial) -> str:
 
 
 def statement_at(source: str, line: int) -> int:
-    """The first line of the innermost statement without others in it that a line stands in.
+    """Return the first line of the innermost simple statement at a line.
+
+    A simple statement contains no other statements.
 
     >>> statement_at("x = [\\n  1,\\n  2]", 3)
     1
@@ -358,7 +370,7 @@ COLUMNS = ("exercise", "in all", "tried", "equivalent", "killed", "share", *TOLD
 
 
 def report(kills: list[Kills], sentences: int, seed: int) -> str:
-    """A table by exercise, what survived, and so many sentences drawn by chance."""
+    """Return a table by exercise, the survivors, and a number of randomly drawn messages."""
     every = [trial for one in kills for trial in one.trials]
     rows = [figures_of(one) for one in [*kills, Kills("all", sum(k.in_all for k in kills), every)]]
     unfair = [trial for trial in every if trial.equivalent and trial.killed]
@@ -375,7 +387,7 @@ def report(kills: list[Kills], sentences: int, seed: int) -> str:
 
 
 def figures_of(kills: Kills) -> tuple:
-    """One row of the table."""
+    """Return one row of the table."""
     killed = [trial for trial in kills.mistakes if trial.killed]
     said = [told(trial) for trial in killed]
     percent = 100 * len(killed) / max(1, len(kills.mistakes))
@@ -385,7 +397,7 @@ def figures_of(kills: Kills) -> tuple:
 
 
 def described(title: str, trials: list[Trial]) -> list[str]:
-    """A title, and two lines for each trial: what was edited, and what its learner is told."""
+    """Return a title, and two lines for each trial: the edit, and the learner's message."""
     return [f"\n{title}: {len(trials)}"] * bool(trials) + [
         f"  {trial.row['exercise']}: {trial.mutant}\n      {told(trial)}: {trial.row['message']}"
         for trial in trials

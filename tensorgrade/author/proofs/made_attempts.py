@@ -1,6 +1,6 @@
 """Attempts at a chapter made from its solution: right ones, and ones with known mistakes.
 
-Right answers in other forms stand outside the engine, in a folder that a command is given.
+Other right answers are outside the engine, in a folder that is passed to the command.
 """
 
 import ast
@@ -19,25 +19,28 @@ from ...recognition.mistakes import Mistake, make, mistake
 
 
 class MadeAttempts:
-    """Makes attempts for one folder of tests, in this process: only for code that we wrote."""
+    """A factory of attempts for one folder of tests.
+
+    The attempts run in this process, so it is only for code that we wrote.
+    """
 
     def __init__(self, project: Project, tests: Path):
         self.project, self.maker = project, AttemptMaker(Setup(tests, "none"))
 
     def source(self, chapter: str) -> str:
-        """The text of a chapter's solution."""
+        """Return the text of a chapter's solution."""
         return self.project.solution(chapter).read_text(encoding="utf-8")
 
     def right(self, chapter: str) -> Attempt:
-        """The solution as an attempt."""
+        """Return the solution as an attempt."""
         return self.attempt(chapter, self.source(chapter))
 
     def wrong(self, chapter: str, exercise: str, mistakes: list[Mistake]) -> Attempt:
-        """The solution with these mistakes in one exercise. Raises EditError if they fit not."""
+        """Return the solution with mistakes in one exercise. Raise EditError if they do not fit."""
         return self.attempt(chapter, make(self.source(chapter), exercise, mistakes))
 
     def attempt(self, chapter: str, source: str, bugs: dict[str, str] | None = None) -> Attempt:
-        """Any source text as an attempt. bugs: what was given to be mended, if anything."""
+        """Return any source text as an attempt. bugs: the given code of find-the-bug exercises."""
         backend = InProcess(self.project.submission(chapter, source))
         attempt = self.maker.attempt_from(chapter, backend)
         attempt.references = replace(attempt.references, bugs=bugs or {})
@@ -48,7 +51,7 @@ class MadeAttempts:
 class Form:
     """A right answer to one exercise, in a chapter's text.
 
-    edited: the text that this one is an edit of; empty where somebody wrote it.
+    edited: the text that this one was edited from, or an empty string if it was written by hand.
     """
 
     chapter: str
@@ -58,17 +61,20 @@ class Form:
     edited: str = ""
 
     def is_new(self, line: int) -> bool:
-        """Whether a line is this form's own, and not one of the text that it is an edit of."""
+        """Return True if a line is not in the text that this form was edited from."""
         return self.source.splitlines()[line - 1] not in self.known_lines
 
     @cached_property
     def known_lines(self) -> set[str]:
-        """The lines of the text that this one is an edit of."""
+        """Return the lines of the text that this form was edited from."""
         return set(self.edited.splitlines())
 
 
 def right_forms(project: Project, chapter: str, exercise: str, folder: Path) -> Iterator[Form]:
-    """The solution, `right_answers/<chapter>/*.py` and `right_edits/<chapter>.py` of a folder."""
+    """Yield the solution, and right forms from a folder.
+
+    These are the files `right_answers/<chapter>/*.py` and the edits in `right_edits/<chapter>.py`.
+    """
     solution = project.solution(chapter).read_text(encoding="utf-8")
     yield Form(chapter, exercise, "the solution", solution)
     for path in sorted(folder.glob(f"right_answers/{chapter}/*.py")):

@@ -1,4 +1,4 @@
-"""Mistakes that nobody thought of: a right answer's text with one small edit, made by rule."""
+"""Generated mistakes: rules make one small edit in the text of a right answer."""
 
 import ast
 import re
@@ -15,8 +15,8 @@ from .made_attempts import Form
 class Mutant:
     """A right form with one edit.
 
-    operator: the rule that made it. lines: first and last line of what was edited. before, after:
-    the edited piece. source: the chapter's text with the edit in it.
+    operator: the rule that made it. lines: first and last line of the edited piece. before, after:
+    the piece before and after the edit. source: the chapter's text with the edit.
     """
 
     form: Form
@@ -27,16 +27,17 @@ class Mutant:
     source: str
 
     def __str__(self) -> str:
-        """`solution, line 12, numbers: -1 → 0`."""
+        """Return a description like `solution, line 12, numbers: -1 → 0`."""
         said = f"{self.before} → {self.after}"
         return f"{self.form.name}, line {self.lines[0]}, {self.operator}: {' '.join(said.split())}"
 
 
 @dataclass(frozen=True)
 class Site:
-    """A piece of syntax that may be edited, and what stands around it.
+    """A piece of syntax that may be edited, with its context.
 
-    names: what the function around it binds. own: the attributes that its class gives `self`.
+    names: the names that the function around it binds. own: the attributes that its class sets on
+    `self`.
     """
 
     node: ast.expr | ast.stmt
@@ -46,12 +47,12 @@ class Site:
     text: str
 
     def of(self, node: ast.AST) -> str:
-        """The text of a part, safe to stand anywhere in an expression."""
+        """Return the text of a part, in parentheses unless it is a name or a plain number."""
         written = ast.unparse(node)
         return written if re.fullmatch(r"[\w.]+", written) else f"({written})"
 
 
-# One rule: the texts that may stand in a site's place.
+# A rule: it yields the texts that may replace a site.
 Operator = Callable[[Site], Iterator[str]]
 OPERATORS: dict[str, Operator] = {}
 
@@ -63,7 +64,7 @@ def operator(rule: Operator) -> Operator:
 
 
 def mutants(form: Form, others: set[str]) -> list[Mutant]:
-    """All that can be made of a form. others: the chapter's other exercises, which stay."""
+    """Return all mutants of a form. others: the chapter's other exercises, which are not edited."""
     lines = Lines(form.source)
     found: dict[str, Mutant] = {}
     module = ast.parse(form.source)
@@ -78,9 +79,9 @@ def mutants(form: Form, others: set[str]) -> list[Mutant]:
 
 
 def sample(all_of_them: list[Mutant], count: int, seed: int) -> list[Mutant]:
-    """So many that compile, each operator in its turn, so that the frequent ones do not drown it.
+    """Return a number of mutants that compile, the same ones for the same seed.
 
-    The same for the same seed.
+    The operators take turns, so that frequent operators do not crowd out the others.
     """
     chance = Random(seed)
     by_operator: dict[str, list[Mutant]] = {}
@@ -96,7 +97,7 @@ def sample(all_of_them: list[Mutant], count: int, seed: int) -> list[Mutant]:
 
 
 def compiles(mutant: Mutant) -> bool:
-    """Whether Python takes the text."""
+    """Return True if the text compiles."""
     try:
         compile(mutant.source, "mutant", "exec", dont_inherit=True)
     except SyntaxError:
@@ -105,7 +106,7 @@ def compiles(mutant: Mutant) -> bool:
 
 
 class Lines:
-    """A text in which syntax can be replaced; its columns are counted in bytes."""
+    """A text in which syntax can be replaced. Its columns are counted in bytes."""
 
     def __init__(self, text: str):
         self.text = text.encode()
@@ -114,13 +115,13 @@ class Lines:
             self.starts.append(self.starts[-1] + len(line) + 1)
 
     def replaced(self, node: ast.expr | ast.stmt, new: str) -> tuple[str, str]:
-        """(the text with something else in a node's place, what stood there)."""
+        """Replace a node; return the new text and the piece that it replaced."""
         first, last = self.span(node)
         text = self.text[:first] + new.encode() + self.text[last:]
         return text.decode(), self.text[first:last].decode()
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Where a node begins and ends, in bytes."""
+        """Return the start and the end of a node in bytes."""
         assert node.end_lineno and node.end_col_offset, "parsed syntax knows its place"
         first = self.starts[node.lineno - 1] + node.col_offset
         return first, self.starts[node.end_lineno - 1] + node.end_col_offset
@@ -131,7 +132,7 @@ def is_import(statement: ast.stmt) -> bool:
 
 
 def edits(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]:
-    """(operator, node, text in its place) for each edit of a top-level statement."""
+    """Yield (operator, node, replacement) for each edit of a top-level statement."""
     for site in sites(statement, statement, (), attributes_of(statement)):
         for name, rule in OPERATORS.items():
             for new in rule(site):
@@ -145,7 +146,7 @@ def edits(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]
 
 
 def bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The runs of statements inside functions, without docstrings."""
+    """Yield the bodies of functions, loops, ifs and withs, without docstrings."""
     for function in ast.walk(statement):
         if isinstance(function, (ast.FunctionDef, ast.For, ast.If, ast.With)):
             yield [s for s in function.body if not is_docstring(s)]
@@ -154,7 +155,10 @@ def bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 def sites(
     node: ast.AST, parent: ast.AST, names: tuple[str, ...], own: tuple[str, ...]
 ) -> Iterator[Site]:
-    """What may be edited in a node: code, and no types, messages, docstrings or decorators."""
+    """Yield the places in a node that may be edited.
+
+    Only code is edited: no types, messages, docstrings or decorators.
+    """
     if isinstance(node, (ast.expr, ast.stmt)) and not isinstance(node, DEFINITIONS):
         yield Site(node, parent, names, own, "")
     if isinstance(node, (ast.FunctionDef, ast.Lambda)):
@@ -164,7 +168,7 @@ def sites(
 
 
 def parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that may be edited."""
+    """Yield the parts of a node that may be edited."""
     if isinstance(node, (ast.JoinedStr, ast.Raise)):
         return
     left_out: set[ast.AST] = {n for n in [getattr(node, "returns", None)] if n}
@@ -176,12 +180,12 @@ def parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_docstring(node: ast.AST) -> bool:
-    """Whether a statement is a text that nobody uses."""
+    """Return True if a statement is an unused constant, such as a docstring."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def names_in(function: ast.FunctionDef | ast.Lambda) -> tuple[str, ...]:
-    """The arguments of a function and the names that it binds."""
+    """Return the arguments of a function and the names that it binds."""
     arguments = [a.arg for a in function.args.args if a.arg != "self"]
     inner = {
         id(n)
@@ -201,7 +205,7 @@ REGISTERS = {"register_buffer", "register_parameter", "add_module"}
 
 
 def attributes_of(statement: ast.stmt) -> tuple[str, ...]:
-    """The attributes that a class's code gives `self`."""
+    """Return the attributes that a class's code sets on `self`."""
     found = []
     for node in ast.walk(statement):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -216,7 +220,7 @@ def is_self(node: ast.AST) -> bool:
 
 
 def number_of(node: ast.AST) -> float | None:
-    """The number that stands there, with its sign."""
+    """Return the value of a number literal, with its sign, or None for other syntax."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = number_of(node.operand)
         return None if inner is None else -inner
@@ -226,7 +230,7 @@ def number_of(node: ast.AST) -> float | None:
 
 @operator
 def numbers(site: Site) -> Iterator[str]:
-    """One more, one less, nothing, twice as much, with the other sign."""
+    """Replace a number by one more, one less, zero, twice as much, or its negative."""
     number = number_of(site.node)
     if number is not None and number_of(site.parent) is None:
         others = dict.fromkeys([number + 1, number - 1, 0 * number, 2 * number, -number])
@@ -261,7 +265,7 @@ INSTEAD = {
 
 @operator
 def arithmetic(site: Site) -> Iterator[str]:
-    """Another operation in the place of an operation."""
+    """Replace an operation by another one."""
     node = site.node
     if not isinstance(node, (ast.BinOp, ast.AugAssign)):
         return
@@ -284,7 +288,7 @@ COMPARISONS = {
 
 @operator
 def comparisons(site: Site) -> Iterator[str]:
-    """Another comparison."""
+    """Replace a comparison by another one."""
     node = site.node
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for kind, symbol in COMPARISONS.items():
@@ -294,7 +298,7 @@ def comparisons(site: Site) -> Iterator[str]:
 
 @operator
 def operands(site: Site) -> Iterator[str]:
-    """The two sides exchanged, or one of them alone."""
+    """Swap the two sides of an operation, or keep one of them alone."""
     node = site.node
     if isinstance(node, ast.BinOp):
         left, right = site.of(node.left), site.of(node.right)
@@ -305,14 +309,14 @@ def operands(site: Site) -> Iterator[str]:
 
 @operator
 def names(site: Site) -> Iterator[str]:
-    """Another name that the function knows."""
+    """Replace a name by another one that the function binds."""
     if is_known(site):
         yield from (name for name in site.names if name != ast.unparse(site.node))
 
 
 @operator
 def one_off(site: Site) -> Iterator[str]:
-    """One more or one less than a name, where it is handed on or cuts."""
+    """Add or subtract one from a name that is an argument or the end of a slice."""
     node = site.node
     handed_on = isinstance(site.parent, (ast.Call, ast.Slice))
     if is_known(site) and handed_on and getattr(site.parent, "func", None) is not node:
@@ -320,7 +324,7 @@ def one_off(site: Site) -> Iterator[str]:
 
 
 def is_known(site: Site) -> bool:
-    """Whether a site is a name that the function binds, and reads here."""
+    """Return True if a site reads a name that the function binds."""
     node = site.node
     if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
         return False
@@ -329,7 +333,7 @@ def is_known(site: Site) -> bool:
 
 @operator
 def attributes(site: Site) -> Iterator[str]:
-    """Another attribute of `self`."""
+    """Replace an attribute of `self` by another one."""
     node = site.node
     if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return
@@ -339,7 +343,7 @@ def attributes(site: Site) -> Iterator[str]:
 
 @operator
 def arguments(site: Site) -> Iterator[str]:
-    """Neighbours exchanged, or one argument left out."""
+    """Swap neighbouring arguments, or leave one argument out."""
     node = site.node
     if not isinstance(node, ast.Call):
         return
@@ -354,13 +358,13 @@ def arguments(site: Site) -> Iterator[str]:
 
 
 def called(node: ast.Call, given: list[str], named: list[str]) -> str:
-    """A call with other arguments."""
+    """Return a call with other arguments."""
     return f"{ast.unparse(node.func)}({', '.join([*given, *named])})"
 
 
 @operator
 def booleans(site: Site) -> Iterator[str]:
-    """True for False, and the other way round; a condition turned round, or always the same."""
+    """Negate a bool, negate a condition, or make a condition constant."""
     node, parent = site.node, site.parent
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield str(not node.value)
@@ -373,7 +377,7 @@ MODULES = {"torch", "nn", "F", "math", "np", "functional"}
 
 @operator
 def unwrapped(site: Site) -> Iterator[str]:
-    """What a call is given, without the call; a matrix without its transpose."""
+    """Replace a call by its first argument or its receiver, or drop a transpose."""
     node = site.node
     if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
         yield site.of(node.value)
@@ -388,14 +392,14 @@ def unwrapped(site: Site) -> Iterator[str]:
 
 @operator
 def signs(site: Site) -> Iterator[str]:
-    """A sign, a `not` or a `~` left out."""
+    """Drop a sign, a `not` or a `~`."""
     if isinstance(site.node, ast.UnaryOp):
         yield site.of(site.node.operand)
 
 
 @operator
 def results(site: Site) -> Iterator[str]:
-    """A part of what is returned negated, cut off from the graph, or all that comes back."""
+    """Negate or detach one returned value, or return that value alone."""
     value = site.node.value if isinstance(site.node, ast.Return) else None
     every = value.elts if isinstance(value, ast.Tuple) else [value] if value else []
     texts = [*map(ast.unparse, every)]
@@ -408,7 +412,7 @@ def results(site: Site) -> Iterator[str]:
 
 @operator
 def squeezed(site: Site) -> Iterator[str]:
-    """What is returned without its axes of one, or without one that is the first or the last."""
+    """Squeeze a returned value: all axes of size one, or only the first or the last."""
     value = site.node.value if isinstance(site.node, ast.Return) else None
     every = value.elts if isinstance(value, ast.Tuple) else [value] if value else []
     texts = [*map(ast.unparse, every)]
@@ -420,7 +424,7 @@ def squeezed(site: Site) -> Iterator[str]:
 
 @operator
 def cuts(site: Site) -> Iterator[str]:
-    """A subscript left out; one end of a slice left open."""
+    """Drop a subscript, leave one end of a slice open, or begin a slice one later."""
     node = site.node
     if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
         return
@@ -433,7 +437,7 @@ def cuts(site: Site) -> Iterator[str]:
 
 
 def opened(part: ast.expr) -> Iterator[str]:
-    """A slice with one end left open, or begun one later."""
+    """Yield a slice with one end left open, or beginning one later."""
     if isinstance(part, ast.Slice):
         lower, upper = (ast.unparse(end) if end else "" for end in (part.lower, part.upper))
         yield from [f":{upper}"] * bool(lower) + [f"{lower}:"] * bool(upper)
@@ -445,7 +449,7 @@ IN_PLACE = {"masked_fill", "exp", "div", "mul", "add", "sub", "clamp", "copy", "
 
 @operator
 def in_place(site: Site) -> Iterator[str]:
-    """In place where a new tensor was made; a new one, thrown away, where it was in place."""
+    """Make an operation work in place, or discard the result of an operation that did."""
     node = site.node
     if isinstance(node, ast.Attribute) and getattr(site.parent, "func", None) is node:
         if node.attr.endswith("_") and not node.attr.startswith("_"):
@@ -491,7 +495,7 @@ FAMILIES = (
 
 @operator
 def siblings(site: Site) -> Iterator[str]:
-    """A method or function of the same family."""
+    """Replace a method or function by another one of the same family."""
     node = site.node
     if isinstance(node, ast.Attribute) and not is_self(node.value):
         others = [f.split() for f in FAMILIES if node.attr in f.split()]
@@ -502,7 +506,7 @@ def siblings(site: Site) -> Iterator[str]:
 
 @operator
 def registered(site: Site) -> Iterator[str]:
-    """A plain attribute where a buffer or a parameter was registered, or a plain list."""
+    """Replace a registered buffer or parameter by a plain attribute, or a ModuleList by a list."""
     node = site.node
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return
@@ -514,7 +518,7 @@ def registered(site: Site) -> Iterator[str]:
 
 @operator
 def loops(site: Site) -> Iterator[str]:
-    """One round fewer, or the rounds in the other order."""
+    """Drop the first or the last round of a loop, or reverse the rounds."""
     node, parent = site.node, site.parent
     if isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is node:
         yield from (f"list({ast.unparse(node)}){cut}" for cut in ("[1:]", "[:-1]", "[::-1]"))
@@ -522,7 +526,7 @@ def loops(site: Site) -> Iterator[str]:
 
 @operator
 def equations(site: Site) -> Iterator[str]:
-    """In the equation of an einsum, two letters exchanged."""
+    """Swap two adjacent letters in the equation of an einsum."""
     value = getattr(site.node, "value", None) if isinstance(site.node, ast.Constant) else None
     if isinstance(value, str) and "->" in value:
         for at, (one, other) in enumerate(pairwise(value)):
@@ -532,7 +536,7 @@ def equations(site: Site) -> Iterator[str]:
 
 @operator
 def statements(site: Site) -> Iterator[str]:
-    """A statement left out."""
+    """Leave a statement out."""
     inside = isinstance(site.parent, (ast.FunctionDef, ast.For, ast.If, ast.With))
     if inside and isinstance(site.node, ast.stmt) and not isinstance(site.node, ast.Pass):
         yield "pass"

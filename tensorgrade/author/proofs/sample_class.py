@@ -1,6 +1,6 @@
-"""A made-up class: learners put together from the solutions and the known mistakes.
+"""A sample class of synthetic learners, generated from the solutions and the known mistakes.
 
-It shows what grading looks like, and is honest about being made up: every file says so.
+It shows what grading looks like. Every file says that it is generated.
 """
 
 import random
@@ -26,7 +26,7 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Choice:
-    """What a learner did in one exercise: `right`, `to do`, or the names of mistakes."""
+    """A learner's choice in one exercise: `right`, `to do`, or the names of mistakes."""
 
     exercise: str
     mistakes: tuple[str, ...] = ()
@@ -34,13 +34,13 @@ class Choice:
 
 
 def in_first_function(lines: str) -> Callable[[str], str]:
-    """A change that puts these lines before the first function's `return`."""
+    """Return a function that inserts these lines before the `return` of a text's first function."""
     return lambda text: re.sub(
         r"^    return ", f"{lines}    return ", text, count=1, flags=re.MULTILINE
     )
 
 
-# Files that show how trouble is met. Each takes the place of one learner's chapter.
+# Files that show how errors are handled. Each replaces one learner's chapter.
 TROUBLE = {
     "syntax error": lambda text: re.sub(
         r"^def (\w+)\(", r"def \1((", text, count=1, flags=re.MULTILINE
@@ -54,7 +54,7 @@ TROUBLE = {
 
 
 def write_sample_class(project: Project, folder: Path, learners: int, seed: int = 1) -> int:
-    """Write `<student>/<chapter>/<chapter>.py` for so many learners; returns how many files."""
+    """Write `<student>/<chapter>/<chapter>.py` for each learner and return the number of files."""
     chance, written = random.Random(seed), 0
     troubles, chapters = iter(TROUBLE.items()), project.course.chapters
     for number in range(learners):
@@ -71,20 +71,20 @@ def write_sample_class(project: Project, folder: Path, learners: int, seed: int 
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="surrogateescape")
             written += 1
-            if number % 3:  # some forget it
+            if number % 3:  # some learners forget the companion files
                 for file in project.beside(chapter.name):
                     (path.parent / file.name).write_bytes(file.content)
     return written
 
 
 def student_name(number: int) -> str:
-    """A name for the n-th learner, with a number from the second round on."""
+    """Return a name for the n-th learner, with a number from the second round on."""
     name = NAMES[number % len(NAMES)]
     return name if number < len(NAMES) else f"{name}{number // len(NAMES) + 1}"
 
 
 def choose(project: Project, exercise: str, skill: float, chance: random.Random) -> Choice:
-    """What a learner of this skill (0 to 1) does in an exercise."""
+    """Draw the choice in an exercise of a learner with this skill (0 to 1)."""
     drawn = chance.random()
     known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
     if drawn < 0.45 + 0.5 * skill or not known:
@@ -95,7 +95,7 @@ def choose(project: Project, exercise: str, skill: float, chance: random.Random)
 
 
 def assemble(project: Project, chapter: str, choices: list[Choice]) -> str:
-    """A learner's file for a chapter: the source's code with each exercise done as chosen."""
+    """Return a learner's file for a chapter: its code, with each exercise done as chosen."""
     by_name = {mistake.name: mistake for mistake in project.mistakes}
     text = code_of(project, chapter)
     for choice in choices:
@@ -110,14 +110,14 @@ def assemble(project: Project, chapter: str, choices: list[Choice]) -> str:
 
 
 def code_of(project: Project, chapter: str) -> str:
-    """The imports and the exercises of a chapter, without lesson text."""
+    """Return the imports and the exercises of a chapter, without lesson text."""
     cells = read_script(project.solution(chapter)).notebook.cells
     code = [c.source for c in cells if c.cell_type == "code" and "active" not in c.metadata]
     return "\n\n\n".join(code) + "\n"
 
 
 def undone(text: str, exercise: str) -> str:
-    """The text with one exercise put back to its stub."""
+    """Return the text with one exercise reset to its stub."""
     first, last = place_of(text, exercise)
     lines = text.splitlines()
     stub = without_solutions("\n".join(lines[first:last]))

@@ -1,5 +1,6 @@
-"""What is wrong with a course's files, as far as it can be seen before any of its code is run on
-a case: cheap, all of it together, each a sentence with the file and the line.
+"""Problems in a course's files that can be found before any of its code runs on a case.
+
+The checks are cheap. They report all problems together, each as a sentence with file and line.
 """
 
 import ast
@@ -46,7 +47,7 @@ SMALLEST_SEED = 1 << 64
 
 
 def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
-    """One sentence for each thing that is not as it should be, as far as a wish is about it."""
+    """Return one sentence for each problem in the files of the requested chapters."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
         mistakes, forms = project.mistakes, project.form_edits
@@ -57,7 +58,7 @@ def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
     for chapter in filter(wish.is_about, chapters):
         try:
             syntax_of(project.solution(chapter.name))
-        except CourseError as error:  # of what is no Python, there is nothing else to say
+        except CourseError as error:  # invalid Python allows no further checks
             found.append(str(error))
             continue
         script = read_script(project.solution(chapter.name))
@@ -68,9 +69,9 @@ def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
 
 
 def slip_of(error: BaseException, root: Path, file: str = "") -> str:
-    """An error that a file of the course ends in, as a sentence with its place in that file.
+    """Return an error raised by a file of the course as a sentence with its place in that file.
 
-    file: the place of what the engine stumbles over, having been handed it by the file.
+    file: the place to report if the engine raised the error, for a value from that file.
     """
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}"
@@ -84,10 +85,10 @@ def slip_of(error: BaseException, root: Path, file: str = "") -> str:
 
 
 def guessable_seed(course: Course) -> list[str]:
-    """A sentence where the seed is one that could be found by trying.
+    """Return a sentence if the seed is small enough to be found by trying.
 
-    Learner code sees numbers that are derived from it. Whoever tries out all short seeds until one
-    gives those numbers has every hidden case.
+    Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
+    until one of them gives those numbers knows every hidden case.
     """
     if course.seed is not None and course.seed >= SMALLEST_SEED:
         return []
@@ -95,7 +96,10 @@ def guessable_seed(course: Course) -> list[str]:
 
 
 def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
-    """A sentence for each mistake that says nothing, or too much for two of them to fit a row."""
+    """Return a sentence for each mistake with an empty message, or a too long one.
+
+    A message is too long if two of that length do not fit into a row.
+    """
     found = []
     for one in mistakes:
         length = len(one.message)
@@ -110,7 +114,7 @@ def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
 
 
 def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
-    """Mistakes, and forms, that happen in no exercise, or in one that there is not."""
+    """Return a sentence for each mistake or form that edits an unknown exercise."""
     lessons = [project.solution(chapter.name) for chapter in project.course.chapters]
     names = [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
     found = []
@@ -124,7 +128,7 @@ def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
 
 
 def place_of_mistake(project: Project, name: str) -> str:
-    """`file:line: ` where a mistake or a form of that name stands; empty where none is found."""
+    """Return `file:line: ` of the mistake or form with this name, or an empty string."""
     for path in sorted(project.graders.rglob("*.py")):
         calls = (node for node in ast.walk(syntax_of(path)) if isinstance(node, ast.Call))
         for node in calls:
@@ -134,13 +138,13 @@ def place_of_mistake(project: Project, name: str) -> str:
 
 
 def is_call_with(node: ast.Call, function: str, text: str) -> bool:
-    """Whether a call is one of a function, with a text as its first argument."""
+    """Return True if a call names this function and has this text as its first argument."""
     first = [getattr(argument, "value", None) for argument in node.args[:1]]
     return getattr(node.func, "id", "") == function and first == [text]
 
 
 def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[str]:
-    """What is wrong with the lesson of a chapter."""
+    """Return the problems in a chapter's lesson."""
     path = project.solution(chapter.name)
     text = path.read_text(encoding="utf-8")
     found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
@@ -165,7 +169,7 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
 
 
 def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[str]:
-    """Exercises that are left out this term although others of the chapter call them."""
+    """Return the exercises that are off this term although others of the chapter use them."""
     taught = [exercise.name for exercise in chapter.exercises]
     path, off = project.solution(chapter.name), script.exercises.keys() - set(taught)
     needed = {
@@ -178,7 +182,7 @@ def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[s
 
 
 def defines(script: Script, name: str) -> bool:
-    """Whether an exercise's cell is there, and defines it."""
+    """Return True if the exercise's cell exists and defines the exercise."""
     cell = script.exercises.get(name)
     return cell is not None and any(
         getattr(one, "name", "") == name for one in ast.parse(cell.source).body
@@ -186,25 +190,25 @@ def defines(script: Script, name: str) -> bool:
 
 
 def has_docstring(script: Script, name: str) -> bool:
-    """Whether an exercise's definition says what it is for."""
+    """Return True if the exercise's definition has a docstring."""
     definitions = ast.parse(script.exercises[name].source).body
     return any(getattr(d, "name", "") == name and ast.get_docstring(d) for d in definitions)
 
 
 def has_region(script: Script, name: str) -> bool:
-    """Whether it is marked what of an exercise learners are to write."""
+    """Return True if the exercise's cell marks the part that learners write."""
     return bool(REGION.search(script.exercises[name].source))
 
 
 class ExerciseFile:
-    """A grader file, to be looked through."""
+    """A grader file to be checked."""
 
     def __init__(self, project: Project, chapter: str, exercise: Exercise, own: CourseChecks):
         self.project, self.chapter, self.exercise, self.own = project, chapter, exercise, own
         self.path = grader_path(project.graders, chapter, exercise.name)
 
     def slips(self) -> list[str]:
-        """What is wrong with it; where it cannot be read to its end, so far, and why not."""
+        """Return the problems in the file. If an error ends the checks early, return it as well."""
         found: list[str] = []
         looks: list[Callable[[], Iterator[str]]] = [
             self.wrong_cases,
@@ -222,11 +226,11 @@ class ExerciseFile:
 
     @property
     def module(self) -> ModuleType:
-        """The file, imported."""
+        """Return the imported file."""
         return self.project.grader(self.chapter, self.exercise.name)
 
     def wrong_cases(self) -> Iterator[str]:
-        """Cases that are missing, twice there, or told apart by what nobody knows."""
+        """Yield sentences about missing, random or duplicate cases, and unknown signatures."""
         if not callable(getattr(self.module, "cases", None)):
             close = get_close_matches("cases", vars(self.module), 1, 0.5)
             raise CourseError(
@@ -255,12 +259,12 @@ class ExerciseFile:
 
     @cached_property
     def cases(self) -> dict[bool, list[Case]]:
-        """The cases for graders (True) and for learners."""
+        """Return the cases for graders (True) and for learners (False)."""
         names = (self.chapter, self.exercise.name)
         return {hidden: recorded_cases(self.project, *names, hidden) for hidden in (True, False)}
 
     def wrong_tests(self) -> Iterator[str]:
-        """Tests that pytest does not run, or counts more than once; shares that do not add up."""
+        """Yield tests that pytest skips or counts more than once, and shares that do not add up."""
         for owner in vars(self.module).values():
             if inspect.isclass(owner) and owner.__module__ == self.module.__name__:
                 for test in filter(is_marked, vars(owner).values()):
@@ -290,15 +294,15 @@ class ExerciseFile:
 
     @property
     def tests(self) -> dict[str, Callable]:
-        """The marked functions by their names."""
+        """Return the marked functions by name."""
         return {name: test for name, test in vars(self.module).items() if is_marked(test)}
 
     def place(self, function: Callable) -> str:
-        """`file:line` of a function."""
+        """Return `file:line` of a function."""
         return f"{self.path}:{inspect.unwrap(function).__code__.co_firstlineno}"
 
     def missing_groups(self) -> Iterator[str]:
-        """Groups that a test asks for and that learners, or graders, have no case in."""
+        """Yield groups of cases that a test uses but that learners, or graders, do not have."""
         for name, test in self.tests.items():
             mine = (False,) if is_for_learners(test) else (True, False)
             for group in dict.fromkeys(self.asked_by(test)):
@@ -311,14 +315,14 @@ class ExerciseFile:
                         )
 
     def asked_by(self, test: Callable) -> list[str]:
-        """The groups of cases that a test asks for."""
+        """Return the groups of cases that a test uses."""
         asked = Asked(self.exercise.name, self.own)
-        with suppress(Wrong):  # there is nothing to judge, and that may be wrong
+        with suppress(Wrong):  # raised because there is nothing to judge
             test(OneExercise(**{self.exercise.name: asked}))
         return asked.groups
 
     def wrong_mistakes(self) -> Iterator[str]:
-        """Edits that do not fit, and names that are no mistake's."""
+        """Yield edits that do not fit, and names that belong to no mistake."""
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
         names = {one.name for one in [*mistakes, *self.adopted]}
@@ -329,7 +333,7 @@ class ExerciseFile:
 
     @property
     def bugs(self) -> list[Mistake]:
-        """The mistakes of which one is to be found. Raises CourseError where they are too few."""
+        """Return the mistakes that the bug is drawn from. Raise CourseError if they are too few."""
         found = candidates(self.project, self.chapter, self.exercise.name)
         if self.project.bug(self.chapter, self.exercise.name) and len(found) < FEWEST_BUGS:
             raise CourseError(f"{self.path}: the seed draws among {FEWEST_BUGS} mistakes at least")
@@ -338,7 +342,7 @@ class ExerciseFile:
         return found
 
     def names_taken(self) -> Iterator[str]:
-        """Adopted mistakes that are called as another one is, which may be newer than they are."""
+        """Yield adopted mistakes whose name another mistake has, perhaps a newer one."""
         names = Counter(one.name for one in [*self.project.mistakes, *self.adopted])
         path = adopted_file(self.project, self.chapter, self.exercise.name)
         for name in dict.fromkeys(one.name for one in self.adopted):
@@ -347,11 +351,11 @@ class ExerciseFile:
 
     @cached_property
     def adopted(self) -> list[Adopted]:
-        """The exercise's adopted mistakes."""
+        """Return the exercise's adopted mistakes."""
         return adopted_mistakes(self.project, self.chapter, self.exercise.name)
 
     def wrong_with(self, one: Mistake, names: set[str], source: str) -> Iterator[str]:
-        """What is wrong with one mistake. names: of all mistakes of the exercise."""
+        """Yield the problems of one mistake. names: the names of all mistakes of the exercise."""
         if one.same_as and one.same_as not in names:
             yield f"{one.name} is the same as {one.same_as}, which is no mistake there"
         try:
@@ -361,12 +365,12 @@ class ExerciseFile:
 
 
 def chance() -> tuple:
-    """Where torch's random numbers and Python's stand: another one once any was taken."""
+    """Return the states of torch's and Python's random generators, which change with each draw."""
     return torch.get_rng_state().tolist(), random.getstate()
 
 
 class OneExercise(SimpleNamespace):
-    """Stands for an attempt: a test speaks of the exercise that it judges, and of no other."""
+    """A substitute for an attempt. A test may use only the exercise that it judges."""
 
     def __getattr__(self, name: str) -> Any:
         (own,) = vars(self)
@@ -383,7 +387,7 @@ class Asked(CheckedExercise):
         self.name = name
         self.groups: list[str] = []
         self.seen: list[Seen] = []
-        self.attempt = cast(JudgedAttempt, SimpleNamespace(names={}))  # there is no text
+        self.attempt = cast(JudgedAttempt, SimpleNamespace(names={}))  # no text
         bind_checks(self, own.checks)
 
     def __getattr__(self, name: str) -> Any:
@@ -392,26 +396,26 @@ class Asked(CheckedExercise):
         raise AttributeError(f"there is no check {name}{meant}")
 
     def group(self, group: str) -> list:
-        """No cases: there is nothing to judge."""
+        """Record the group and return no cases, so that there is nothing to judge."""
         self.groups.append(group)
         return []
 
 
 def marks_of(function: object) -> list[pytest.Mark]:
-    """What stands above a function, as pytest sees it."""
+    """Return the pytest markers of a function."""
     return list(getattr(function, "pytestmark", ()))
 
 
 def is_marked(function: object) -> bool:
-    """Whether something is a test that says which exercise it judges."""
+    """Return True if the object is a test with a marker for the exercise that it judges."""
     return any(mark.name == "exercise" for mark in marks_of(function))
 
 
 def worth(test: Callable) -> float:
-    """What its marker says that a test is worth."""
+    """Return the points in a test's marker."""
     return sum(mark.kwargs.get("points", 0) for mark in marks_of(test) if mark.name == "exercise")
 
 
 def is_for_learners(test: Callable) -> bool:
-    """Whether graders do not have a test."""
+    """Return True if a test runs only for learners and not for graders."""
     return any(mark.kwargs.get("learners_only") for mark in marks_of(test))

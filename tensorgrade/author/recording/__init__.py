@@ -1,1 +1,1 @@
-"""What references and fingerprints are made from: cases, mistakes, and both run."""
+"""Make references and fingerprints by running cases on the solution and on mistakes."""

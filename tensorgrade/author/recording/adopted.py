@@ -1,7 +1,7 @@
-"""Adopted mistakes: wrong answers of a class that an instructor gave a name and a sentence.
+"""Adopted mistakes: wrong answers of a class that an instructor gave a name and a message.
 
-They are learners' code: kept as text beside the exercise's grader file, and only ever run where
-learner code is run.
+They are learners' code. They are stored as text next to the exercise's grader file, and run only
+in isolation like other learner code.
 """
 
 import json
@@ -20,7 +20,7 @@ from ...isolation.ladder import choose_rung
 from ...isolation.warm_process import WarmProcess
 from ...project import Project
 
-LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # two messages have to fit into a row
+LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # a row has to hold two messages
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Adopted:
 
 
 def adopted_file(project: Project, chapter: str, exercise: str) -> Path:
-    """Where the adopted mistakes of an exercise stand."""
+    """Return the path of an exercise's adopted mistakes."""
     return grader_path(project.graders, chapter, exercise).with_suffix(".adopted.json")
 
 
 def adopted_mistakes(project: Project, chapter: str, exercise: str) -> list[Adopted]:
-    """The adopted mistakes of an exercise. Raises CourseError for a file of another form."""
+    """Return the adopted mistakes of an exercise. Raise CourseError for an invalid file."""
     path = adopted_file(project, chapter, exercise)
     if not path.exists():
         return []
@@ -49,7 +49,10 @@ def adopted_mistakes(project: Project, chapter: str, exercise: str) -> list[Adop
 
 
 def adopt(project: Project, chapter: str, exercise: str, mistake: Adopted) -> Path:
-    """Add a mistake to those of an exercise; returns the file. Raises CourseError."""
+    """Add a mistake to an exercise's adopted ones and return the file's path.
+
+    Raise CourseError if the name or the message is not allowed.
+    """
     present = adopted_mistakes(project, chapter, exercise)
     taken = {one.name for one in [*project.mistakes, *present]}
     if not mistake.name.isidentifier() or mistake.name in taken:
@@ -67,7 +70,7 @@ def adopt(project: Project, chapter: str, exercise: str, mistake: Adopted) -> Pa
 
 
 def set_deduction(project: Project, exercise: str, name: str, share: float) -> None:
-    """Write what share of an exercise a mistake costs into the course's own `checks.py`."""
+    """Write a mistake's deduction, a share of the exercise, into the course's `checks.py`."""
     path = project.graders / "checks.py"
     text = path.read_text(encoding="utf-8") if path.exists() else '"""What this course adds."""\n'
     key = f"{exercise}.{name}"
@@ -79,7 +82,10 @@ def set_deduction(project: Project, exercise: str, name: str, share: float) -> N
 def observe_adopted(
     project: Project, chapter: str, mistakes: list[Adopted], cases: list[Case], isolation: str
 ) -> Iterator[tuple[Adopted, list[Observation]]]:
-    """What learners' texts give on cases, each in a child of a warm process. Raises CourseError."""
+    """Run learners' texts on cases, each in a child of a warm process, and yield the observations.
+
+    Raise CourseError if a text cannot be loaded.
+    """
     if not mistakes:
         return
     course = project.course

@@ -1,6 +1,6 @@
-"""Exercises in which a mistake is to be found: which one it is this term, and what learners get.
+"""Find-the-bug exercises: this term's mistake in each, and the code that learners get.
 
-Nothing that learners have says which one: it is drawn by a keyed hash of the course's seed.
+Nothing in the learners' files reveals the mistake: a keyed hash of the course's seed draws it.
 """
 
 import ast
@@ -17,11 +17,11 @@ from ...runner.changes import changes
 from ..reaching import bound_by, reached
 
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
-LONGEST = MOST_CHANGED * 2 // 3  # of the shortest repair: others have to fit as well
+LONGEST = MOST_CHANGED * 2 // 3  # of the shortest repair, so that longer repairs fit as well
 
 
 def bugs_of(project: Project, chapter: str) -> dict[str, str]:
-    """By exercise, the code that is given to be mended this term."""
+    """Return the given code of each find-the-bug exercise this term, by exercise."""
     names = [exercise.name for exercise in project.course.chapter(chapter).exercises]
     return {
         name: bug_with(project, chapter, name, drawn(project, chapter, name))
@@ -31,16 +31,16 @@ def bugs_of(project: Project, chapter: str) -> dict[str, str]:
 
 
 def drawn(project: Project, chapter: str, exercise: str) -> Mistake:
-    """The mistake that the seed draws for an exercise."""
+    """Return the mistake that the seed draws for an exercise."""
     chance = Random(seed_for(project.course.seed or 0, "bug", exercise))
     return chance.choice(candidates(project, chapter, exercise))
 
 
 def candidates(project: Project, chapter: str, exercise: str) -> list[Mistake]:
-    """The known mistakes that may be in what is given, by name; none for any other exercise.
+    """Return the mistakes that the given code may contain; empty for other exercises.
 
-    Raises CourseError where one is no known mistake. No fingerprint is made of them: it would tell
-    learners which one it is.
+    Raise CourseError if one of them is not a known mistake. They get no fingerprints, because a
+    fingerprint would reveal the mistake to learners.
     """
     bug = project.bug(chapter, exercise)
     among = bug.among if bug else {}
@@ -51,9 +51,9 @@ def candidates(project: Project, chapter: str, exercise: str) -> list[Mistake]:
 
 
 def bug_with(project: Project, chapter: str, exercise: str, mistake: Mistake) -> str:
-    """The code that is given with one mistake in it, and what it needs, without comments.
+    """Return the given code with one mistake in it, and the code that it needs, without comments.
 
-    Raises CourseError where it needs another exercise, or where mending it takes a rewrite.
+    Raise CourseError if it needs another exercise, or if even the shortest repair is a rewrite.
     """
     right = project.solution(chapter).read_text(encoding="utf-8")
     needed = reached(ast.parse(make(right, exercise, [mistake])), [exercise])
@@ -70,5 +70,5 @@ def bug_with(project: Project, chapter: str, exercise: str, mistake: Mistake) ->
 
 
 def shown(cell: str, exercise: str, mistake: Mistake) -> str:
-    """An exercise's cell as learners get it, with a mistake in it."""
+    """Return an exercise's cell as learners get it, with a mistake in it."""
     return MARKS.sub("", make(cell, exercise, [mistake]) + "\n").rstrip("\n")

@@ -1,4 +1,4 @@
-"""Cases of an exercise: written once as data, drawn twice, for learners and for graders."""
+"""Cases of an exercise: written once as data, and drawn twice, for learners and for graders."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -16,7 +16,10 @@ Sizes = TypeVar("Sizes")
 
 @dataclass(frozen=True)
 class WrittenCase:
-    """A name, the steps, the dtype of what is drawn, and what else a `Case` says of itself."""
+    """A case before its numbers are drawn.
+
+    dtype: the dtype of the drawn numbers. settings: the other fields of `Case`.
+    """
 
     name: str
     steps: tuple[Planned, ...]
@@ -24,10 +27,10 @@ class WrittenCase:
     settings: dict = field(default_factory=dict)
 
     def recorded(self, exercise: str, seed: int, hidden: bool = False) -> Case:
-        """The case with its numbers drawn.
+        """Return the case with its numbers drawn.
 
-        They depend on the seed, the exercise and the case's name, and on no other case. On a hidden
-        case so do the seeds that its steps set.
+        They depend only on the seed, the exercise and the case's name. On a hidden case, so do the
+        seeds that its steps set.
         """
 
         def own_seed(written: int) -> int:
@@ -41,23 +44,23 @@ class WrittenCase:
 def case(
     name: str, *steps: Planned, dtype: torch.dtype = torch.float64, **settings: Any
 ) -> WrittenCase:
-    """A case: `group/which`, by which tests ask for it, and the steps to take.
+    """Return a case with the steps to take. Tests ask for it by its name, `group/which`.
 
-    settings: what else `tensorgrade.exchange.cases.Case` knows, such as its `signature`.
+    settings: other fields of `tensorgrade.exchange.cases.Case`, such as `signature`.
     """
     return WrittenCase(name, steps, dtype, settings)
 
 
 def shown(name: str, *steps: Planned, **settings: Any) -> WrittenCase:
-    """A case that learners see in full, and that graders do not use; in float32."""
+    """Return a case that learners see in full, in float32. Graders do not use it."""
     return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
 
 
 @dataclass(frozen=True)
 class Pick:
-    """Chooses sizes: learners never see hidden cases' shapes.
+    """The choice of sizes, so that learners never see the shapes of hidden cases.
 
-    master: what all is drawn from; a course's seed, where cases are hidden.
+    master: the seed of all drawn sizes, which for hidden cases is the course's seed.
     """
 
     hidden: bool
@@ -67,14 +70,17 @@ class Pick:
         return hidden if self.hidden else public
 
     def chance(self, *purpose: str) -> Random:
-        """Draws sizes and options for one purpose; from one nobody learns of another's."""
+        """Return a random generator for sizes and options of one purpose.
+
+        Its numbers reveal nothing about those for another purpose.
+        """
         return Random(seed_for(self.master, "sizes", *purpose))
 
 
 def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
-    """The cases of an exercise as its grader file says them, for graders or for learners.
+    """Return the cases in an exercise's grader file, for graders or for learners.
 
-    Drawn once, and for everybody who asks.
+    They are drawn on the first call and cached in the project.
     """
     if (names := (chapter, exercise, hidden)) not in project.drawn:
         project.drawn[names] = drawn_cases(project, *names)
@@ -82,7 +88,7 @@ def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) 
 
 
 def drawn_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
-    """The same, drawn now."""
+    """Draw the cases of an exercise, for graders or for learners."""
     seed = (project.course.seed if hidden else None) or PUBLIC_SEED
     written = project.grader(chapter, exercise).cases(Pick(hidden, seed))
     kept = [one for one in written if not (hidden and one.settings.get("shown"))]

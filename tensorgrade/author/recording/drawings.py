@@ -1,7 +1,7 @@
-"""Numbers that are still to be drawn: cases are data, and each case draws its own numbers.
+"""Random numbers that are not drawn yet: cases are data, and each case draws its own numbers.
 
-A drawing that stands in several places of a case is drawn once. Drawings are made in the order in
-which they stand.
+A drawing that occurs several times in a case is drawn once. Drawings are made in the order in which
+they occur.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from ...exchange.cases import Draw
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A tensor to be made when its case is recorded. Numbers may be added, and it may be scaled.
+    """A tensor that is drawn when its case is recorded. It supports arithmetic with numbers.
 
     >>> Drawn(Draw(1)).value(0 * normal(2) + 3)
     tensor([3., 3.], dtype=torch.float64)
@@ -40,22 +40,22 @@ class Drawing:
 
 
 def normal(*shape: int) -> Drawing:
-    """Standard normal numbers of this shape. Raises CourseError where it is none."""
+    """Return standard normal numbers of this shape. Raise CourseError for an invalid shape."""
     refuse_other_sizes("normal", shape)
     return Drawing(lambda drawn: drawn.draw.normal(*shape))
 
 
 def weights(*shape: int) -> Drawing:
-    """Numbers of about ±0.8: none near zero, so that every wrong scale shows.
+    """Return numbers of about ±0.8. None is near zero, so that every wrong scale shows.
 
-    Raises CourseError where the shape is none.
+    Raise CourseError for an invalid shape.
     """
     refuse_other_sizes("weights", shape)
     return Drawing(lambda drawn: drawn.draw.weights(*shape))
 
 
 def refuse_other_sizes(name: str, shape: tuple[int, ...]) -> None:
-    """Raises CourseError where a size is no whole number, as a shape that is not taken apart."""
+    """Raise CourseError if a size is not an integer, for example a shape that was not unpacked."""
     if not all(isinstance(size, int) for size in shape):
         raise CourseError(
             f"{name}{shape!r}: sizes are whole numbers, one by one; "
@@ -64,19 +64,19 @@ def refuse_other_sizes(name: str, shape: tuple[int, ...]) -> None:
 
 
 def computed(function: Callable, *values: Any) -> Drawing:
-    """What a function makes of drawings, and of other values."""
+    """Return a drawing that applies a function to drawings and other values."""
     return Drawing(lambda drawn: function(*map(drawn.value, values)))
 
 
 class Drawn:
-    """What one case has drawn so far."""
+    """The numbers that one case has drawn so far."""
 
     def __init__(self, draw: Draw):
         self.draw = draw
         self.made: dict[Drawing, torch.Tensor] = {}
 
     def value(self, value: Any) -> Any:
-        """The value with its drawings made, in lists, tuples and dicts too."""
+        """Return the value with its drawings made, also inside lists, tuples and dicts."""
         if isinstance(value, (list, tuple)):
             return type(value)(map(self.value, value))
         if isinstance(value, dict):

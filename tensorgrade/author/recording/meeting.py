@@ -1,10 +1,10 @@
-"""Where two mistakes cannot meet: on a case where what one edit changes is never reached.
+"""Predict the result of two mistakes on a case if one of them has no effect there.
 
-A version with both mistakes is the version with the first, but for some statements. Where a run of
-that version on a case begins none of them, the version with both runs the very same way there, and
-gives the same: nobody need run it. As everywhere, a case's result hangs on no case before it.
+A version with both mistakes differs from the version with the first one in only a few statements.
+If a run of that version on a case executes none of them, the version with both mistakes behaves
+identically there. It need not be run, because a case's result does not depend on earlier cases.
 
-And where a version has asserts besides: where none of them fails, it gives what it gives without.
+The same holds for a version with additional asserts: if none of them fails, they change nothing.
 """
 
 import ast
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from ...attempts.in_process import InProcess
 
-Ran = dict[str, frozenset[int]]  # by a case's name, the numbers of the statements that were begun
+Ran = dict[str, frozenset[int]]  # the numbers of the executed statements, by the name of the case
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
@@ -25,13 +25,13 @@ MARKS = "__began__"
 
 
 def numbered(definition: ast.stmt) -> dict[ast.stmt, int]:
-    """The number of each statement in a definition; the same whenever the same text is parsed."""
+    """Return the number of each statement in a definition, the same for every parse of the text."""
     statements = (node for node in ast.walk(definition) if isinstance(node, ast.stmt))
     return {statement: number for number, statement in enumerate(statements)}
 
 
 def marked(source: str, name: str) -> str:
-    """A text in which each statement of a definition's functions notes that it begins."""
+    """Return a text in which each statement in a definition's functions records that it runs."""
     module = ast.parse(source)
     definition = next(node for node in module.body if getattr(node, "name", None) == name)
     numbers = numbered(definition)
@@ -46,12 +46,12 @@ def marked(source: str, name: str) -> str:
 
 
 def is_of_the_future(node: ast.stmt) -> bool:
-    """Whether it is an import that has to stand first."""
+    """Return True if a statement is an import from `__future__`, which has to come first."""
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def begun(backend: InProcess) -> frozenset[int]:
-    """The statements that were begun in a marked text since this was asked last."""
+    """Return the statements of a marked text that have run since the last call."""
     marks = vars(backend.ready_runner().module)[MARKS]
     found = frozenset(marks)
     marks.clear()
@@ -59,16 +59,16 @@ def begun(backend: InProcess) -> frozenset[int]:
 
 
 def blocks_of(node: ast.AST) -> list[tuple[str, list[ast.stmt]]]:
-    """The lists of statements that a node holds, by its fields' names."""
+    """Return the lists of statements in a node, by their field names."""
     fields = ((field, getattr(node, field, None)) for field in BLOCKS)
     return [(field, block) for field, block in fields if block and isinstance(block, list)]
 
 
 def differing(one: ast.stmt, other: ast.stmt, runs: bool = False) -> Iterator[ast.stmt | None]:
-    """The statements of one definition by which another one parts from it, once they begin.
+    """Yield the statements of one definition at which another definition diverges from it.
 
-    None where they may part elsewhere as well: in what is run when the text is loaded, or because
-    a name has become a local one. runs: whether the two stand in a function.
+    Yield None if the two may diverge elsewhere as well: while the text is loaded, or because a name
+    has become local. runs: True if both are inside a function.
     """
     if not same_but_for_blocks(one, other):
         yield one if runs else None
@@ -83,7 +83,10 @@ def differing(one: ast.stmt, other: ast.stmt, runs: bool = False) -> Iterator[as
 def differing_in(
     block: list[ast.stmt], other: list[ast.stmt], runs: bool
 ) -> Iterator[ast.stmt | None]:
-    """The same of two lists of statements; where some are added, the one before these, if any."""
+    """Yield the diverging statements of two lists of statements.
+
+    For added statements, yield the statement before them, or None if there is none.
+    """
     before = alike(block, other)
     after = alike(block[before:][::-1], other[before:][::-1])
     mine, theirs = (part[before : len(part) - after] for part in (block, other))
@@ -97,13 +100,13 @@ def differing_in(
 
 
 def alike(block: list[ast.stmt], other: list[ast.stmt]) -> int:
-    """How many statements two lists begin with that are the same."""
+    """Return the number of equal statements with which two lists begin."""
     pairs = enumerate(zip(block, other, strict=False))
     return next((n for n, pair in pairs if not same(*pair)), min(len(block), len(other)))
 
 
 def without_checks(definition: ast.stmt) -> ast.stmt:
-    """A definition, from which the asserts in its functions are taken that call nothing."""
+    """Remove the asserts without calls from a definition's functions, and return the definition."""
     functions = [node for node in ast.walk(definition) if isinstance(node, FUNCTIONS)]
     for node in [node for one in functions for node in ast.walk(one)]:
         for field, block in blocks_of(node):
@@ -112,14 +115,14 @@ def without_checks(definition: ast.stmt) -> ast.stmt:
 
 
 def is_check(statement: ast.stmt) -> bool:
-    """Whether a statement is an assert that only looks at names, attributes and numbers."""
+    """Return True if a statement is an assert that only reads names, attributes and constants."""
     return isinstance(statement, ast.Assert) and all(
         isinstance(node, LOOKS) for node in ast.walk(statement)
     )
 
 
 def same_but_for_blocks(one: ast.stmt, other: ast.stmt) -> bool:
-    """Whether two statements are the same, whatever stands in their blocks."""
+    """Return True if two statements are the same apart from the statements in their blocks."""
     if type(one) is not type(other):
         return False
     blocks = {field for field, _ in blocks_of(one) + blocks_of(other)}
@@ -128,7 +131,7 @@ def same_but_for_blocks(one: ast.stmt, other: ast.stmt) -> bool:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two pieces of syntax are the same, wherever they stand."""
+    """Return True if two pieces of syntax are the same, regardless of their position."""
     if type(one) is not type(other):
         return False
     if isinstance(one, list) and isinstance(other, list):
@@ -139,7 +142,7 @@ def same(one: object, other: object) -> bool:
 
 
 def bindings(function: ast.stmt) -> set[tuple[str, ...]]:
-    """What the statements of a function make of it: which names are its own, and its kind."""
+    """Return the names that a function binds or declares, and its kinds of yield and await."""
     found: set[tuple[str, ...]] = set()
     for node in in_scope(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -158,7 +161,7 @@ def bindings(function: ast.stmt) -> set[tuple[str, ...]]:
 
 
 def in_scope(node: ast.AST, inner: bool = False) -> Iterator[ast.AST]:
-    """What stands in a function, and not in a function, a class or a loop variable inside of it."""
+    """Yield the nodes of a function's own scope, without inner bodies and comprehension targets."""
     left_out = "body" if inner and isinstance(node, SCOPES) else ""
     left_out = "target" if isinstance(node, ast.comprehension) else left_out
     for field, value in ast.iter_fields(node):

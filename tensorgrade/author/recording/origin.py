@@ -1,9 +1,9 @@
-"""What an exercise's references and fingerprints are made from, as digests of its content.
+"""Digests of the content that an exercise's references and fingerprints are made from.
 
-Where a file lies, what it is called and what else stands in it does not count: of the engine and
-of the lesson only the code that is reached does, of a grader file the cases that it makes. The
-cases' numbers are in no stored digest, since processors differ in the last digit of a random
-number: they are compared with the stored ones (building/same.py).
+A file's path, name and unrelated content do not count. For the engine and the lesson, only the
+code that is reached counts; for a grader file, only its cases. No stored digest includes the cases'
+numbers, because processors differ in the last digit of a random number. Instead, the numbers are
+compared with the stored ones (building/same.py).
 """
 
 import ast
@@ -26,7 +26,7 @@ from ...runner.messages import pack
 from ..reaching import DEFINITIONS, reached, reached_in_files
 from .adopted import Adopted
 
-# Where the code lies that records and stores, and by what it is entered.
+# The engine's code that records and stores results, and the names through which it is entered.
 MADE_WITH = (*RECORDED_WITH, "attempts/in_process.py", "author/recording")
 ENTERED_BY = {
     "author/recording/references.py": ("Recording", "tell_apart"),
@@ -37,22 +37,22 @@ ENTERED_BY = {
 
 
 def digest(*texts: str) -> str:
-    """Changes when one of the texts does."""
+    """Return a digest of some texts."""
     return blake2b(repr(texts).encode(), digest_size=12).hexdigest()
 
 
 def case_digest(case: Case) -> str:
-    """Changes when a case asks for something else, or with other numbers, to the last bit."""
+    """Return a digest of a case, with its numbers to the last bit."""
     return blake2b(pack(case_to_json(case), case.tensors), digest_size=12).hexdigest()
 
 
 def code_digest(
     project: Project, chapter: str, exercise: str, cases: list[Case], own: Mapping[str, Signature]
 ) -> str:
-    """Changes with the course's code that results on these cases come from.
+    """Return a digest of the course's code that affects results on these cases.
 
-    The solution's, that of the stand-ins and of the course's own signatures that the cases name.
-    No lesson text, no docstring, no comment, no test, no check.
+    It covers the solution, the given substitutes, and the course's own signatures that the cases
+    name. It does not cover lesson text, docstrings, comments, tests or checks.
     """
     called = {step.name for case in cases for step in case.steps if step.name}
     given = sorted((project.exercises / "given" / chapter).glob("*.py"))
@@ -65,13 +65,13 @@ def code_digest(
 
 
 def ways_digest(project: Project, chapter: str) -> list[str]:
-    """Changes with what the values on the way come from: other right forms, and the words."""
+    """Return digests of the sources of reference traces: other right forms, and names of values."""
     return [*map(code_in, project.forms(chapter)), repr(sorted(project.stages.items()))]
 
 
-@cache  # a process runs the code that it has read, whatever becomes of the files
+@cache  # a process runs the code that it has loaded, even if the files change
 def engine_digest() -> str:
-    """Changes with torch, and with the engine's code that makes and stores what is recorded."""
+    """Return a digest of torch's version and of the engine code that records and stores."""
     paths = {n: path for n, path in engine_files(*MADE_WITH).items() if path.suffix == ".py"}
     files = {name: stripped(path) for name, path in paths.items()}
     found = reached_in_files(files, ENTERED_BY)
@@ -82,9 +82,9 @@ def engine_digest() -> str:
 def mistakes_digest(
     exercise: str, mistakes: list[Mistake], forms: list[Mistake], adopted: list[Adopted]
 ) -> str:
-    """Changes when a mistake has another name, or is another one; not with its message.
+    """Return a digest of mistakes with their names, other right forms, and adopted mistakes.
 
-    So it does with other right forms of the solution, and with adopted mistakes.
+    The messages of mistakes are not part of it.
     """
     return digest(
         *(repr((m.name, m.edits[exercise], m.same_as)) for m in mistakes),
@@ -94,44 +94,47 @@ def mistakes_digest(
 
 
 def known(project: Project, exercise: str) -> list[Mistake]:
-    """The mistakes that can happen in an exercise."""
+    """Return the mistakes that can occur in an exercise."""
     return [mistake for mistake in project.mistakes if exercise in mistake.edits]
 
 
 def forms_of(project: Project, exercise: str) -> list[Mistake]:
-    """The other right ways to write an exercise's solution."""
+    """Return the other right forms of an exercise's solution."""
     return [form for form in project.form_edits if exercise in form.edits]
 
 
 def code_of(path: Path, *names: str) -> str:
-    """All code of a file that some definitions reach."""
+    """Return all code of a file that some definitions reach."""
     return "\n".join(map(ast.unparse, reached(stripped(path), names)))
 
 
 def code_in(path: Path) -> str:
-    """All code of a file."""
+    """Return all code of a file."""
     return written_out(path, path.read_text(encoding="utf-8"))
 
 
 def stripped(path: Path) -> ast.Module:
-    """A file's syntax without docstrings. Raises CourseError where it is missing or no Python."""
+    """Return a file's syntax tree without docstrings.
+
+    Raise CourseError if the file is missing or invalid Python.
+    """
     return stripped_text(path, path.read_text(encoding="utf-8") if path.exists() else "")
 
 
 @lru_cache(maxsize=128)  # every exercise of a chapter asks for the same files
 def stripped_text(path: Path, text: str) -> ast.Module:
-    """The same, while this text stands there."""
+    """Return a file's syntax tree without docstrings. The text is part of the cache key."""
     return without_docstrings(syntax_of(path))
 
 
 @lru_cache(maxsize=64)
 def written_out(path: Path, text: str) -> str:
-    """All code of a file, while this text stands there."""
+    """Return all code of a file. The text is part of the cache key."""
     return ast.unparse(stripped(path))
 
 
 def without_docstrings(module: ast.Module) -> ast.Module:
-    """A module, which has no comments, without its docstrings either."""
+    """Remove the docstrings from a module, which has no comments, and return it."""
     documented = (*DEFINITIONS, ast.Module)
     for node in ast.walk(module):
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:

@@ -1,4 +1,4 @@
-"""Makes references and fingerprints: the same cases run on the solution and on every mistake."""
+"""Make references and fingerprints: run the same cases on the solution and on every mistake."""
 
 import ast
 import json
@@ -44,47 +44,47 @@ from .origin import (
     ways_digest,
 )
 
-Names = tuple[str, ...]  # of the mistakes that are in one wrong version together
+Names = tuple[str, ...]  # the names of the mistakes in one wrong version
 PAIRS = "-pairs"
 
 
 class Known(NamedTuple):
-    """What a version gives on each case, and which statements it begins there."""
+    """The result of a version on each case, and the statements that it executes there."""
 
     row: dict[str, Imprint]
     ran: Ran
 
 
 class Version(NamedTuple):
-    """A version of an exercise: with these mistakes, of the solution or of another form of it."""
+    """A version of an exercise: some mistakes, in the solution or in another form of it."""
 
     mistakes: Names
     form: str = ""
 
     @property
     def kind(self) -> str:
-        """What rows of such versions are called where they are kept; those of single ones not."""
+        """Return the suffix of the cache name for rows of this kind; single mistakes have none."""
         return "-forms" if self.form else PAIRS if len(self.mistakes) == 2 else ""
 
 
 SOLUTION = Version(())
-Rows = dict[Version, dict[str, Imprint]]  # what each version gives, by the case's name
+Rows = dict[Version, dict[str, Imprint]]  # each version's imprints, by the name of the case
 
-ENDS = {"refused", *Outcome}  # words of imprints where no answer came, beside those of errors
-SECONDS_OF_A_VERSION = 20  # on all cases; most take a tenth of a second
-MOST_CASES = 4  # of an exercise, whose stages are kept
-LARGEST = 1024  # numbers of a value that is kept
+ENDS = {"refused", *Outcome}  # words of imprints without an answer, apart from those of errors
+SECONDS_OF_A_VERSION = 20  # on all cases; most versions take a tenth of a second
+MOST_CASES = 4  # the most cases of an exercise with stored stages
+LARGEST = 1024  # the most numbers in a stored value
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
-    """What a source gives on the cases, in this process: only for code that we wrote."""
+    """Run a source on the cases in this process. Use it only for code that we wrote."""
     return observe_handed_in(project.submission(chapter, source), cases)
 
 
 def observe_handed_in(submission: Submission, cases: list[Case]) -> list[Observation]:
-    """The same of a source with all that stands beside it."""
+    """Run a submission, with its companion files, on the cases in this process."""
     backend = InProcess(submission)
-    with warnings.catch_warnings(action="ignore"):  # some mistakes are what torch warns of
+    with warnings.catch_warnings(action="ignore"):  # some mistakes cause torch warnings
         backend.load()
         with seconds(SECONDS_OF_A_VERSION):
             return backend.run(cases)
@@ -93,11 +93,11 @@ def observe_handed_in(submission: Submission, cases: list[Case]) -> list[Observa
 def build_exercise(
     root: str, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
 ) -> tuple[References, list[Fingerprint]]:
-    """References and fingerprints of an exercise, all of it made anew, on one thread.
+    """Rebuild all references and fingerprints of an exercise, on one thread.
 
-    On hidden cases no pairs of mistakes are among them.
+    Pairs of mistakes are left out on hidden cases.
 
-    isolation: `auto` or `none`; how adopted mistakes, which are learners' code, are locked in.
+    isolation: `auto` or `none`, for adopted mistakes, because they are learners' code.
     """
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
@@ -110,7 +110,7 @@ def build_exercise(
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:
-    """The solution run on an exercise's cases. Raises CourseError where it fails on one."""
+    """Run the solution on an exercise's cases. Raise CourseError if it fails on one."""
     cases = recorded_cases(project, chapter, exercise, hidden)
     source = project.solution(chapter).read_text(encoding="utf-8")
     if broken := InProcess(project.submission(chapter, source)).load().problems:
@@ -135,7 +135,7 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
 
 
 def failure(case: Case, error: CaughtError) -> str:
-    """That the solution fails on a case, and why; and what may be behind it."""
+    """Return a message that the solution fails on a case, with the error and a possible cause."""
     place = f" ({case.exercise}, {error.source})" if error.source else ""
     said = f"{case.exercise}: the solution fails on {case.name}: {error.type}: {error.text}{place}"
     taken = [name for name in sorted(set().union(*SETTINGS.values())) if f"'{name}'" in error.text]
@@ -149,11 +149,14 @@ def failure(case: Case, error: CaughtError) -> str:
 def ways_of(
     project: Project, chapter: str, exercise: str, source: str, cases: list[Case]
 ) -> dict[str, tuple[Way, ...]]:
-    """By the ids of some cases, one of each group: what the solution passes through, and what
-    right answers in other forms do. A form is left out where it does not hold, as a plain
-    exponential of large numbers. Raises CourseError where one holds nowhere.
+    """Return the reference traces for one case of each group, by the case's id.
+
+    A trace holds the values that the solution passes through, or another form of it. A form is left
+    out for a case on which its result differs, such as a plain exponential of large numbers. Raise
+    CourseError if a form is right on none of these cases. The result is empty for a find-the-bug
+    exercise.
     """
-    if project.bug(chapter, exercise):  # where it parts from right ones is what is to be found
+    if project.bug(chapter, exercise):  # the point of divergence is what learners are asked to find
         return {}
     first = {case.group: case.name for case in reversed(cases) if shows_stages(case)}
     chosen = [case for case in cases if case.name == first.get(case.group)][:MOST_CASES]
@@ -174,12 +177,12 @@ def ways_of(
 
 
 def defines(source: str, name: str) -> bool:
-    """Whether a file of ours defines a name."""
+    """Return True if a source that we wrote defines a name."""
     return any(getattr(node, "name", None) == name for node in ast.parse(source).body)
 
 
 def same_results(expected: Observation, other: Observation) -> bool:
-    """Whether another form gives what the solution gives."""
+    """Return True if another form gives the same tensors as the solution, apart from rounding."""
     return not other.error and all(
         name in other.tensors
         and other.tensors[name].shape == t.shape
@@ -190,7 +193,7 @@ def same_results(expected: Observation, other: Observation) -> bool:
 
 
 def as_kept(way: Way, words: dict[str, str]) -> Way:
-    """A way with the course's words for its values' names, and without values that are large."""
+    """Return a trace with the course's names for its values, and without large values."""
     stages = (
         replace(
             stage,
@@ -203,7 +206,7 @@ def as_kept(way: Way, words: dict[str, str]) -> Way:
 
 
 def unfit(case: Case, seen: Observation) -> str:
-    """Why what the solution gives on a case cannot be judged; nothing where it can."""
+    """Return why the solution's result on a case cannot be judged, or an empty string if it can."""
     if seen.error:
         return ""
     if case.signature == "error":
@@ -220,7 +223,7 @@ def unfit(case: Case, seen: Observation) -> str:
 
 
 def says_something(case: Case, seen: Observation) -> bool:
-    """Whether a case comes to more than None."""
+    """Return True if a case produces anything to judge other than None."""
     told = any(value["type"] != "NoneType" for value in seen.values.values())
     asked = (facts for name, facts in seen.facts.items() if name != "load")
     facts = any(facts.keys() - {"changed", "altered"} for facts in asked)
@@ -230,8 +233,8 @@ def says_something(case: Case, seen: Observation) -> bool:
 class Recording:
     """An exercise's cases, to be run on the solution and on one wrong version after another.
 
-    hidden: with the numbers that graders have, or with those that learners have. isolation: how
-    adopted mistakes, which are learners' code, are locked in.
+    hidden: use the graders' numbers instead of the learners'. isolation: the isolation of adopted
+    mistakes, because they are learners' code.
     """
 
     def __init__(
@@ -247,34 +250,34 @@ class Recording:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """The exercise's cases, with the numbers that they are asked with."""
+        """Return the exercise's cases, with their numbers drawn."""
         return recorded_cases(self.project, self.chapter, self.exercise, self.hidden)
 
     @cached_property
     def references(self) -> References:
-        """The solution run on the cases. Raises CourseError where it fails on one."""
+        """Run the solution on the cases. Raise CourseError if it fails on one."""
         return build_references(self.project, self.chapter, self.exercise, self.hidden)
 
     @cached_property
     def own(self) -> dict:
-        """The course's own signatures."""
+        """Return the course's own signatures."""
         path = self.project.graders / FILE
         return signatures_in(path, path.read_text(encoding="utf-8") if path.exists() else "")
 
     @cached_property
     def right(self) -> dict[str, Imprint]:
-        """What the solution gives on each case."""
+        """Return the solution's imprint on each case."""
         entries = self.references.entries
         return {c.name: as_stored(imprint(c, seen, seen, self.own)) for c, seen in entries}
 
     @property
     def singles(self) -> list[Version]:
-        """The versions with one mistake: each of the author's, then each adopted one."""
+        """Return the versions with one mistake: each of the author's, then each adopted one."""
         return [Version((name,)) for name in (*self.mistakes, *self.adopted)]
 
     @cached_property
     def in_forms(self) -> list[Version]:
-        """Each other form of the solution, and each mistake in it that can be made there."""
+        """Return each other form of the solution, and each mistake that fits into it."""
         found = []
         for form in self.forms:
             versions = [Version((name,), form) for name in self.mistakes]
@@ -282,9 +285,10 @@ class Recording:
         return found
 
     def rows(self, versions: Iterable[Version], cases: Iterable[str] = ()) -> Rows:
-        """What versions give on the cases of these names, or on all.
+        """Return the imprints of versions on the named cases, or on all cases.
 
-        Raises EditError where edits fit not, CourseError where an adopted text cannot be loaded.
+        Raise EditError if a version's edits do not fit together. Raise CourseError if an adopted
+        text cannot be loaded.
         """
         wanted = set(cases)
         entries = [e for e in self.references.entries if not wanted or e[0].name in wanted]
@@ -299,29 +303,30 @@ class Recording:
         return rows
 
     def ran(self, version: Version) -> Ran:
-        """Which statements of its definition a version of the author's begins on each case."""
+        """Return the statements that a version of the author's executes on each case."""
         ran = dict.fromkeys((case.name for case in self.cases), frozenset[int]())
-        with suppress(SyntaxError):  # of what is no Python, nothing is foreseen
+        with suppress(SyntaxError):  # nothing can be predicted about invalid Python
             text = marked(self.source_of(version), self.exercise)
             ran |= self.ran_in(text)
         return ran
 
     def ran_in(self, text: str) -> Ran:
-        """The same of a marked text."""
+        """Run a marked text and return the statements that it executes on each case."""
         ran: Ran = {}
         backend = InProcess(self.handed_in(text))
         with warnings.catch_warnings(action="ignore"):
             for case in self.cases:
                 if case.signature not in UNSEEN:
-                    begun(backend)  # loading it is no case
+                    begun(backend)  # discard the statements that ran while loading
                     backend.run([case])
                     ran[case.name] = begun(backend)
         return ran
 
     def bases(self, version: Version) -> list[Version]:
-        """The versions with one edit less that a version is held against, to foresee what it gives.
+        """Return the versions with one edit less, whose results can predict those of this version.
 
-        Of two mistakes each of them alone; of one the solution, or the form that it is made in.
+        For two mistakes, these are the single mistakes. For one mistake, it is the solution, or the
+        form that the mistake is made in.
         """
         if len(version.mistakes) == 2:
             return [Version((name,)) for name in version.mistakes]
@@ -332,9 +337,9 @@ class Recording:
     def rows_beside(
         self, versions: Iterable[Version], cases: Iterable[str], known: dict[Version, Known]
     ) -> Rows:
-        """The same rows as `rows` gives, where only those cases are run that have to be.
+        """Return the same rows as `rows`, but run only the cases whose results cannot be predicted.
 
-        known: of the bases of these versions.
+        known: the results of these versions' bases.
         """
         found = {}
         for version in versions:
@@ -344,33 +349,35 @@ class Recording:
         return found
 
     def with_checks(self, version: Version) -> list[Version]:
-        """A mistake alone in those forms of the solution that may have but checks besides."""
+        """Return a single mistake in each form that differs from the solution only by checks."""
         if version.form or len(version.mistakes) != 1 or self.is_adopted(version):
             return []
         return [Version(version.mistakes, form) for form in self.checks]
 
     @cached_property
     def checks(self) -> list[str]:
-        """The forms that are the solution but for checks."""
+        """Return the forms that differ from the solution only by checks."""
         return [form for form in self.forms if self.adds_checks(SOLUTION, Version((), form))]
 
     def adds_checks(self, version: Version, other: Version) -> bool:
-        """Whether a version is another one but for some checks that it has besides."""
+        """Return True if the other version is this one with additional checks."""
         try:
             return same(self.definition(version), without_checks(self.definition(other)))
-        except SyntaxError:  # one of them is no Python
+        except SyntaxError:  # one of them is invalid Python
             return False
 
     @cached_property
     def watched(self) -> set[str]:
-        """The names of the cases in which calls are counted: those of a check count as well."""
+        """Return the names of cases that count operations, which include those of checks."""
         return {case.name for case in self.cases if any(call.watch for call in case.calls)}
 
     def foreseen(
         self, version: Version, cases: Iterable[str], known: dict[Version, Known]
     ) -> dict[str, Imprint]:
-        """What a version gives where an edit of it is never reached beside the others, or where
-        none of the checks fails that another one has besides, by case.
+        """Return the imprints that can be predicted for a version, by the name of the case.
+
+        Either its edit is never reached when the base version runs, or none of the additional
+        checks in another version fails.
         """
         found: dict[str, Imprint] = {}
         for checked in filter(known.__contains__, self.with_checks(version)):
@@ -386,22 +393,25 @@ class Recording:
         return found
 
     def parted(self, base: Version, version: Version) -> set[int | None]:
-        """The statements of a base by which a version of it parts from it."""
+        """Return the numbers of a base's statements at which a version diverges from it.
+
+        The set holds None if the two may diverge elsewhere as well.
+        """
         try:
             numbers, other = self.numbers(base), self.definition(version)
-        except SyntaxError:  # one of them is no Python
+        except SyntaxError:  # one of them is invalid Python
             return {None}
         found = differing(next(iter(numbers)), other)
         return {None if one is None else numbers[one] for one in found}
 
     def numbers(self, version: Version) -> dict[ast.stmt, int]:
-        """The numbered statements of a version's definition, itself the first of them."""
+        """Return the numbered statements of a version's definition. The definition comes first."""
         if version not in self.numbered:
             self.numbered[version] = numbered(self.definition(version))
         return self.numbered[version]
 
     def definition(self, version: Version) -> ast.stmt:
-        """The exercise's definition in a version; parsed alone, thousands of times."""
+        """Parse only the exercise's definition in a version: this runs thousands of times."""
         first, last = place_of(self.source, self.exercise)
         lines, after = self.source_of(version).splitlines(), len(self.source.splitlines()) - last
         return ast.parse("\n".join(lines[first : len(lines) - after])).body[0]
@@ -409,14 +419,17 @@ class Recording:
     def observed(
         self, versions: list[Version], cases: list[Case]
     ) -> Iterator[tuple[Version, list[Observation]]]:
-        """What each version gives on some of the cases; adopted ones, learners' code, locked in."""
+        """Yield each version with its observations on some of the cases.
+
+        Adopted mistakes are learners' code, so they run in isolation.
+        """
         learned = [self.adopted[v.mistakes[0]] for v in versions if self.is_adopted(v)]
         found = observe_adopted(self.project, self.chapter, learned, cases, self.isolation)
         yield from ((Version((one.name,)), seen) for one, seen in found)
         for version in versions:
             if not self.is_adopted(version):
                 source = self.source_of(version)
-                written = len(version.mistakes) < 2  # two at once come about
+                written = len(version.mistakes) < 2  # pairs are combined automatically
                 if written:
                     self.refuse_no_python(version)
                 seen = observe_handed_in(self.handed_in(source), cases)
@@ -425,7 +438,7 @@ class Recording:
                 yield version, seen
 
     def refuse_no_python(self, version: Version) -> None:
-        """Raises CourseError where a version cannot be read: nobody makes it, and names nothing."""
+        """Raise CourseError if a version cannot be parsed: no learner's result would match it."""
         try:
             self.definition(version)
         except SyntaxError as error:
@@ -434,7 +447,7 @@ class Recording:
             ) from None
 
     def refuse_endless(self, version: Version, cases: list[Case], seen: list[Observation]) -> None:
-        """Raises CourseError where a version came to no end on a case."""
+        """Raise CourseError if a version timed out on a case."""
         for case, one in zip(cases, seen, strict=True):
             if one.status == Outcome.TIMEOUT:
                 raise CourseError(
@@ -443,39 +456,40 @@ class Recording:
                 )
 
     def called(self, version: Version) -> str:
-        """A version in words."""
+        """Return a description of a version."""
         return " in ".join(filter(None, [*version.mistakes, version.form]))
 
     def handed_in(self, text: str) -> Submission:
-        """A version as it is handed in, beside what the solution stands beside."""
+        """Return a version as a submission with the solution's companion files."""
         return replace(self.bare, source=Source(text, f"{self.chapter}.py"))
 
     @cached_property
     def bare(self) -> Submission:
-        """The solution, and of the chapter no definition that a version can do without: to load
-        them costs a tenth of all time. What stays stands in its own line.
+        """Return the solution as a submission, without definitions that no version needs.
+
+        Loading those definitions would cost a tenth of all time. The rest keeps its line numbers.
         """
         edited = [*self.mistakes.values(), *self.forms.values()]
         words = " ".join(new for one in edited for _, new in one.edits[self.exercise])
         asked = {step.name for case in self.cases for step in case.steps if step.name}
         text = without_unreached(self.source, {self.exercise, *asked, *re.findall(r"\w+", words)})
         whole = self.project.submission(self.chapter, text)
-        # Of what is left out, nothing is to be taken for a misspelling.
+        # A definition that was left out must not count as misspelled.
         return replace(whole, exercises={n: "" for n in whole.exercises if defines(text, n)})
 
     def is_adopted(self, version: Version) -> bool:
-        """Whether a version is a text that a learner wrote."""
+        """Return True if a version is a text that a learner wrote."""
         return not version.form and not self.adopted.keys().isdisjoint(version.mistakes)
 
     def fits(self, version: Version) -> bool:
-        """Whether its edits can be made together: they do not edit the same text."""
+        """Return True if a version's edits can be made together: they do not edit the same text."""
         try:
             return bool(self.source_of(version))
         except EditError:
             return False
 
     def source_of(self, version: Version) -> str:
-        """The solution with a version's edits. Raises EditError where one fits not."""
+        """Return the solution with a version's edits. Raise EditError if one does not fit."""
         forms = [self.forms[version.form]] if version.form else []
         mistakes = [self.mistakes[name] for name in version.mistakes]
         assert isinstance(self.bare.source, Source)
@@ -483,11 +497,11 @@ class Recording:
 
     @cached_property
     def case_digests(self) -> dict[str, str]:
-        """What each case asks, as a digest, by its name."""
+        """Return a digest of each case, by its name."""
         return {case.name: case_digest(case) for case in self.cases}
 
     def version_digest(self, version: Version) -> str:
-        """What makes a version, as a digest; not what its mistakes are called."""
+        """Return a digest of a version's edits, regardless of the names of its mistakes."""
         if self.is_adopted(version):
             return digest(self.adopted[version.mistakes[0]].source)
         forms = [self.forms[version.form]] if version.form else []
@@ -496,66 +510,66 @@ class Recording:
 
     @cached_property
     def code(self) -> str:
-        """Changes with the course's code that a row comes from."""
+        """Return a digest of the course's code behind a row."""
         return code_digest(self.project, self.chapter, self.exercise, self.cases, self.own)
 
     @cached_property
     def made_with(self) -> str:
-        """Changes when the same version could give something else on the same case."""
+        """Return a digest of all code that can change a version's result on the same case."""
         return digest(engine_digest(), self.code)
 
     @property
     def asks(self) -> str:
-        """Changes when another case is asked, or when there is another mistake, or form."""
+        """Return a digest of the cases, the mistakes and the other forms."""
         others = list(self.forms.values()), list(self.adopted.values())
         mistakes = mistakes_digest(self.exercise, list(self.mistakes.values()), *others)
         return digest(*(json.dumps(case_to_json(case)) for case in self.cases), mistakes)
 
     @cached_property
     def origin(self) -> str:
-        """Changes when the same references or fingerprints could no longer be made."""
+        """Return a digest of everything that references and fingerprints are made from."""
         return digest(self.made_with, self.asks, *self.ways)
 
     @cached_property
     def origin_of_references(self) -> str:
-        """Changes when the same references could no longer be made of the same cases."""
+        """Return a digest of everything except the cases that references are made from."""
         return digest(self.made_with, *self.ways)
 
     @property
     def ways(self) -> list[str]:
-        """Changes with what values on the way come from; graders have none of these."""
+        """Return digests of the sources of reference traces; hidden cases have no traces."""
         return [] if self.hidden else ways_digest(self.project, self.chapter)
 
     @property
     def origin_of_pairs(self) -> str:
-        """Changes when pairs would give something else, whatever the engine makes of them."""
+        """Return a digest of everything that pairs depend on, apart from the engine."""
         return digest(self.code, self.asks)
 
 
 @lru_cache(maxsize=4)  # every part of a course asks for them
 def signatures_in(path: Path, text: str) -> dict[str, Signature]:
-    """The signatures of a course's `checks.py`, while this text stands there."""
+    """Return the signatures of a course's `checks.py`. The text is part of the cache key."""
     return load_checks(path.parent).signatures
 
 
 def answers(one: Imprint) -> bool:
-    """Whether an imprint is that of an answer, and of no error."""
+    """Return True if an imprint comes from an answer and not from an error."""
     return not one.is_error and one.words not in ENDS
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
-    """Every two of the author's mistakes that have a fingerprint of their own."""
+    """Return every pair of the author's mistakes that have unique fingerprints."""
     alone = {one.mistakes for one in found}
     names = [name for name in recording.mistakes if (name,) in alone]
     return [Version(pair) for pair in combinations(names, 2)]
 
 
 def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
-    """Fingerprints of one exercise: of single mistakes, of the same in other forms, then of pairs
-    that nothing looks like.
+    """Return the fingerprints of one exercise that identify a mistake or a pair of mistakes.
 
-    Raises CourseError where a mistake looks like the solution, or two look alike unmarked, or a
-    form is not right.
+    Single mistakes come first, then the same mistakes in other forms, then pairs that look like
+    nothing else. Raise CourseError if a mistake looks like the solution, if two look the same
+    without being marked as such, or if a form is wrong.
     """
     found = Lookalikes()
     found.add(Fingerprint((), recording.right))
@@ -574,7 +588,7 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
         if twin is None:
             found.add(Fingerprint(pair.mistakes, rows[pair]))
         elif len(twin) == 2:
-            ambiguous.add(twin)  # two pairs look alike: naming either would be a guess
+            ambiguous.add(twin)  # two pairs look the same: naming either would be a guess
     return [fingerprint for fingerprint in found.all[1:] if fingerprint.mistakes not in ambiguous]
 
 
@@ -582,7 +596,7 @@ SIDE = {True: "hidden", False: "learners'"}
 
 
 def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str]:
-    """A sentence for each mistake that looks like something else; what does not is added."""
+    """Yield a sentence for each mistake that looks like something else. Add the rest to `found`."""
     for version in recording.singles:
         (name,) = version.mistakes
         twin, own = found.of(rows[version]), recording.mistakes.get(name)
@@ -597,7 +611,7 @@ def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str
 
 
 def wrong_forms(recording: Recording, rows: Rows) -> Iterator[str]:
-    """A sentence for each form that does not give what the solution gives."""
+    """Yield a sentence for each form that does not give the solution's results."""
     for form in recording.forms:
         row = rows[Version((), form)]
         if wrong := [case for case, one in recording.right.items() if not one.matches(row[case])]:
@@ -605,7 +619,7 @@ def wrong_forms(recording: Recording, rows: Rows) -> Iterator[str]:
 
 
 class Lookalikes:
-    """Fingerprints so far, found again by their imprints."""
+    """The fingerprints so far, searchable by their imprints."""
 
     def __init__(self) -> None:
         self.all: list[Fingerprint] = []
@@ -617,7 +631,10 @@ class Lookalikes:
         self.by_words.setdefault(words_of(fingerprint.imprints), []).append(fingerprint)
 
     def of(self, imprints: dict[str, Imprint]) -> Names | None:
-        """The mistakes of the first fingerprint that looks like these imprints; () is right."""
+        """Return the mistakes of the first fingerprint that matches these imprints.
+
+        The result is an empty tuple for right answers, and None if nothing matches.
+        """
         for other in self.by_words.get(words_of(imprints), []):
             if all(other.imprints[case].matches(imprints[case]) for case in imprints):
                 return other.mistakes
@@ -625,5 +642,5 @@ class Lookalikes:
 
 
 def words_of(imprints: dict[str, Imprint]) -> tuple:
-    """The part of imprints that has to be equal."""
+    """Return the part of imprints that has to be equal."""
     return tuple(sorted((case, one.words) for case, one in imprints.items()))

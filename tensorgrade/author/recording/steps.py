@@ -2,7 +2,7 @@
 
     construct(width=4), load({"layer.weight": weights(4, 3)}), call(rows=normal(5, 3))
 
-Arguments are written as the attempt gets them; a drawing or a `construct` may stand for a value.
+Arguments are written as the attempt gets them. A drawing or a `construct` may replace a value.
 """
 
 from typing import Any
@@ -23,62 +23,63 @@ from ...runner.verbs import (
 
 
 def construct(name: str | None = None, /, **arguments: Any) -> Planned:
-    """Make an object of a class: of the exercise itself where no name is given.
+    """Make an object of the named class, or of the exercise itself if there is no name.
 
-    given: of one of the stand-ins. seed, dtype: of its first weights. The rest are its arguments;
-    `named={…}` holds those that have the name of a setting.
+    given: the class is one of the course's substitutes. seed, dtype: for its first weights. The
+    rest are its arguments; `named={…}` holds those whose names are also names of settings.
     """
     return Planned(Construct, name, {"dtype": "float64", "seed": 0} | arguments)
 
 
 def call(target: str | Planned | None = None, /, **arguments: Any) -> Planned:
-    """Call a function or an object: the object made last, or the exercise where there is none.
+    """Call a function or an object: the object made last, or the exercise if there is none.
 
-    gradient: asks for gradients. watch: counts operations. result: a name for what comes back.
-    seed: set before; None goes on with the random numbers of the call before. path: of a part of
-    the object. scattered: tensors do not lie contiguously. no_grad: inside `torch.no_grad()`.
-    unkept: what comes back is of no interest. refilled: tensors are the very objects that the call
-    with this result was given, with these numbers written into them.
-    constants: names of arguments that need no gradient. printed: a name for what is printed.
-    afterwards: arguments that are kept as they are after the call. The rest are arguments of it;
-    `named={…}` holds those that have the name of a setting, such as `gradient`.
+    gradient: compute gradients. watch: count operations. result: a name for the result.
+    seed: set before the call; None continues with the random numbers of the previous call.
+    path: call this part of the object. scattered: pass tensors that are not contiguous.
+    no_grad: call inside `torch.no_grad()`. unkept: ignore the result.
+    refilled: pass the same tensor objects as the call with this result, overwritten with these
+    numbers. constants: names of arguments that need no gradient. printed: a name for the output.
+    afterwards: arguments whose values after the call are recorded.
+    The rest are arguments of the call; `named={…}` holds those whose names are also names of
+    settings, such as `gradient`.
     """
     return Planned(Call, target, {"seed": 0} | arguments)
 
 
 def moved(**arguments: Any) -> Planned:
-    """Move the object made last to a second device, and call it there: nothing may stay behind.
+    """Move the object made last to a second device and call it there: no tensor may stay behind.
 
-    On `meta` nothing is computed and nothing comes back, so every machine has it.
+    On the `meta` device nothing is computed or returned, so the step works on every machine.
     """
     return Planned(Move, None, arguments)
 
 
 def load(values: dict, on: Planned | None = None, beside: str = "") -> Planned:
-    """Copy weights in by their names; `on` says into which object, if not the one made last.
+    """Copy weights into an object by their names. on: the object, if not the one made last.
 
-    beside: the name of a file that is handed in; what is in it is copied in before.
+    beside: the name of a submitted companion file, whose weights are copied in first.
     """
     return Planned(Load, on, {"weights": values, "beside": beside})
 
 
 def duplicate(of: Planned | None = None) -> Planned:
-    """Make a deep copy of an object, of the one made last if none is named."""
+    """Make a deep copy of an object, or of the one made last if none is named."""
     return Planned(Duplicate, of)
 
 
 def restore(source: Planned) -> Planned:
-    """Load into the object made last the state that another one saves."""
+    """Load the saved state of another object into the object made last."""
     return Planned(Restore, None, {"source": source})
 
 
 def read(path: str, result: str = "", on: Planned | None = None) -> Planned:
-    """Keep what an object holds at a dotted path (`vocabulary`, `layer.weight`), by a name."""
+    """Record the value at an object's dotted path (`vocabulary`, `layer.weight`) under a name."""
     return Planned(Read, on, {"path": path, "result": result or path})
 
 
 def gradients(result: str = "grad", on: Planned | None = None, path: str = "") -> Planned:
-    """Keep the gradients that an object's parameters hold, after a step that filled them in."""
+    """Record the gradients of an object's parameters, after a step that computed them."""
     return Planned(Gradients, on, {"result": result, "path": path})
 
 
@@ -90,13 +91,13 @@ def mode(training: bool, on: Planned | None = None) -> Planned:
 def describe(
     result: str = "module", on: Planned | None = None, state: bool = False, path: str = ""
 ) -> Planned:
-    """Ask what an object is made of; with `state`, its parameters' values too."""
+    """Record the parts of an object. state: record the values of its parameters too."""
     return Planned(Describe, on, {"result": result, "state": state, "path": path})
 
 
 def part(result: str, *path: int) -> Part:
-    """What an earlier call of the case gave under a name, as an argument of one that follows.
+    """Return the named result of an earlier call in the case, to be passed to a later call.
 
-    path: which part of it; `part("first", 1)` is the second of a pair.
+    path: the part of the result; `part("first", 1)` is the second element of a pair.
     """
     return Part(result, path)
