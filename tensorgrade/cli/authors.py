@@ -1,4 +1,4 @@
-"""What authors can run: building, proving, beginning something new."""
+"""The commands for authors: build, prove, and start something new."""
 
 from pathlib import Path
 from shlex import quote
@@ -51,7 +51,7 @@ def build(
                 built = rebuild(
                     project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
                 )
-    except CourseError as error:  # what nothing can be made of
+    except CourseError as error:  # if a command cannot use the files
         complain(str(error).splitlines())
     complain(list(built.wrong))
     typer.echo(built.said)
@@ -64,7 +64,7 @@ def author() -> None:
 
     root = find_project().root
     typer.echo("First everything is built, then what you save. Ctrl-C ends it.")
-    from ..author.terminal import author as run  # takes a while
+    from ..author.terminal import author as run  # this import is slow
 
     with interruptible("What was saved before is built."):
         run(root)
@@ -195,7 +195,7 @@ def figures(
     if prices:
         typer.echo(price_table(measured_prices(project)))
         return
-    tests = project.root / "tests"  # where right answers in other forms stand
+    tests = project.root / "tests"  # right answers in other forms are here
     if mutants:
         kills = measure_mutants(project, tests, sample, seed, exercises or ())
         typer.echo(kill_report(kills, sentences, seed))

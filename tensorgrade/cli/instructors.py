@@ -1,4 +1,4 @@
-"""What instructors can run: a class graded, and all that goes in and out around that."""
+"""The commands for instructors: grade a class, and exchange files with course systems."""
 
 import json
 import sys
@@ -432,7 +432,7 @@ def doctor(
 
     try:
         wanted = find_project().course.isolation
-    except CourseError:  # it helps outside a course's folder too
+    except CourseError:  # so that it also works outside a course's folder
         wanted = None
     report = examine(wanted)
     typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
