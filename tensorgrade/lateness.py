@@ -1,4 +1,4 @@
-"""Deadlines and deductions for late work: one rule for all ways to a grade."""
+"""Deadlines and deductions for late work: one rule for every route to a grade."""
 
 import re
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ class Lateness:
     def applied(self, row: dict, submitted: str | None, due: str | None = None) -> dict:
         """Return a row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
 
-        Any earlier penalty is returned first, so a deadline may be postponed. due: a learner's own
+        Any earlier penalty is added back first, so a deadline may be postponed. due: a learner's own
         deadline.
         """
         earned = row["points"] + row.get("penalty", 0.0)

@@ -33,7 +33,7 @@ def side_by_side(
     """Return a pool of worker processes, by default one for each core.
 
     begin: a function that each worker first calls with these arguments. warm: fork this process, so
-    that workers share all that it has loaded. If forking is not safe, fresh processes are started.
+    that workers share everything loaded here. If forking is not safe, fresh processes are started.
     """
     forks = warm and sys.platform == "linux" and threading.active_count() == 1
     context = multiprocessing.get_context("fork" if forks else "spawn")

@@ -51,7 +51,7 @@ def build(
                 built = rebuild(
                     project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
                 )
-    except CourseError as error:  # if a command cannot use the files
+    except CourseError as error:  # if the sources cannot be built
         complain(str(error).splitlines())
     complain(list(built.wrong))
     typer.echo(built.said)

@@ -1,7 +1,7 @@
 """A grading process that stays warm from one submission to the next.
 
 It is a separate process for two reasons. nbgrader may run inside a Jupyter server, which should
-not import pytest and torch. And a submission that kills the process affects nobody else.
+not import pytest and torch. And a submission that kills the process affects no other submission.
 """
 
 import functools

@@ -191,7 +191,7 @@ def in_brackets(part: Part) -> str:
 
 
 def closed(text: str, bare: str) -> str:
-    """Put a text in brackets, unless all of it matches the pattern `bare`."""
+    """Put a text in brackets, unless it matches the pattern `bare` from start to end."""
     return text if re.fullmatch(bare, text) else f"({text})"
 
 

@@ -106,7 +106,7 @@ def group(results: list[CheckResult]) -> Results:
 
 
 def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
-    """Add each check's points, and the reference to the exercise that must be fixed first."""
+    """Return the results with each check's points, and the earlier exercise to fix first."""
     again = by_exercise.__getitem__  # on public cases nothing is judged a second time
     for attempt in maker.attempts.values():
         by_exercise = once(attempt, by_exercise, again, maker.tests)

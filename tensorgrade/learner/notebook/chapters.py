@@ -82,7 +82,7 @@ def what_it_is(standin: str) -> str:
 
 
 def written_chapter(name: str, here: Path, standin: Path | None) -> Path | None:
-    """Return the learner's own file of a chapter if it defines all that the substitute defines."""
+    """Return the learner's own file of a chapter if it defines everything the substitute does."""
     wanted = written_in(standin) if standin else set()
     for place in (here, here.parent, here / name, here.parent / name, here.parent / "exercises"):
         for path in (place / f"{name}.py", place / f"{name}.ipynb"):

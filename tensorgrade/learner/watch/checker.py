@@ -162,7 +162,7 @@ class Checker:
         torch.set_num_threads(1)
         self.maker, self.folder = WatchMaker(Setup(tests)), folder
         self.course = self.maker.course
-        self.maker.warm_up()  # before this process has threads, because a fork would lose them
+        self.maker.warm_up()  # before this process has threads, which make forking unsafe
         self.before: dict[str, tuple[Pieces, list, Results]] = {}  # by chapter: the last check
         self.collected = CollectedTests(tests)
 
