@@ -69,7 +69,7 @@ def files_of(project: Project, chapter: str) -> dict[str, str]:
 
 
 def unpacked(project: Project, chapter: str, folder: Path) -> Path:
-    """Return `/autograder` as Gradescope sets it up, readable by all users as it is there."""
+    """Return `/autograder` as Gradescope sets it up, readable by all users."""
     base = folder / "autograder"
     (base / "submission").mkdir(parents=True)
     for file in project.beside(chapter):

@@ -67,8 +67,8 @@ class Lateness:
     def applied(self, row: dict, submitted: str | None, due: str | None = None) -> dict:
         """Return a row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
 
-        Any earlier penalty is added back first, so a deadline may be postponed. due: a learner's own
-        deadline.
+        Any earlier penalty is added back first, so a deadline may be postponed. due: a learner's
+        own deadline.
         """
         earned = row["points"] + row.get("penalty", 0.0)
         late = self.seconds_late(row["chapter"], submitted, due)
