@@ -117,7 +117,7 @@ def new_exercise(
 
 
 def commands_in_the_way(root: Path) -> list[str]:
-    """A sentence for each of the course's own commands that has an engine's command's name."""
+    """Return a sentence for each command of the course that has the name of a built-in one."""
     from ..course_sources import own_commands
 
     ours = taken_names()
@@ -129,13 +129,13 @@ def commands_in_the_way(root: Path) -> list[str]:
 
 
 def say_written(paths: list[Path], root: Path) -> None:
-    """Say which files were written."""
+    """Print the files that were written."""
     for path in dict.fromkeys(paths):
         typer.echo(f"wrote {path.resolve().relative_to(root.resolve())}")
 
 
 def complain(complaints: list[str]) -> None:
-    """Print each complaint, and end with 1 where there is any."""
+    """Print each complaint, and exit with 1 if there are any."""
     for complaint in complaints:
         typer.echo(f"✗ {complaint}")
     if complaints:

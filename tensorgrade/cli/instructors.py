@@ -196,7 +196,7 @@ def report(
 
 
 def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
-    """Answers in a folder of hand-ins that are nearly the same."""
+    """Return similar answers in a folder of submissions."""
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
     from ..instructor.alike import answers_alike
@@ -410,7 +410,7 @@ UNKNOWN_OVERRIDES = "without --out, overrides are not known: the points may not 
 
 
 def bug_told(exercise: str) -> str:
-    """Which mistake is to be found in an exercise this term; empty for any other exercise."""
+    """Describe the mistake in a find-the-bug exercise this term; empty for other exercises."""
     from ..author.recording.bugs import drawn
     from ..project import find_project
 

@@ -204,7 +204,7 @@ def pytest_runtest_makereport(
 class BareReports:
     """A plugin that reports failed checks without a traceback, because the diagnosis suffices.
 
-    For every failure pytest would parse the sources of all frames, which nobody would see.
+    For every failure pytest would parse the sources of all frames, which are never shown.
     """
 
     @pytest.hookimpl(tryfirst=True)
