@@ -1,10 +1,11 @@
-"""What an author waits for: seconds of a build after one change, and of a save under `author`.
+"""Measure an author's waiting time: a build after one change, and a save under `author`.
 
     python benchmarks/author_seconds.py [--seed] [--nothing]
 
-In a copy of the course, with what builds have kept before. Seconds by the clock, and of all
-processors together; on two of them that have nothing else to do a build by many workers takes half
-of these. --nothing: first of all from nothing, without pairs of mistakes. --seed: last, a new seed.
+It runs in a copy of the course with the cache of earlier builds. It reports seconds by the clock,
+and the processor time of all processes together. On two idle cores a build with many workers takes
+about half of that time. --nothing: start with a build from nothing, without pairs of mistakes.
+--seed: end with a new seed.
 """
 
 import argparse
@@ -57,7 +58,7 @@ OTHER_SAVES = [  # a new mistake in exercises of other kinds
 
 
 def main() -> None:
-    """Take the measurements, one after another, and print them."""
+    """Take the measurements one after another, and print them."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", action="store_true")
     parser.add_argument("--nothing", action="store_true")
@@ -72,13 +73,13 @@ def main() -> None:
             build(course)
             for what, action in changes(course, asked.seed):
                 table.add_row(what, *seconds(action))
-        finally:  # also where a build fails, or is ended
+        finally:  # also if a build fails or is interrupted
             Console(width=80).print(table)
 
 
 def changes(course: Path, seed: bool) -> list[tuple[str, Callable[[], None]]]:
-    """What is measured, in words, and how, in this order."""
-    engine_digest()  # as `tensorgrade author` has both before the first save
+    """Return the measurements in order, each with its name and a function."""
+    engine_digest()  # because `tensorgrade author` has both before the first save
     terminal.read_ahead(course, terminal.look(course))
     return [
         ("nothing, `tensorgrade build`", lambda: build(course)),
@@ -92,20 +93,20 @@ def changes(course: Path, seed: bool) -> list[tuple[str, Callable[[], None]]]:
 
 
 def seconds(action: Callable[[], None]) -> tuple[str, str]:
-    """How long something takes: by the clock, and of all processors that work at it."""
+    """Return the time of an action: by the clock, and of all processors together."""
     clock, work = time.perf_counter(), processor_seconds()
     action()
     return f"{time.perf_counter() - clock:.1f} s", f"{processor_seconds() - work:.1f} s"
 
 
 def processor_seconds() -> float:
-    """What the processes that this one has waited for have used."""
+    """Return the processor time of the child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def copy_of_the_course(to: Path) -> Path:
-    """The course's own folders and settings, and what its builds have kept, if anything."""
+    """Copy the course's own folders and settings, and the cache of its builds, if there is one."""
     for name in filter(lambda name: (ROOT / name).exists(), COPIED):
         shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in (*ROOT.glob("*_config.py"), ROOT / "pyproject.toml"):
@@ -114,39 +115,39 @@ def copy_of_the_course(to: Path) -> Path:
 
 
 def forget(course: Path) -> None:
-    """Delete all that a build makes of references, and all that it keeps."""
+    """Delete the references and the cache of the course's builds."""
     for name in ("graders/references", "exercises/references", FOLDER):
         shutil.rmtree(course / name, ignore_errors=True)
 
 
 def build(course: Path) -> None:
-    """A build, which has to come out well."""
+    """Run a build, which must succeed."""
     command = [sys.executable, "-m", "tensorgrade.cli", "build"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     subprocess.run(command, cwd=course, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def build_with(course: Path, old: str, new: str) -> None:
-    """A build after an edit."""
+    """Make an edit, then run a build."""
     edit(course / GRADER, old, new)
     build(course)
 
 
 def save(course: Path, old: str, new: str, grader: str = GRADER) -> None:
-    """What `tensorgrade author` does when an edit is saved."""
+    """Make an edit, then run the build that `tensorgrade author` runs after a save."""
     edit(course / grader, old, new)
     terminal.build_apart(course, [course / grader])
 
 
 def new_mistake(course: Path, grader: str, text: str) -> tuple[str, Callable[[], None]]:
-    """The row of a table for a mistake that is added to another exercise, and saved."""
+    """Return the row of a table for a mistake that is added to another exercise and saved."""
     first = "MISTAKES = [\n"
     what = f"one in `{Path(grader).stem}`, saved under `author`"
     return what, lambda: save(course, first, first + text, grader)
 
 
 def new_seed(course: Path) -> None:
-    """A build after the seed has been changed."""
+    """Change the seed, then run a build."""
     path = course / "course_config.py"
     text, count = re.subn(r"seed=\d+", f"seed={secrets.randbits(128)}", path.read_text("utf-8"))
     assert count == 1, "the course has one seed"
@@ -155,7 +156,7 @@ def new_seed(course: Path) -> None:
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text that is there."""
+    """Replace a text, which must be in the file."""
     text = path.read_text(encoding="utf-8")
     assert old in text, f"{path.name} has no {old!r}"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")

@@ -1,10 +1,10 @@
-"""`nbgrader autograde` on one class of notebooks: our preprocessor against the stock `Execute`.
+"""Compare our preprocessor with the stock `Execute` in `nbgrader autograde` on one class.
 
     python benchmarks/autograde.py [--learners 30] [--chapter ch1_simplified_attention]
 
 Both grade the same submissions in a scratch course with nbgrader's own command. Stock `Execute`
-runs each notebook in a kernel, where the visible checks stand in for the hidden tests. Processor
-time is that of all processes; unlike wall-clock time it hardly depends on what else is running.
+runs each notebook in a kernel, with the visible checks as a substitute for the hidden tests.
+Processor time is that of all processes. Unlike wall-clock time, it hardly depends on other load.
 """
 
 import argparse
@@ -25,7 +25,7 @@ TRUSTED = '    c.HiddenGraders.isolation = "none"\n'
 
 
 def make_course(folder: Path, chapter: str, learners: int, settings: str) -> None:
-    """A scratch course with a class: every third learner right, every third unwritten."""
+    """Make a scratch course with a class: in turn right, unwritten and with one exercise wrong."""
     shutil.copytree(ROOT / "source" / chapter, folder / "source" / chapter)
     shutil.copy(ROOT / "nbgrader_config.py", folder)
     for name in ("graders", "exercises", "solutions"):
@@ -39,10 +39,10 @@ def make_course(folder: Path, chapter: str, learners: int, settings: str) -> Non
 
 
 def answer(chapter: str, number: int):
-    """One learner's notebook."""
+    """Return one learner's notebook."""
     kind = ("source", "release", "source")[number % 3]
     nb = nbformat.read(ROOT / kind / chapter / f"{chapter}.ipynb", as_version=4)
-    if number % 3 == 2:  # one exercise wrong
+    if number % 3 == 2:  # one exercise is wrong
         solution = next(
             cell for cell in nb.cells if cell.metadata.get("nbgrader", {}).get("solution")
         )
@@ -51,7 +51,7 @@ def answer(chapter: str, number: int):
 
 
 def nbgrader(folder: Path, *arguments: str) -> tuple[float, float]:
-    """Run a command; returns its seconds by the clock and of the processors."""
+    """Run a command. Return its seconds by the clock and of the processors."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     begin, used = time.perf_counter(), processor_seconds()
     subprocess.run(
@@ -66,13 +66,13 @@ def nbgrader(folder: Path, *arguments: str) -> tuple[float, float]:
 
 
 def processor_seconds() -> float:
-    """What processes that were started from here, and theirs, have used so far."""
+    """Return the processor time so far of the processes started from here and of their children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def measure(chapter: str, learners: int, settings: str) -> tuple[float, float]:
-    """Seconds (clock, processors) of `nbgrader autograde` for a whole class."""
+    """Return the seconds (clock, processors) of `nbgrader autograde` for a whole class."""
     with tempfile.TemporaryDirectory() as folder:
         make_course(Path(folder), chapter, learners, settings)
         nbgrader(Path(folder), "generate_assignment", chapter)

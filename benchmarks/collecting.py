@@ -1,8 +1,8 @@
-"""How long `tensorgrade collect` takes for 1,000, 10,000 and 100,000 rows, and for large clones.
+"""Measure `tensorgrade collect` for 1,000, 10,000 and 100,000 rows, and for large clones.
 
     python benchmarks/collecting.py
 
-Ten times the rows or files should take about ten times as long; twenty times is too much.
+Ten times the rows or files should take about ten times as long. Twenty times is too much.
 """
 
 import sys
@@ -26,7 +26,7 @@ MOST_RATIO = 20.0
 
 
 def rows(folder: Path, count: int) -> Callable[[], None]:
-    """A roster of so many people, of whom every hundredth submitted something."""
+    """Write a roster of this many people, with a submission from every hundredth of them."""
     lines = (f"Participant {n},u{n},u{n}@x.org" for n in range(count))
     (folder / "roster.csv").write_text("Identifier,Username,Email\n" + "\n".join(lines) + "\n")
     with zipfile.ZipFile(folder / "m.zip", "w") as archive:
@@ -41,7 +41,7 @@ def rows(folder: Path, count: int) -> Callable[[], None]:
 
 
 def files(folder: Path, count: int) -> Callable[[], None]:
-    """A clone with so many scripts of other names, and a virtual environment of as many files."""
+    """Write a clone with this many scripts of other names, and as many in a virtual environment."""
     for number in range(count):
         for above in ("src", "venv/lib"):
             path = folder / "clones" / "hw-ben" / above / f"package{number // 100}"
@@ -55,7 +55,7 @@ def files(folder: Path, count: int) -> Callable[[], None]:
 
 
 def seconds(make: Callable[[Path, int], Callable[[], None]], count: int) -> float:
-    """Return how long one of them takes."""
+    """Return the time that one collection takes."""
     with tempfile.TemporaryDirectory() as folder:
         collect = make(Path(folder), count)
         begun = time.monotonic()
@@ -64,7 +64,7 @@ def seconds(make: Callable[[Path, int], Callable[[], None]], count: int) -> floa
 
 
 def main() -> int:
-    """Print a line for each size; returns 1 if one took far too long beside the one before."""
+    """Print a line for each size. Return 1 if one size took far too long compared to the last."""
     worst = 0.0
     for make, counts in ((rows, (1_000, 10_000, 100_000)), (files, (1_000, 10_000))):
         before = 0.0

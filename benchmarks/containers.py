@@ -1,15 +1,18 @@
-"""What grading a chapter takes in a course system's container: memory, processor time, the rung.
+"""Measure grading in a course system's container: memory, processor time and isolation level.
 
     python benchmarks/containers.py [CHAPTER …]
 
-The parcel of `tensorgrade channel gradescope` is unpacked as Gradescope does, and its own
-`run_autograder` grades in a container (tests/container.py: root without namespaces and mounts, with
-and without Landlock) that has half a core, and that is ended above 700 MB. Memory is the
-proportional share (PSS) of all processes of the container together at its largest; it is looked at
-many times a second. A chapter's weights lie beside its code. Three files are handed in: a right
-one; one that is wrong in every exercise in a way that has no name, so that mending it is tried; and
-one whose first function never ends. Fails above 700 MB or 60 seconds of processor time. Needs root
-and bubblewrap.
+The script unpacks the archive of `tensorgrade channel gradescope` as Gradescope does. The archive's
+own `run_autograder` grades in a container (tests/container.py): root without namespaces and mounts,
+with and without Landlock. The container has half a core, and is killed above 700 MB. Memory is the
+peak of the proportional share (PSS) of all processes of the container together, sampled many times
+a second. A chapter's weights are stored next to its code. Three files are submitted:
+
+- right: a right answer
+- wrong: an unnamed mistake in every exercise, so that the grader also searches for a repair
+- endless: the first function never finishes
+
+The script fails above 700 MB or 60 seconds of processor time. It needs root and bubblewrap.
 """
 
 import json
@@ -32,7 +35,7 @@ MOST_MEGABYTES, MOST_SECONDS, CORE = 700, 60, 0.5
 
 
 def main(chapters: list[str]) -> None:
-    """A line for each chapter and file; exit 1 where one takes too much."""
+    """Print a line for each chapter and file; exit with 1 if one takes too much."""
     project, worst = find_project(ROOT), (0.0, 0.0)
     print(f"{'chapter':26}{'file':9}{'rung':10}{'points':>10}{'MB':>7}{'s CPU':>7}{'s':>7}")
     for chapter in chapters or [c.name for c in project.course.chapters]:
@@ -56,7 +59,7 @@ def main(chapters: list[str]) -> None:
 
 
 def files_of(project: Project, chapter: str) -> dict[str, str]:
-    """What is handed in."""
+    """Return the submitted files of a chapter, by kind."""
     right = wrong = project.solution(chapter).read_text(encoding="utf-8")
     answers = runpy.run_path(str(ROOT / "tests" / "wrong_answers" / f"{chapter}.py"))["WRONG"]
     for ways in answers.values():
@@ -66,7 +69,7 @@ def files_of(project: Project, chapter: str) -> dict[str, str]:
 
 
 def unpacked(project: Project, chapter: str, folder: Path) -> Path:
-    """`/autograder` as Gradescope makes it, open to everybody as it is there."""
+    """Return `/autograder` as Gradescope sets it up, readable by all users."""
     base = folder / "autograder"
     (base / "submission").mkdir(parents=True)
     for file in project.beside(chapter):
@@ -80,7 +83,7 @@ def unpacked(project: Project, chapter: str, folder: Path) -> Path:
 
 
 def graded(base: Path, landlock: bool) -> tuple[float, float, float]:
-    """Megabytes at most, processor seconds and seconds of one run of the parcel's own script."""
+    """Run the archive's own script. Return its peak megabytes, processor seconds and seconds."""
     script, begun = base / "source" / "run_autograder", time.monotonic()
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     told = {"PATH": path, "AUTOGRADER": str(base)}

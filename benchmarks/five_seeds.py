@@ -1,10 +1,10 @@
-"""The same attempts, graded with references that five different seeds draw: the same verdicts?
+"""Compare verdicts on the same attempts, graded with the references of five different seeds.
 
     python benchmarks/five_seeds.py [--seeds 5] [EXERCISE …]
 
-Every definition that a learner of the sample class can hand in (the solution, and each known
-mistake in it) and every right answer of `tests/`. What has to be the same is points and status.
-Names are left out: fingerprints take minutes for every seed.
+The attempts are all definitions that a learner of the sample class can submit (the solution, and
+each known mistake in it) and all right answers in `tests/`. Points and status must be the same.
+Mistakes' names are left out, because fingerprints take minutes for every seed.
 """
 
 import argparse
@@ -38,7 +38,7 @@ Verdicts = dict[tuple[str, str], tuple[float, str]]
 
 
 def main() -> None:
-    """Grade with every seed, and print what differs."""
+    """Grade with every seed, and print the differences."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("exercises", nargs="*")
     parser.add_argument("--seeds", type=int, default=5)
@@ -53,19 +53,19 @@ def main() -> None:
 
 
 def graded_with(seeds: range, exercises: list[str]) -> list[Verdicts]:
-    """The verdicts with each seed, side by side."""
+    """Return the verdicts with each seed, computed in parallel."""
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
         return list(pool.map(graded, seeds, [exercises] * len(seeds)))
 
 
 def differing(by_seed: list[Verdicts]) -> dict[tuple[str, str], list]:
-    """The attempts whose verdict is not the same with every seed."""
+    """Return the attempts whose verdicts differ between seeds."""
     every = {key: [verdicts[key] for verdicts in by_seed] for key in by_seed[0]}
     return {key: verdicts for key, verdicts in every.items() if len(set(verdicts)) > 1}
 
 
 def graded(seed: int, exercises: list[str]) -> Verdicts:
-    """The verdicts on all attempts at these exercises (at all), with one seed."""
+    """Return the verdicts on all attempts at these exercises (default: all), with one seed."""
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         project = course_with(seed, Path(folder))
@@ -81,7 +81,7 @@ def graded(seed: int, exercises: list[str]) -> Verdicts:
 
 
 def course_with(seed: int, folder: Path) -> Project:
-    """A copy of the course with another seed."""
+    """Return a copy of the course with another seed."""
     for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name)
     text = (ROOT / "course_config.py").read_text(encoding="utf-8")
@@ -92,7 +92,7 @@ def course_with(seed: int, folder: Path) -> Project:
 
 
 def draw(project: Project, chapter: str, exercises: list[str]) -> None:
-    """Store the hidden references of these exercises, and no fingerprints."""
+    """Store the hidden references of these exercises, without fingerprints."""
     stored, prints = reference_paths(project, chapter, hidden=True)
     entries = [
         entry
@@ -104,7 +104,7 @@ def draw(project: Project, chapter: str, exercises: list[str]) -> None:
 
 
 def judged(project: Project, asked: list) -> Verdicts:
-    """The verdicts on all attempts at the exercises asked for."""
+    """Return the verdicts on all attempts at these exercises."""
     grader, found = Grader(Setup(project.graders, "none")), {}
     for chapter, exercise in asked:
         for name, text in attempts(project, chapter, exercise.name):
@@ -120,7 +120,7 @@ def judged(project: Project, asked: list) -> Verdicts:
 
 
 def attempts(project: Project, chapter: str, exercise: str) -> Iterator[tuple[str, str]]:
-    """(name, text) of every right answer to an exercise and of every known mistake in it."""
+    """Yield (name, text) of every right answer to an exercise and of every known mistake in it."""
     for form in right_forms(project, chapter, exercise, ROOT / "tests"):
         yield f"right: {form.name}", form.source
     solution = project.solution(chapter).read_text(encoding="utf-8")

@@ -1,14 +1,15 @@
-"""A class of generated submissions, some of them attacks on the grader: writes it, or judges a run.
+"""Write a generated class with some attacks on the grader, or judge the grading of that class.
 
     python benchmarks/hostile_class.py write FOLDER [--submissions 2000] [--hostile 0.1]
     tensorgrade grade FOLDER --out OUT
     python benchmarks/hostile_class.py judge FOLDER OUT
 
-The attacks are those of tests/attacks/files, every other one in a notebook, beside a cell whose
-text is an attack by itself (tests/attempts/test_reader.py). `judge`
-wants a row for every exercise of every submission, no attack with more points than its wrong
-answers earn without it, and the generated learners graded as if no attacker were there: no
-`killed` and no `timeout` among them.
+The attacks are those in tests/attacks/files. Every other one is in a notebook, next to a cell whose
+text is an attack itself (tests/attempts/test_reader.py). `judge` requires:
+
+- a row for every exercise of every submission
+- no attack with more points than its wrong answers earn without it
+- no effect on the generated learners: no `killed` and no `timeout` among them
 """
 
 import argparse
@@ -25,11 +26,11 @@ from tests.attacks.conftest import CHAPTER, WRONG, attack_file, attacks  # noqa:
 from tests.attempts.test_reader import HOSTILE, notebook  # noqa: E402
 
 PLACES = {"COURSE_FOLDER": str(ROOT), "LISTENER_PORT": "9", "TOKEN": "zq7attack"}
-MOST_OF_WRONG = 4.5  # what the attackers' wrong answers earn together, for leaving inputs alone
+MOST_OF_WRONG = 4.5  # all points of the attackers' wrong answers, earned for not modifying inputs
 
 
 def write(folder: Path, count: int, share: float) -> None:
-    """Every so many submissions an attack; the rest made up from solutions and mistakes."""
+    """Write the class: attacks at regular intervals, otherwise solutions with known mistakes."""
     import throughput
 
     throughput.CHAPTER = CHAPTER
@@ -49,14 +50,14 @@ def write(folder: Path, count: int, share: float) -> None:
 
 
 def filled(text: str, folder: Path) -> str:
-    """An attack's text with the places put in that it goes for."""
+    """Return an attack's text with the paths and ports that it targets filled in."""
     for word, place in (PLACES | {"SUBMITTED_FOLDER": str(folder)}).items():
         text = text.replace(word, place)
     return text
 
 
 def judge(folder: Path, out: Path) -> list[str]:
-    """What is wrong with the rows of a run, in sentences."""
+    """Return the errors in the rows of a run, as sentences."""
     rows = Store(out).rows()
     students = {path.name for path in folder.iterdir()}
     counts = Counter(row["student"] for row in rows)

@@ -1,11 +1,11 @@
-"""What isolation costs: attempts on every rung this machine gives, side by side in one run.
+"""Measure the cost of isolation: attempts on every isolation level of this machine, in one run.
 
     python benchmarks/isolation.py [--attempts N] [--rounds N] [--json FILE]
 
-An attempt is one child: forked, locked in, one learner's file loaded, all cases of one exercise
-run, its end waited for. The rungs take turns, so that a busy machine slows all of them alike;
-medians are compared. Beside them: a fresh `pytest` process for each submission, the way in which
-most graders work.
+An attempt is one child process. It is forked and locked in, loads one learner's file, runs all
+cases of one exercise, and exits. The levels take turns, so that a busy machine slows all of them
+equally. The script compares medians. It also measures a fresh `pytest` process for each submission,
+as most graders use.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def test_values():
 
 
 def main() -> None:
-    """Measure, print a table, and say whether isolation costs at most what it may."""
+    """Measure, print a table, and exit with 1 if isolation costs too much."""
     options = parsed()
     torch.set_num_threads(1)
     project = find_project(Path(__file__).parent)
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def parsed() -> argparse.Namespace:
-    """The command line's options."""
+    """Return the options from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--attempts", type=int, default=200, help="on each rung, over all rounds")
     parser.add_argument("--rounds", type=int, default=10, help="how often the rungs take turns")
@@ -63,13 +63,13 @@ def parsed() -> argparse.Namespace:
 
 
 def measure(project, attempts: int, rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of each attempt, by rung; every rung that this machine gives."""
+    """Return the milliseconds of each attempt, by isolation level of this machine."""
     best = LADDER.index(best_rung(probe()))
     warm = {rung.name: WarmProcess(project.course.limits, rung) for rung in LADDER[best:]}
     submission, cases = material(project)
     times: dict[str, list[float]] = {name: [] for name in warm}
     for process in warm.values():
-        attempt(process, submission, cases)  # the first one is slower everywhere
+        attempt(process, submission, cases)  # the first attempt is always slower
     for _ in range(rounds):
         for name, process in warm.items():
             for _ in range(max(1, attempts // rounds)):
@@ -80,7 +80,7 @@ def measure(project, attempts: int, rounds: int) -> dict[str, list[float]]:
 
 
 def material(project) -> tuple:
-    """A right answer to one exercise, and its hidden cases."""
+    """Return a right answer to one exercise, and its hidden cases."""
     source = project.solution(CHAPTER).read_text(encoding="utf-8")
     path = project.graders / "references" / f"{CHAPTER}.safetensors"
     cases = [case for case, _ in load_references(path).of(EXERCISE)]
@@ -88,7 +88,7 @@ def material(project) -> tuple:
 
 
 def attempt(warm: WarmProcess, submission, cases: list) -> float:
-    """Milliseconds of one attempt from fork to end; every case must be answered."""
+    """Return the milliseconds of one attempt from fork to exit; every case must be answered."""
     start = time.perf_counter()
     backend = InChild(submission, warm, warm.limits)
     backend.load()
@@ -100,7 +100,7 @@ def attempt(warm: WarmProcess, submission, cases: list) -> float:
 
 
 def fresh_pytest(project, count: int) -> list[float]:
-    """Milliseconds of one `pytest` process with one small test on one submission."""
+    """Return the milliseconds of `pytest` processes with one small test on one submission."""
     times = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -116,7 +116,7 @@ def fresh_pytest(project, count: int) -> list[float]:
 
 
 def summary(times: dict[str, list[float]]) -> dict:
-    """Medians in milliseconds, attempts per second, and what the highest rung adds to `none`."""
+    """Return medians in milliseconds, attempts per second, and the cost of the highest level."""
     rows = {
         name: {
             "milliseconds": round(statistics.median(values), 2),
@@ -136,7 +136,7 @@ def summary(times: dict[str, list[float]]) -> dict:
 
 
 def print_table(report: dict) -> None:
-    """The numbers for people."""
+    """Print the numbers as a table."""
     print(f"{'':<22}{'median ms':>10}{'slowest tenth':>15}{'per second':>12}")
     for name, row in report["rungs"].items():
         numbers = row["milliseconds"], row["slowest_tenth"], row["per_second"]

@@ -1,9 +1,9 @@
-"""One file graded in the leanest process of its own: no sandbox, no pytest, no mistakes named.
+"""Grade one file in a minimal process: no sandbox, no pytest, no names of mistakes.
 
     python benchmarks/lean.py CHAPTER FILE
 
-What an instructor's own short script would cost: it imports torch, runs the same hidden cases in
-this very process and the same tests as plain functions. It prints the points.
+This is the cost of an instructor's own short script. It imports torch, runs the same hidden cases
+in its own process, and calls the same tests as plain functions. It prints the points.
 """
 
 import sys
@@ -32,7 +32,7 @@ def main(chapter: str, path: Path) -> None:
 
 
 def points(attempt, chapter: str, exercise: str) -> float:
-    """What the tests of an exercise give."""
+    """Return the points from the tests of an exercise."""
     tests = vars(import_from(ROOT / "graders", f"{chapter}.{exercise}")).items()
     return sum(passed(test, attempt) for name, test in tests if name.startswith("test_"))
 

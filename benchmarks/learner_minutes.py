@@ -1,11 +1,12 @@
-"""How long a learner waits, from the kit alone, against a bare `import torch` in the same run.
+"""Measure a learner's waiting time with only the kit, relative to a bare `import torch`.
 
     python benchmarks/learner_minutes.py [--rounds 5]
 
-The kit is written to a temporary folder, with the solutions beside it as somebody's finished work.
-Processor seconds of whole commands, one after another and round by round; the median counts. The
-start of `watch` is wall-clock time to its first page, since two processes share that work, and so
-is `import torch` on that line; from a save to the verdict is what benchmarks/watch.py measures.
+The script writes the kit to a temporary folder, with the solutions as finished work in `done/`. It
+measures the processor seconds of whole commands, one after another in rounds, and takes medians.
+The start of `watch` is wall-clock time until its first page, because two processes share that work.
+The same holds for `import torch` on that line. benchmarks/watch.py measures the time from a save to
+the verdict.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from tensorgrade.author.bundle import write_kit
 from tensorgrade.project import Project, find_project
 
 PYTHON = sys.executable
-INSTALLED = ".installed"  # what pip would put into the environment
+INSTALLED = ".installed"  # the folder with the files that pip would install
 IMPORT = [PYTHON, "-c", "import torch"]
 PYTEST = [PYTHON, "-m", "pytest", "exercises"]
 FIRST_PAGE = """
@@ -46,7 +47,7 @@ session.close()
 
 
 def commands(project: Project) -> dict[str, tuple[list[str], str]]:
-    """What a learner runs, by the words to show, with the goal."""
+    """Return a learner's commands and their goals, by the text to show."""
     done = ["--attempt", "done"]
     hint, chapter = [PYTHON, "-m", "tensorgrade.cli", "hint"], project.course.chapters[1].name
     return {
@@ -68,7 +69,7 @@ def main() -> None:
     project = find_project(Path(__file__).parent)
     with tempfile.TemporaryDirectory() as folder:
         kit = unpacked_kit(project, Path(folder))
-        one_round(project, kit)  # compiles what is imported
+        one_round(project, kit)  # this round compiles the imported files
         taken = [one_round(project, kit) for _ in range(rounds)]
     saves = watch.measure(project)
     table = Table("command", "seconds", "against import torch", "goal")
@@ -80,7 +81,7 @@ def main() -> None:
 
 
 def unpacked_kit(project: Project, folder: Path) -> Path:
-    """The kit as a learner installs it, with everything solved in `done/`."""
+    """Return the kit as a learner installs it, with everything solved in `done/`."""
     write_kit(project, folder / "kit.zip")
     zipfile.ZipFile(folder / "kit.zip").extractall(folder)
     (wheel,) = (folder / "kit").glob("*.whl")
@@ -94,7 +95,7 @@ def unpacked_kit(project: Project, folder: Path) -> Path:
 
 
 def one_round(project: Project, kit: Path) -> dict[str, float]:
-    """Seconds of everything, once."""
+    """Return the seconds of each command in one round."""
     taken = {"import torch": processor_seconds(IMPORT, kit)}
     for words, (command, _) in commands(project).items():
         taken[words] = processor_seconds(command, kit)
@@ -106,16 +107,16 @@ def one_round(project: Project, kit: Path) -> dict[str, float]:
 
 
 def environment(kit: Path) -> dict[str, str]:
-    """The kit's own copy of the engine is the one that is imported, compiled from its second time.
+    """Return an environment that imports the kit's own copy of the engine, compiled at first use.
 
-    That is what learners have; torch is compiled when it is installed.
+    Learners have the same. pip compiles torch when it installs it.
     """
     own = {"PYTHONPATH": str(kit / INSTALLED), "PYTEST_ADDOPTS": "", "PYTHONDONTWRITEBYTECODE": ""}
     return os.environ | own
 
 
 def processor_seconds(command: list[str], kit: Path) -> float:
-    """User and system time of a command and all that it starts."""
+    """Return the user and system time of a command and its child processes."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=kit, env=environment(kit), capture_output=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -123,7 +124,7 @@ def processor_seconds(command: list[str], kit: Path) -> float:
 
 
 def first_page_seconds(kit: Path) -> float:
-    """From the start of `watch` to its first page, by the clock."""
+    """Return the time from the start of `watch` to its first page, by the clock."""
     began = time.perf_counter()
     with subprocess.Popen(
         [PYTHON, "-c", FIRST_PAGE],
@@ -137,7 +138,7 @@ def first_page_seconds(kit: Path) -> float:
 
 
 def figures(taken: list[dict[str, float]], words: str, against: str) -> tuple[str, str]:
-    """The median in seconds, and the median of the rounds' ratios."""
+    """Return the median in seconds, and the median of the rounds' ratios."""
     seconds = statistics.median(one[words] for one in taken)
     ratio = statistics.median(one[words] / one[against] for one in taken)
     return f"{seconds:.2f}", f"{ratio:.2f}"

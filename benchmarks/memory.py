@@ -1,9 +1,9 @@
-"""The peak memory of a grading process: normal submissions against the largest results allowed.
+"""Compare the peak memory of a grading process for normal submissions and for largest results.
 
     python benchmarks/memory.py [--submissions 100] [--isolation none]
 
-The second may take at most 1.5 times as much. Learners' own processes do not count here: their
-memory has a limit of its own.
+The second may take at most 1.5 times as much. Learners' own processes do not count here, because
+their memory has its own limit.
 """
 
 import argparse
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 CHAPTER = "ch1_simplified_attention"
 MOST_RATIO = 1.5
-# What every function returns: just below the limit of a reply, and so small that many fit.
+# The results of every function: just below the limit of a reply, or many small ones.
 LARGE = (
     "torch.rand(1000000, dtype=torch.float64)",
     "torch.rand(250000, dtype=torch.float64)",
@@ -28,7 +28,7 @@ LARGE = (
 
 
 def text_of(kind: str, number: int) -> str:
-    """Return one submission; each of them is another text."""
+    """Return one submission; every number gives a different text."""
     text = (ROOT / "solutions" / f"{CHAPTER}.py").read_text()
     if kind == "large":
         tree = ast.parse(text)
@@ -40,7 +40,7 @@ def text_of(kind: str, number: int) -> str:
 
 
 def grade_all(kind: str, count: int, isolation: str) -> None:
-    """In a process of its own: grade them one after another, and print the peak in megabytes."""
+    """Grade submissions one after another in this process, and print its peak in megabytes."""
     import resource
 
     from tensorgrade.attempts.setup import Setup
@@ -65,7 +65,7 @@ def peak(kind: str, count: int, isolation: str) -> int:
 
 
 def main() -> int:
-    """Print both peaks; returns 1 if the second is too large."""
+    """Print both peaks. Return 1 if the second is too large."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, default=100)
     parser.add_argument("--isolation", default="auto")

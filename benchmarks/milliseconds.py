@@ -1,8 +1,9 @@
-"""Where a submission's milliseconds go: one worker, every layer of isolation that there is.
+"""Show how a submission's milliseconds are spent, with one worker and full isolation.
 
     python benchmarks/milliseconds.py [--submissions 60]
 
-The trusted side's time, by what it does or waits for. Mean over submissions, in milliseconds.
+It lists the trusted side's time by activity, including waiting. The numbers are means over
+submissions, in milliseconds.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from tensorgrade.instructor.grader import Grader
 from tensorgrade.isolation.warm_process import Child, WarmProcess
 from tensorgrade.recognition import fingerprints as recognition
 
-# What to measure: (owner, method) by the words to show. Parts of one another are taken apart.
+# The measured parts: (owner, method) by the text to show. Nested parts are counted separately.
 PARTS = {
     "a fresh child: fork, namespaces, limits, filters": (WarmProcess, "fork"),
     "waiting for the child: it loads the file, runs the cases, packs the replies": (
@@ -33,7 +34,7 @@ PARTS = {
 
 
 def measure(spent: Counter) -> None:
-    """Have every part note its own time, without that of the parts inside it."""
+    """Replace every part by one that records its own time, without that of nested parts."""
     inside = []
 
     def timed(words, function):
@@ -65,7 +66,7 @@ def main() -> None:
         throughput.sources(count),
     )
     rung = grader.start()
-    for source in made[:3]:  # what happens only once is not a submission's cost
+    for source in made[:3]:  # costs of the first submissions do not count
         grader.grade(throughput.handin(source))
     measure(spent)
     start = time.perf_counter()

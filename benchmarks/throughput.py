@@ -1,17 +1,17 @@
-"""What a submission costs, measured side by side in one run on this machine.
+"""Measure the cost of a submission with several graders, in one run on this machine.
 
     python benchmarks/throughput.py [--chapter NAME] [--submissions 60] [--growth 100 1000]
                                     [--only side-by-side|floor|growth]
 
-- ours: the warm grader, every layer of isolation that this machine gives
-- floor: the same hidden tests on the same attempts, in this process, nothing locked in
-- fresh: `pytest graders/ --attempt DIR`, a process for each submission, as is usual
-- lean: the leanest process for each submission (benchmarks/lean.py), nothing locked in
-- growth: `tensorgrade grade` on classes of two sizes, once all workers are at work, with the peak
-  memory of its processes
+- ours: the warm grader with the full isolation that this machine offers
+- floor: the same hidden tests on the same attempts, in this process, without isolation
+- fresh: `pytest graders/ --attempt DIR`, one process for each submission, as is usual
+- lean: a minimal process for each submission (benchmarks/lean.py), without isolation
+- growth: `tensorgrade grade` on classes of two sizes, measured when all workers are busy, with the
+  peak memory of its processes
 
-The ways take turns, submission by submission, so that what else the machine does falls on
-all of them alike. Numbers are medians over submissions, in milliseconds of wall-clock time.
+The graders take turns, submission by submission, so that other load on the machine affects all of
+them equally. Numbers are medians over submissions, in milliseconds of wall-clock time.
 """
 
 import argparse
@@ -40,11 +40,11 @@ from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.sources.handins import Handin  # noqa: E402
 
 PROJECT = Project(ROOT)
-CHAPTER = "ch4_multi_head_attention"  # what the budget was set for; `--chapter` names another
+CHAPTER = "ch4_multi_head_attention"  # the budget was set for this one; `--chapter` selects another
 
 
 def sources(count: int) -> list[str]:
-    """Different submissions of the chapter: solutions, known mistakes and stubs, mixed."""
+    """Return different submissions of the chapter: solutions, known mistakes and stubs, mixed."""
     import random
 
     chance, exercises = random.Random(1), PROJECT.course.chapter(CHAPTER).exercises
@@ -54,7 +54,7 @@ def sources(count: int) -> list[str]:
 
 
 class Floor(Grader):
-    """The same tests on the same attempts, run in this very process."""
+    """A grader that runs the same tests on the same attempts in this process."""
 
     def __init__(self, setup: Setup):
         super().__init__(setup)
@@ -68,23 +68,23 @@ WARM = {"ours": Grader, "floor": Floor}
 
 
 def handin(source: str) -> Handin:
-    """A source as somebody's hand-in."""
+    """Return a source as a submission."""
     return Handin("somebody", CHAPTER, f"{CHAPTER}.py", source.encode())
 
 
-KINDS = 20  # different submissions in the classes whose growth is measured
-SETTLED = 40  # results after which all workers have started and are at work
+KINDS = 20  # different submissions in the classes for `growth`
+SETTLED = 40  # number of results after which all workers are busy
 
 
 def timed(work: Callable, *arguments: object) -> float:
-    """Milliseconds of wall-clock time that a call takes."""
+    """Return the wall-clock milliseconds that a call takes."""
     start = time.perf_counter()
     work(*arguments)
     return 1000 * (time.perf_counter() - start)
 
 
 def fresh(source: str, folder: Path) -> None:
-    """One submission in a pytest of its own, which finds it wrong or right."""
+    """Grade one submission in a fresh pytest process, which finds it right or wrong."""
     (folder / f"{CHAPTER}.py").write_text(source, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     tests = [f"graders/{CHAPTER}", "--attempt", str(folder)]
@@ -93,7 +93,7 @@ def fresh(source: str, folder: Path) -> None:
 
 
 def lean(source: str, folder: Path) -> None:
-    """One submission in the leanest process of its own."""
+    """Grade one submission in a minimal process."""
     path = folder / f"{CHAPTER}.py"
     path.write_text(source, encoding="utf-8")
     command = [sys.executable, str(ROOT / "benchmarks" / "lean.py"), CHAPTER, str(path)]
@@ -101,7 +101,7 @@ def lean(source: str, folder: Path) -> None:
 
 
 def processor_seconds(grader: Grader) -> float:
-    """Processor time so far of this process and, where it locks learners in, of that one."""
+    """Return the processor time so far of this process and, with isolation, of its sandbox."""
     if isinstance(grader, Floor):
         return time.process_time()
     pids = family(grader.maker.warm_up().process.pid)
@@ -109,7 +109,7 @@ def processor_seconds(grader: Grader) -> float:
 
 
 def ticks_of(pid: int) -> int:
-    """A process's own time, and that of those it has waited for; nothing where it has just gone."""
+    """Return the time of a process and of its ended children; 0 if the process is gone."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -118,22 +118,22 @@ def ticks_of(pid: int) -> int:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all its descendants."""
+    """Return a process and all its descendants."""
     found: list[int] = []
-    with suppress(OSError):  # it may end while it is looked at
+    with suppress(OSError):  # it may end during this
         for file in Path(f"/proc/{pid}/task").glob("*/children"):
             found += map(int, file.read_text().split())
     return [pid, *(member for child in found for member in family(child))]
 
 
 def side_by_side(count: int, others: bool) -> None:
-    """Print the cost of a submission in these ways. others: also in processes of its own."""
+    """Print the cost of a submission with each grader. others: include fresh and lean."""
     graders = {name: kind(Setup(PROJECT.graders)) for name, kind in WARM.items()}
     rung = graders["ours"].start()
     times: dict[str, list[float]] = {name: [] for name in (*graders, "fresh", "lean")}
     spent = dict.fromkeys(graders, 0.0)
     made = sources(count)
-    for grader in graders.values():  # what happens only once is not a submission's cost
+    for grader in graders.values():  # costs of the first submissions do not count
         for source in made[:3]:
             grader.grade(handin(source))
     with tempfile.TemporaryDirectory() as folder:
@@ -162,10 +162,10 @@ def side_by_side(count: int, others: bool) -> None:
 
 
 def growth(small: int, large: int) -> None:
-    """Print how the time of whole runs grows, and the peak memory of their processes.
+    """Print how the time of whole runs grows with the class, and their processes' peak memory.
 
-    The small class goes before the large one and after it, so that a change in what else the
-    machine does falls on both.
+    The small class runs before and after the large one, so that changes in the machine's other load
+    affect both.
     """
     print("whole runs: `tensorgrade grade`, a process for each core")
     cost = {small: [], large: []}
@@ -184,7 +184,7 @@ def growth(small: int, large: int) -> None:
 
 
 def hand_in(folder: Path, count: int) -> None:
-    """Write a class in which no two files are the same, and every KINDS of them cost the same."""
+    """Write a class of different files, in which every KINDS files together cost the same."""
     made = sources(KINDS)
     for number in range(count):
         path = folder / f"s{number:05}" / CHAPTER / f"{CHAPTER}.py"
@@ -193,7 +193,7 @@ def hand_in(folder: Path, count: int) -> None:
 
 
 def whole_run(folder: Path) -> tuple[float, float, str]:
-    """(seconds in all, seconds from result number SETTLED to the last, peak memory) of one run."""
+    """Return (total seconds, seconds from result SETTLED to the last, peak memory) of one run."""
     command = [
         sys.executable,
         "-m",
@@ -212,7 +212,7 @@ def whole_run(folder: Path) -> tuple[float, float, str]:
 
 
 class Watcher(threading.Thread):
-    """Looks at a run from outside: when results come, and the memory of its processes."""
+    """A thread that observes a run: when results arrive, and the memory of its processes."""
 
     def __init__(self, process: subprocess.Popen, out: Path):
         super().__init__(daemon=True)
@@ -231,7 +231,7 @@ class Watcher(threading.Thread):
             time.sleep(0.02)
 
     def look(self, pid: int, name: str) -> None:
-        """Note the peak memory of a process and of its children, by what they are."""
+        """Record the peak memory of a process and of its children, by kind of process."""
         try:
             status = Path(f"/proc/{pid}/status").read_text()
             lists = [

@@ -1,12 +1,15 @@
-"""What a small GPT's weights score in chapter 6: right ones, short runs, wrong ones.
+"""Measure the chapter 6 score of a small GPT's weights: right ones, short runs, wrong ones.
 
     python benchmarks/trained_models.py train WHAT [--seed 0] [--steps 2000] --out FOLDER
     python benchmarks/trained_models.py table FOLDER
 
-WHAT is `right` or one of WRONG: the solutions with known mistakes in them, trained as `tensorgrade
-train` does it, by one thread. The table has a line for each file: the loss that the model comes to
-by its own code, at all places and at the last one, and the loss at the last place of the graders'
-model with the same weights, on hidden windows of three terms; with those of models that only count.
+WHAT is `right` or one of WRONG: the solutions with known mistakes, trained by one thread as with
+`tensorgrade train`. The table has a line for each file of weights with these losses:
+
+- the model's own code: at all positions, and at the last position
+- the graders' model with the same weights: at the last position, on hidden windows of three terms
+
+It also has lines for models that only count tokens.
 """
 
 import argparse
@@ -34,7 +37,7 @@ ATTENTION, GPT = "ch4_multi_head_attention", "ch6_small_gpt"
 CHECKS = runpy.run_path(str(ROOT / "graders" / "checks.py"))
 TERMS = range(3)
 
-# What is wrong, where, and by which known mistake.
+# Each wrong model by its description: the exercise, and its known mistake.
 KNOWN = {
     "no mask": ("MultiHeadAttention", "mask_thrown_away"),
     "mask shifted by one": ("MultiHeadAttention", "mask_one_too_late"),
@@ -60,7 +63,7 @@ KNOWN = {
     "gradients not cleared": ("train_step", "gradients_not_cleared"),
     "optimizer never steps": ("train_step", "no_step_taken"),
 }
-# And what nobody does by mistake: models that see one token, or none.
+# Models that see one token, or none. They do not result from a typical mistake.
 OWN = {
     "one token only (bigram)": (
         "TransformerBlock",
@@ -75,7 +78,7 @@ WRONG = [*KNOWN, *OWN]
 
 
 def sources(what: str) -> dict[str, str]:
-    """The solutions of both chapters, with one thing wrong."""
+    """Return the solutions of both chapters with one mistake."""
     texts = {c: PROJECT.solution(c).read_text(encoding="utf-8") for c in (ATTENTION, GPT)}
     if what in WRONG:
         exercise, how = (KNOWN | OWN)[what]
@@ -87,9 +90,9 @@ def sources(what: str) -> dict[str, str]:
 
 
 def gpt_of(texts: dict[str, str]) -> ModuleType:
-    """Chapter 6 with chapter 4 beside it. Afterwards no chapter can be imported from here."""
+    """Load chapter 6 with this chapter 4. Afterwards no chapter can be imported from here."""
     solutions, made = str(ROOT / "solutions"), {name: ModuleType(name) for name in texts}
-    sys.path.insert(0, solutions)  # chapter 4 imports what is before it
+    sys.path.insert(0, solutions)  # chapter 4 imports the chapters before it
     sys.modules.update(made)
     try:
         for name, text in texts.items():
@@ -102,7 +105,7 @@ def gpt_of(texts: dict[str, str]) -> ModuleType:
 
 
 def train(what: str, seed: int, steps: int, out: Path) -> None:
-    """Train, and write the weights with all that is to be told of them."""
+    """Train a model, and write its weights with the data for the table."""
     training = import_from(ROOT / "exercises" / "commands", "parts.training")
     settings_of = import_from(ROOT / "exercises" / "commands", "parts.weights_file").Settings
     ids, vocabulary = text_ids()
@@ -125,7 +128,7 @@ def train(what: str, seed: int, steps: int, out: Path) -> None:
 
 
 def text_ids() -> tuple[torch.Tensor, str]:
-    """Shakespeare as ids, and its characters."""
+    """Return Shakespeare's text as ids, and its characters."""
     texts = import_from(ROOT / "exercises" / "commands", "parts.texts")
     text = texts.read_text("shakespeare")
     vocabulary = "".join(sorted(set(text)))
@@ -133,7 +136,7 @@ def text_ids() -> tuple[torch.Tensor, str]:
 
 
 def hidden_windows(term: int) -> torch.Tensor:
-    """Windows as a term's graders have them: (512, 65)."""
+    """Return windows like those of a term's graders: (512, 65)."""
     ids, _ = text_ids()
     first, last = int(0.95 * len(ids)), len(ids) - 65
     chance = Random(term)
@@ -142,7 +145,7 @@ def hidden_windows(term: int) -> torch.Tensor:
 
 
 def table(folder: Path) -> None:
-    """A line for each file of weights, and one for each model that only counts."""
+    """Print a line for each file of weights, and one for each model that only counts."""
     windows = [hidden_windows(term) for term in TERMS]
     print(f"{'':34} steps seed   own  own, last  graded (mean, most of {len(windows)} terms)")
     for path in sorted(folder.glob("*.safetensors")):
@@ -161,7 +164,7 @@ def table(folder: Path) -> None:
 
 
 def counted(tokens: int, windows: torch.Tensor) -> float:
-    """The loss of counting what follows so many tokens, a tenth added to every count."""
+    """Return the loss of a model that counts each next token, with 0.1 added to every count."""
     ids, vocabulary = text_ids()
     learned = ids[: int(0.9 * len(ids))]
     size = len(vocabulary)

@@ -1,10 +1,10 @@
-"""How long `tensorgrade watch` takes from a save to the verdict: the median over ten saves.
+"""Measure the time of `tensorgrade watch` from a save to the verdict: the median of ten saves.
 
     python benchmarks/watch.py
 
-A learner's file is saved with another mistake each time, in the last exercise of the course that
-has so many; the clock runs from the write to the page that tells about it, and so includes the wait
-for the next look at the file.
+Each save writes a learner's file with another mistake, in the last exercise of the course that has
+enough of them. The clock runs from the write to the page with the verdict. So the time includes the
+wait for the next look at the file.
 """
 
 import io
@@ -23,14 +23,14 @@ SAVES = 10
 
 
 def main() -> None:
-    """Save ten times, print every time and the median."""
+    """Save ten times, and print every time and the median."""
     times = measure(find_project(Path(__file__).parent))
     print("save to verdict, ms:", " ".join(f"{1000 * t:.0f}" for t in times))
     print(f"median of {len(times)}: {1000 * statistics.median(times):.0f} ms")
 
 
 def measure(project: Project) -> list[float]:
-    """Seconds from each save to its verdict."""
+    """Return the seconds from each save to its verdict."""
     chapter, versions = wrong_versions(project)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{chapter}.py"
@@ -43,7 +43,7 @@ def measure(project: Project) -> list[float]:
 
 
 def wrong_versions(project: Project) -> tuple[str, list[str]]:
-    """A chapter, and its solution with one mistake each: one for every save, and one before."""
+    """Return a chapter, and versions of it with one mistake each: one more than saves."""
     asked = [(c.name, e.name) for c in project.course.chapters for e in c.exercises]
     for chapter, exercise in reversed(asked):
         known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
@@ -55,7 +55,7 @@ def wrong_versions(project: Project) -> tuple[str, list[str]]:
 
 
 def save(session: Watch, path: Path, text: str) -> float:
-    """Seconds from a save to the verdict."""
+    """Save a text, and return the seconds until the verdict."""
     began = time.perf_counter()
     path.write_text(text, encoding="utf-8")
     while not session.look():

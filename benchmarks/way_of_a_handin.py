@@ -1,11 +1,11 @@
-"""How many of the engine's files and functions a hand-in crosses on its way to its rows.
+"""Count the files and functions of the engine that grading a submission uses.
 
-Counted by a profile hook on the trusted side, once everything is warm. Comprehensions and lambdas
-count with the function that they stand in. Two hand-ins of each chapter: the solution, and one
-with a mistake in every exercise.
+A profile hook on the trusted side counts them when everything is warm. Comprehensions and lambdas
+count with the functions that contain them. There are two submissions for each chapter: the
+solution, and one with a mistake in every exercise.
 
-    python benchmarks/way_of_a_handin.py            one line for each hand-in
-    python benchmarks/way_of_a_handin.py --names    and which functions, file by file
+    python benchmarks/way_of_a_handin.py            one line for each submission
+    python benchmarks/way_of_a_handin.py --names    also list the functions, file by file
 """
 
 import argparse
@@ -27,20 +27,20 @@ ENGINE = str(ROOT / "tensorgrade")
 
 
 class Way:
-    """Notes which functions of the engine are called."""
+    """A record of the engine's functions that are called."""
 
     def __init__(self) -> None:
         self.functions: dict[str, set[str]] = defaultdict(set)
 
     def note(self, frame, event: str, argument: object) -> None:
-        """A profile hook."""
+        """Record a call; a profile hook."""
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(ENGINE) and "<" not in code.co_name:
             self.functions[code.co_filename[len(ENGINE) + 1 :]].add(code.co_qualname)
 
 
 def way_of(grader: grading.Grader, handin: Handin) -> dict[str, set[str]]:
-    """The functions on a hand-in's way, by file."""
+    """Return the functions that grading a submission calls, by file."""
     way = Way()
     sys.setprofile(way.note)
     try:
@@ -51,13 +51,13 @@ def way_of(grader: grading.Grader, handin: Handin) -> dict[str, set[str]]:
 
 
 def with_mistake(project: Project, exercise: str) -> Choice:
-    """The first known mistake in an exercise; none where its bug is what is to be found."""
+    """Choose the first known mistake in an exercise; none for a find-the-bug exercise."""
     made = (mistake.name for mistake in project.mistakes if exercise in mistake.edits)
     return Choice(exercise, tuple(islice(made, 1)))
 
 
 def handins(project: Project, chapter) -> dict[str, Handin]:
-    """A right hand-in of a chapter, and one with a mistake in every exercise."""
+    """Return a right submission of a chapter, and one with a mistake in every exercise."""
     wrong = [with_mistake(project, exercise.name) for exercise in chapter.exercises]
     texts = {
         "right": project.solution(chapter.name).read_text(encoding="utf-8"),
@@ -79,7 +79,7 @@ def main() -> None:
     grader.start()
     for chapter in project.course.chapters:
         for kind, handin in handins(project, chapter).items():
-            grading.grade_with(grader, handin)  # what happens only once is on nobody's way
+            grading.grade_with(grader, handin)  # work of the first run does not count
             way = way_of(grader, handin)
             count = sum(map(len, way.values()))
             print(f"{chapter.name:<28}{kind:<7}{len(way):>3} files {count:>4} functions")

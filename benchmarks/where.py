@@ -1,10 +1,10 @@
-"""What it costs to say where an unnamed wrong answer goes wrong: the second look at it.
+"""Measure the cost of locating an unnamed mistake: the second look at a wrong answer.
 
     python benchmarks/where.py [--answers 60]
 
-Wrong answers are small edits of the solutions. Beside the grading as such: the stages on cases that
-learners have, the search for a repair, and its proof on all hidden cases. Seconds by the clock, and
-of the processors, which a busy machine does not change.
+Wrong answers are small edits of the solutions. In addition to normal grading, the second look runs
+the stages on public cases, searches for a repair, and proves it on all hidden cases. The script
+prints seconds by the clock and processor seconds, which other load on the machine does not change.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from tensorgrade.sources.submission import Source
 
 
 def wrong_texts(chance: random.Random):
-    """(chapter, exercise, text) in an order of chance, each exercise as often as the others."""
+    """Yield (chapter, exercise, text) in random order, each exercise as often as the others."""
     by_exercise = []
     for chapter in PROJECT.course.chapters:
         text = PROJECT.solution(chapter.name).read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def wrong_texts(chance: random.Random):
 
 
 def processor_seconds() -> float:
-    """What this process and all below it have used, and those of them that have ended."""
+    """Return the processor time of this process, its descendants and their ended children."""
     stats = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -56,7 +56,7 @@ def processor_seconds() -> float:
 
 
 def told(what: str, took: list[float]) -> str:
-    """The median, and what 95 of 100 stay below."""
+    """Describe times by their median and their 95th percentile."""
     ninety_five = statistics.quantiles(took, n=20)[-1]
     return f"{what}: median {statistics.median(took):.2f} s, 95 % {ninety_five:.2f} s"
 

@@ -1,4 +1,4 @@
-"""The grading engine: it knows tensors, pytest, nbgrader and sandboxes, and no course's subject."""
+"""The grading engine. It handles tensors, pytest, nbgrader and sandboxes, but no subject matter."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,8 @@ WHERE = ("course", "lateness", "marker")
 
 
 def __getattr__(name: str) -> Any:
-    """Import one of these when it is first used: `tensorgrade hint` need not wait for pytest."""
-    if name == "__version__":  # it is written in pyproject.toml
+    """Import a public name at its first use, so that `tensorgrade hint` need not load pytest."""
+    if name == "__version__":  # pyproject.toml defines it
         return import_module("importlib.metadata").version(__name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
-"""What a course's own commands import: a learner's code, and how much of it is right.
+"""The interface for a course's own commands: a learner's code, and its results in the checks.
 
-A command is run by the learner whose code it uses, so the code runs in this very process, as in
-`pytest exercises/`.
+A command is run by the learner who wrote the code. So the code runs in the command's own process,
+as in `pytest exercises/`.
 """
 
 import sys
@@ -24,9 +24,9 @@ __all__ = ["Learner", "is_wrong_here"]
 
 
 class Learner:
-    """Whose work lies in a folder: `<chapter>.py`, or `.ipynb` there or in the kit's `notebooks/`.
+    """A learner's files in a folder: `<chapter>.py`, or `.ipynb` there or in `notebooks/`.
 
-    exercises: the course's folder of checks. folder: the learner's files; the same, if not given.
+    exercises: the course's folder of checks. folder: the learner's files; by default the same one.
     """
 
     def __init__(self, exercises: Path, folder: Path | None = None):
@@ -35,20 +35,20 @@ class Learner:
         self.folder = folder or exercises
 
     def lacks(self, exercises: Iterable[str]) -> dict[str, State]:
-        """Those of some exercises that do not pass their checks, and how far each one is.
+        """Return the exercises that do not pass their checks, with their states.
 
-        Raises CourseError where there is no file to check, or no such exercise.
+        Raises CourseError if there is no file to check, or no such exercise.
         """
         states = {name: self.state(name) for name in exercises}
         return {name: state for name, state in states.items() if state != State.DONE}
 
     def state(self, exercise: str) -> State:
-        """How far one exercise is. Raises CourseError."""
+        """Return the state of one exercise. Raises CourseError."""
         chapter, _ = self.course.exercise(exercise)
         return check(self.exercises, exercise, self.source(chapter.name)).state
 
     def source(self, chapter: str) -> Source:
-        """The text that counts of a chapter's files, as in grading. Raises CourseError."""
+        """Return the text that grading would use from a chapter's files. Raises CourseError."""
         script = self.folder / f"{chapter}.py"
         places = (self.folder, self.exercises.parent / "notebooks")
         notebooks = [place / f"{chapter}.ipynb" for place in places]
@@ -65,10 +65,10 @@ class Learner:
             raise CourseError(str(error)) from None
 
     def code(self, chapter: str, beside: Mapping[str, ModuleType] | None = None) -> ModuleType:
-        """The definitions in a chapter's file, and nothing else of it.
+        """Return a module with only the definitions in a chapter's file.
 
-        beside: modules that it imports, by name; for others that it builds on the course's
-        stand-ins are taken. Raises CourseError.
+        beside: modules that it imports, by name. For its other imported chapters, the course's
+        substitutes are used. Raises CourseError.
         """
         names = [one.name for one in self.course.chapters]
         install_given(read_given(self.exercises, chapter, names)[0])

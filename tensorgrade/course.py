@@ -1,7 +1,7 @@
 """A course: its chapters, exercises, points, tolerances and limits, in one record.
 
-Instructors write the settings in `course_config.py`; course_sources.py reads the rest from the
-course's own files. What learners may know of it travels with their exercises as `course.json`,
+Instructors write the settings in `course_config.py`. The module course_sources.py reads the rest
+from the course's own files. Learners get the public part with their exercises as `course.json`,
 without the seed.
 """
 
@@ -23,9 +23,9 @@ Result = TypeVar("Result")
 
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """What a function gives for all items. Raises one CourseError with a line for each that fails.
+    """Apply a function to all items, and collect the errors.
 
-    Whoever writes a course is told of everything that is wrong at once.
+    Raises one CourseError with a line for each error, so that authors see all problems at once.
     """
     results, wrong = [], []
     for item in items:
@@ -42,9 +42,10 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 class Exercise:
     """One function or class to write.
 
-    points: what a right answer earns. hints: from a nudge to nearly there.
-    shares: what the markers of its tests add up to; the same, unless the settings say otherwise.
-    parameters: the stub's, in its order, by what is called: `f`, or `Layer` and `Layer.forward`.
+    points: the points of a right answer. hints: from a nudge to nearly the solution.
+    shares: the sum of the points in its tests' markers; the same as points, unless the settings
+    override those. parameters: the stub's parameters in order, by callable, such as `f`, or `Layer`
+    and `Layer.forward`.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Exercise:
     parameters: dict[str, list[str]] = field(default_factory=dict, hash=False)
 
     def worth(self, share: float) -> float:
-        """The points for a test whose marker says `share`."""
+        """Return the points of a test with `share` points in its marker."""
         return share * self.points / self.shares if self.shares else share
 
 
@@ -62,8 +63,8 @@ class Exercise:
 class Chapter:
     """One lesson with several exercises: one file, one nbgrader assignment.
 
-    ending: what one can do who has finished it, in a sentence or two. beside: the files of weights
-    that a hand-in carries beside the learner's code, and how many bytes each may have.
+    ending: a sentence or two on what learners can do after this chapter. beside: the weight files
+    that a submission includes alongside the code, each with its maximum size in bytes.
     """
 
     name: str
@@ -74,12 +75,12 @@ class Chapter:
 
     @property
     def points(self) -> float:
-        """The sum of the exercises' points."""
+        """Return the sum of the exercises' points."""
         return sum(exercise.points for exercise in self.exercises)
 
     @property
     def parameters(self) -> dict[str, list[str]]:
-        """The parameters of all exercises' stubs, by what is called."""
+        """Return the parameters of all exercises' stubs, by callable."""
         return {
             called: names
             for exercise in self.exercises
@@ -87,7 +88,7 @@ class Chapter:
         }
 
     def exercise(self, name: str) -> Exercise:
-        """The exercise of that name. Raises CourseError where there is none."""
+        """Return the exercise of that name. Raises CourseError if there is none."""
         for exercise in self.exercises:
             if exercise.name == name:
                 return exercise
@@ -96,7 +97,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Values agree where |actual - expected| <= absolute + relative * |expected|."""
+    """A tolerance: values agree if |actual - expected| <= absolute + relative * |expected|."""
 
     relative: float
     absolute: float
@@ -104,14 +105,16 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one learner's file may use while it is graded. Seconds are wall-clock time.
+    """The limits for one learner's file while it is graded. Seconds are wall-clock time.
 
-    memory_bytes: beyond what Python and torch take. processes: threads count as such.
-    handin_seconds: for all calls of one chapter together, and processor_seconds of them at work.
-    file_bytes: one file; folder_bytes, folder_files: all. reply_bytes: one result with everything
-    that is observed of it; all_replies_bytes: all results of a submission, which the grading
-    process holds until it is judged. source_bytes: of a script that is handed in; notebook_bytes:
-    of a notebook, outputs included.
+    - load_seconds: for loading the file. case_seconds: for one case.
+    - handin_seconds: for all calls of a chapter together. processor_seconds: their processor time.
+    - memory_bytes: in addition to the memory of Python and torch.
+    - processes: threads count as processes.
+    - file_bytes: one file. folder_bytes, folder_files: all files together.
+    - reply_bytes: one result, including everything that is observed of it. all_replies_bytes: all
+      results of a submission, which the grading process holds until they are judged.
+    - source_bytes: a submitted script. notebook_bytes: a notebook, including its outputs.
     """
 
     load_seconds: float = 15.0
@@ -132,11 +135,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Scheme:
-    """How chapters become a grade for the term, in percent.
+    """The rule that turns chapters into a grade for the term, in percent.
 
-    drop_lowest: so many chapters with the lowest shares do not count. weights: of chapters that
-    shall not weigh as much as their points. pass_mark: in percent; None without one. decimals: of
-    rounded grades; a half is rounded up.
+    drop_lowest: this many chapters with the lowest shares do not count. weights: the weights of
+    chapters, if they differ from their points. pass_mark: in percent; None if there is none.
+    decimals: of rounded grades; halves are rounded up.
     """
 
     drop_lowest: int = 0
@@ -145,7 +148,7 @@ class Scheme:
     decimals: int = 1
 
     def complaints(self, chapters: list[str]) -> list[str]:
-        """What is wrong with these settings, a sentence each."""
+        """Return the errors in these settings, one sentence each."""
         found = [f"no chapter is named {name}" for name in self.weights if name not in chapters]
         found += [f"the weight of {n} is negative" for n, w in self.weights.items() if w < 0]
         if self.drop_lowest < 0 or self.drop_lowest >= len(chapters):
@@ -159,12 +162,11 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Settings:
-    """What an instructor decides, in `course_config.py`.
+    """The settings that an instructor writes in `course_config.py`.
 
-    chapters: by name, in their order. points: of exercises that shall be worth something else
-    than their tests say. off: exercises that are left out this term, everywhere. beside: by
-    chapter, as in `Chapter`. packages: what learners may import besides torch, by the names that
-    pip knows. The rest is as in `Course`.
+    chapters: names, in order. points: override an exercise's points here. off: exercises that are
+    left out everywhere this term. beside: by chapter, as in `Chapter`. packages: the packages that
+    learners may import in addition to torch, by their pip names. Other fields are as in `Course`.
     """
 
     name: str
@@ -184,14 +186,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Course:
-    """Everything that the tools need to know of a course.
+    """All data about a course that the tools need.
 
-    name: one short word, for names of files. title: for people.
-    seed: the hidden cases are drawn from it; a new term takes a new one. None for learners.
+    name: one short word, for file names. title: for people.
+    seed: the hidden cases are drawn from it; use a new one each term. None for learners.
     tolerances: by device (`cpu`, `cuda`), then by dtype.
-    isolation: the lowest rung of tensorgrade/isolation/ladder.py on which hidden graders may run.
-    lateness: deadlines, and what late work loses. scheme: how chapters become a grade, if that is
-    set. `course.json` goes without both.
+    isolation: the lowest level (tensorgrade/isolation/ladder.py) at which hidden graders may run.
+    lateness: deadlines, and the deductions for late work. scheme: the rule for grades, if there is
+    one. `course.json` contains neither.
     packages: as in `Settings`.
     """
 
@@ -207,7 +209,7 @@ class Course:
     packages: tuple[str, ...] = ()
 
     def chapter(self, name: str) -> Chapter:
-        """The chapter of that name. Raises CourseError where there is none."""
+        """Return the chapter of that name. Raises CourseError if there is none."""
         for chapter in self.chapters:
             if chapter.name == name:
                 return chapter
@@ -216,7 +218,7 @@ class Course:
 
     @property
     def beside(self) -> dict[str, tuple[str, int]]:
-        """By the names of all files that hand-ins carry beside code: whose, and the most bytes."""
+        """Return the chapter and the maximum bytes of each companion file, by its name."""
         return {
             name: (chapter.name, most)
             for chapter in self.chapters
@@ -224,7 +226,7 @@ class Course:
         }
 
     def exercise(self, name: str) -> tuple[Chapter, Exercise]:
-        """An exercise by its name, with its chapter. Raises CourseError where there is none."""
+        """Return an exercise with its chapter, by name. Raises CourseError if there is none."""
         for chapter in self.chapters:
             for exercise in chapter.exercises:
                 if exercise.name == name:
@@ -234,14 +236,14 @@ class Course:
         raise CourseError(f"no exercise is named {name}; there is {', '.join(close)}")
 
     def public_json(self) -> str:
-        """What learners' checks need to know, as JSON: everything but the seed and the dates."""
+        """Return the data for learners' checks as JSON, without the seed and the dates."""
         private = ("lateness", "scheme")
         told = {name: value for name, value in asdict(self).items() if name not in private}
         return json.dumps(told | {"seed": None}, indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Course":
-        """The course that `public_json` wrote."""
+        """Read the course that `public_json` wrote."""
         data = json.loads(text)
         return cls(
             name=data["name"],
@@ -258,7 +260,7 @@ class Course:
 
 
 def chapter_from(data: dict) -> Chapter:
-    """One chapter of `course.json`."""
+    """Return one chapter of `course.json`."""
     exercises = (Exercise(**e | {"hints": tuple(e["hints"])}) for e in data["exercises"])
     ending, beside = data.get("ending", ""), data.get("beside", {})
     return Chapter(data["name"], data["title"], tuple(exercises), ending, beside)

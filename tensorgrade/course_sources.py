@@ -1,5 +1,8 @@
-"""A course as its own files tell it: names, seed and limits from `course_config.py`, titles and
-exercises from the lessons, points from the tests; and the commands that only this course has."""
+"""Read a course from its own files.
+
+Names, seed and limits come from `course_config.py`, titles and exercises from the lessons, and
+points from the tests. This module also finds the course's own commands.
+"""
 
 import ast
 import re
@@ -27,7 +30,7 @@ EXERCISE = re.compile(r"^# %%.*\bexercise=\"(\w+)\"", re.MULTILINE)
 
 
 def load_course(folder: Path) -> Course:
-    """The course of a folder of tests: its `course.json`, or what the project above it says."""
+    """Return the course of a folder of tests, from its `course.json` or the project above it."""
     public, config = folder / "course.json", folder.parent / "course_config.py"
     if public.exists():
         return Course.from_json(public.read_text(encoding="utf-8"))
@@ -37,7 +40,7 @@ def load_course(folder: Path) -> Course:
 
 
 def load_config(path: Path) -> Course:
-    """The course that a `course_config.py` names. Raises CourseError where its files do not fit."""
+    """Return the course of a `course_config.py`. Raises CourseError if its files do not match."""
     try:
         named = runpy.run_path(str(path), run_name=path.stem)
     except SyntaxError as error:
@@ -51,7 +54,7 @@ def load_config(path: Path) -> Course:
 
 
 def resolve(settings: Settings, root: Path) -> Course:
-    """The settings with everything that the files below the root say."""
+    """Combine the settings with the data in the files below the root. Raises CourseError."""
     if type(settings.seed) is not int:
         raise CourseError(f"seed in course_config.py is {settings.seed!r}; it is a whole number")
     for name in ("chapters", "off", "packages"):
@@ -88,9 +91,9 @@ def resolve(settings: Settings, root: Path) -> Course:
 
 
 def complaints_on_files(beside: dict[str, dict[str, int]], chapters: Collection[str]) -> list[str]:
-    """What is wrong with the files that hand-ins are to carry, in sentences.
+    """Return the errors in the settings for a submission's weight files, as sentences.
 
-    Wherever such a file lies in a download, its name says whose it is.
+    File names must be unique, because a file's name shows which chapter it belongs to.
     """
     names = [name for files in beside.values() for name in files]
     sizes = [most for files in beside.values() for most in files.values()]
@@ -103,17 +106,17 @@ def complaints_on_files(beside: dict[str, dict[str, int]], chapters: Collection[
 
 
 def is_weights(name: str) -> bool:
-    """Whether a name is one that a file of weights may have."""
+    """Return True if a file of weights may have this name."""
     return bool(WEIGHTS.fullmatch(name))
 
 
 def written(root: Path, chapter: str) -> list[str]:
-    """The exercises that a lesson has, those that are off too."""
+    """Return the exercises in a lesson, including those that are off."""
     return EXERCISE.findall(text_in(root / "solutions" / f"{chapter}.py"))
 
 
 def check_names(root: Path, chapters: Collection[str]) -> None:
-    """Raises CourseError where a lesson is missing, or two exercises have one name."""
+    """Raise CourseError if a lesson is missing, or if two exercises have the same name."""
     lessons = root / "solutions"
     for name in chapters:
         if not (lessons / f"{name}.py").exists():
@@ -129,7 +132,7 @@ def check_names(root: Path, chapters: Collection[str]) -> None:
 
 
 def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
-    """A chapter: its title and exercises from the lesson, their points from the graders."""
+    """Read a chapter: its title and exercises from the lesson, their points from the graders."""
     lesson, graders = root / "solutions" / f"{name}.py", root / "graders"
     text = text_in(lesson)
     title, exercises = TITLE.search(text), EXERCISE.findall(text)
@@ -151,9 +154,9 @@ def read_exercise(
     points: dict[str, float],
     stubs: dict[str, dict[str, list[str]]],
 ) -> Exercise:
-    """An exercise, worth what its tests add up to, or what the settings say instead.
+    """Read an exercise, with the points from the settings or else the sum of its tests' points.
 
-    stubs: by exercise, the parameters that the lesson gives it.
+    stubs: the parameters in the lesson, by exercise.
     """
     path = grader_path(graders, chapter, name)
     if not path.exists():
@@ -168,15 +171,15 @@ def read_exercise(
 
 
 def plain(points: float) -> float:
-    """Points without a needless `.0`, and without more digits than a verdict keeps."""
+    """Round points to the digits of a verdict, and to an integer if they are one."""
     points = round(points, 6)
     return int(points) if points == int(points) else points
 
 
 def own_commands(start: Path) -> dict[str, Path]:
-    """The course's own commands by name: `exercises/commands/NAME.py`, at a folder or above it.
+    """Return the course's own commands by name: `exercises/commands/NAME.py`, here or above.
 
-    Nothing of them is run. A file whose name begins with an underscore is none.
+    No command is run for this. Files whose names begin with an underscore are not commands.
     """
     start = start.resolve()
     for folder in (start, *start.parents):
@@ -187,7 +190,7 @@ def own_commands(start: Path) -> dict[str, Path]:
 
 
 def described_command(path: Path) -> str:
-    """The first line of what a command says of itself, read without running it."""
+    """Return the first line of a command's docstring, read without running the command."""
     try:
         functions = [node for node in syntax_of(path).body if isinstance(node, ast.FunctionDef)]
     except (CourseError, ValueError, OSError) as error:
@@ -197,9 +200,9 @@ def described_command(path: Path) -> str:
 
 
 def load_command(path: Path) -> FunctionType:
-    """The function of a command, named like its file; the file may import its neighbours.
+    """Import the function of a command, named like its file; the file may import its neighbours.
 
-    Raises CourseError with one sentence, whatever is wrong with it.
+    Raises CourseError with one sentence for every problem.
     """
     try:
         function = getattr(import_from(path.parent, path.stem), path.stem, None)
@@ -211,7 +214,7 @@ def load_command(path: Path) -> FunctionType:
 
 
 def told_at(path: Path, error: Exception) -> str:
-    """One sentence on an error: the last line of `exercises/` on the way to it, and what it is."""
+    """Describe an error in one sentence: the last line below `exercises/`, type and message."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}: {error.msg}"
     lines = extract_tb(error.__traceback__)

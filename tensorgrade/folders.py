@@ -1,17 +1,17 @@
-"""The engine's own folders, and what follows from them.
+"""List the engine's folders that grades and references depend on.
 
-What a grade depends on and what references are made with are folders, so that a new file is in the
-right place by lying there. docs/explanation/architecture.md draws them.
+The dependencies are whole folders, so a new file in one of them is included automatically.
+docs/explanation/architecture.md draws the folders.
 """
 
 import hashlib
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
-FINGERPRINTS = ".fingerprints.json.gz"  # how the name of a chapter's file of them ends
-# Runs the cases, keeps what came back, boils it down: references and fingerprints change with it.
+FINGERPRINTS = ".fingerprints.json.gz"  # the file name's suffix, after a chapter's name
+# Runs and records the cases. If this code changes, references and fingerprints must be rebuilt.
 RECORDED_WITH = ("runner", "exchange", "recognition")
-# Decides points, statuses and sentences: a change here, and everything is graded again.
+# Decides points, statuses and sentences. If this code changes, all files are graded again.
 JUDGED_WITH = (
     *RECORDED_WITH,
     "course.py",
@@ -25,7 +25,7 @@ JUDGED_WITH = (
     "testing",
 )
 
-# What Python, editors, tools and operating systems leave in a folder.
+# Files and folders that Python, editors, tools and operating systems create.
 LEFT_BEHIND = {
     *("__pycache__", "__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"),
     *(".git", ".ipynb_checkpoints", ".pytest_cache", ".mypy_cache", ".ruff_cache"),
@@ -33,7 +33,7 @@ LEFT_BEHIND = {
 
 
 def engine_files(*places: str) -> dict[str, Path]:
-    """The files of these folders (or single files) of the engine, by their path in it, in order."""
+    """Return the files of these engine folders (or single files), in order, by relative path."""
     paths = sorted(path for place in places for path in files_below(ENGINE / place))
     named = {path.relative_to(ENGINE): path for path in paths}
     return {name.as_posix(): path for name, path in named.items() if is_ours(name)}
@@ -46,9 +46,9 @@ def files_below(folder: Path, hidden: bool = False) -> list[Path]:
 
 
 def is_ours(path: Path, hidden: bool = False) -> bool:
-    """Return True unless a part of a relative path is hidden or was left behind by a program.
+    """Return True unless a part of a relative path is hidden or was created by some program.
 
-    hidden: accept hidden files and folders that no program leaves behind.
+    hidden: accept hidden files and folders too, except those that programs create.
 
     >>> is_ours(Path(".ipynb_checkpoints/ch1.ipynb"), hidden=True), is_ours(Path("kit/.DS_Store"))
     (False, False)
@@ -60,7 +60,7 @@ def is_ours(path: Path, hidden: bool = False) -> bool:
 
 
 def digest_of_files(files: dict[str, Path], *more: str) -> str:
-    """Changes when one of the files, its name, or one of the other texts does."""
+    """Return a digest that changes with the content or name of a file, or with another text."""
     seen = hashlib.sha256(repr(more).encode())
     for name, path in files.items():
         content = path.read_bytes()

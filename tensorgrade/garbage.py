@@ -1,15 +1,16 @@
-"""How often Python looks for garbage, in what a learner waits for."""
+"""Make Python's garbage collector run rarely, because learners wait for it."""
 
 import atexit
 import gc
 
-MANY = 400_000  # new objects; torch and a whole self-check make fewer
+MANY = 400_000  # new objects; torch and a complete check create fewer
 
 
 def look_seldom() -> None:
-    """Python looks after 700 new objects, and goes through all of torch, which is none.
+    """Raise the collector's threshold, and skip the collection when Python exits.
 
-    Before torch is imported is the time to say so. At its end it would look through all once more.
+    By default Python collects after 700 new objects, and scans all of torch without finding any
+    garbage. Call this before torch is imported.
     """
     gc.set_threshold(MANY)
     atexit.register(gc.freeze)

@@ -1,6 +1,6 @@
-"""Grader files: `graders/<chapter>/<exercise>.py`, all that judges one exercise.
+"""Read grader files: `graders/<chapter>/<exercise>.py`, with the cases and tests of one exercise.
 
-A file that says `BUG = find_the_bug("other", …)` judges as the file of that other exercise does.
+A file with `BUG = find_the_bug("other", …)` uses the cases and tests of that other exercise.
 """
 
 import ast
@@ -21,15 +21,15 @@ MARKERS = ("exercise", "for_learners")
 
 
 def grader_path(graders: Path, chapter: str, exercise: str) -> Path:
-    """The file that judges an exercise."""
+    """Return the path of the file that judges an exercise."""
     return graders / chapter / f"{exercise}.py"
 
 
 def import_from(graders: Path, module: str) -> ModuleType:
-    """A module of a folder of graders, such as `ch1_x.normalise`; it may import its neighbours.
+    """Import a module of a grader folder, such as `ch1_x.normalise`; it may import its neighbours.
 
-    The folder is a package under a name of its own, so that two courses in one process do not
-    get each other's files, and nothing is added to the path.
+    The folder becomes a package with a unique name. So two courses in one process do not get each
+    other's files, and nothing is added to the path.
     """
     package = package_of(graders)
     if package not in sys.modules:
@@ -42,19 +42,19 @@ def import_from(graders: Path, module: str) -> ModuleType:
 
 
 def take_over(path: Path, module: ModuleType) -> None:
-    """Give the module of an exercise with a bug the cases and tests that it is judged by."""
+    """Give a find-the-bug module the cases and tests of the exercise that judges it."""
     code = compile(tests_text(path), str(path.with_name(f"{bug_in(path)[0]}.py")), "exec")
     exec(code, vars(module))
     vars(module)["MISTAKES"] = []
 
 
 def bug_in(path: Path) -> tuple[str, float]:
-    """Of which exercise a file is a bug, and its points; ("", 0) for other files.
+    """Return the exercise that a find-the-bug file refers to, and its points; else ("", 0).
 
-    Read without importing it. Raises CourseError where it is not said in plain words and numbers.
+    The file is not imported. Raises CourseError if the values are not literals.
     """
     if path.exists() and BUG not in text_in(path):
-        return "", 0  # as most do: that is sooner seen than parsed
+        return "", 0  # like most files: this test is faster than parsing
     for node in syntax_of(path).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == BUG:
             first = next(iter(getattr(node.value, "args", ())), None)
@@ -67,9 +67,9 @@ def bug_in(path: Path) -> tuple[str, float]:
 
 
 def tests_text(path: Path) -> str:
-    """The text with the tests that judge a file's exercise: its own, or another one's, renamed.
+    """Return the text with the tests of a file: its own, or those of another exercise, renamed.
 
-    Raises CourseError where that is missing.
+    Raises CourseError if the other file is missing.
     """
     of = bug_in(path)[0]
     other = path.with_name(f"{of}.py") if of else path
@@ -83,14 +83,14 @@ def tests_text(path: Path) -> str:
 
 
 def package_of(graders: Path) -> str:
-    """The name under which a folder's modules are imported."""
+    """Return the package name for a folder's modules."""
     place = str(graders.resolve()).encode()
     return f"graders_{hashlib.sha256(place).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A test as its marker says it, read without importing the file."""
+    """A test as described by its marker, read without importing the file."""
 
     exercise: str
     points: float
@@ -98,13 +98,13 @@ class Marked:
 
 
 def marked_tests(path: Path) -> list[Marked]:
-    """The marked tests of a file. Raises CourseError where a marker cannot be read."""
+    """Return the marked tests of a file. Raises CourseError if a marker cannot be read."""
     return [*marked_in(tests_text(path), path)]
 
 
-@lru_cache(maxsize=256)  # whoever stays open asks again and again
+@lru_cache(maxsize=256)  # long-running commands call it repeatedly
 def marked_in(text: str, path: Path) -> tuple[Marked, ...]:
-    """The same, while this text stands there."""
+    """Return the marked tests of a text, cached by the text."""
     return tuple(
         read_marker(path, decorator)
         for node in parsed(text, path).body
@@ -114,7 +114,7 @@ def marked_in(text: str, path: Path) -> tuple[Marked, ...]:
 
 
 def syntax_of(path: Path) -> ast.Module:
-    """A file's syntax tree. Raises CourseError where it is missing or is no Python."""
+    """Return a file's syntax tree. Raises CourseError if it is missing or not valid Python."""
     try:
         return parsed(text_in(path), path)
     except FileNotFoundError:
@@ -122,9 +122,9 @@ def syntax_of(path: Path) -> ast.Module:
 
 
 def parameters_in(path: Path) -> dict[str, dict[str, list[str]]]:
-    """Return the parameters that a file's definitions take, by definition and by what is called.
+    """Return the parameters of a file's definitions, by definition and by callable.
 
-    A class is called, and so are its public methods: `Layer`, `Layer.forward`.
+    For a class, the callables are the class and its public methods: `Layer`, `Layer.forward`.
     """
     return {
         node.name: parameters_of(node)
@@ -134,7 +134,7 @@ def parameters_in(path: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def parameters_of(definition: ast.FunctionDef | ast.ClassDef) -> dict[str, list[str]]:
-    """Return the parameters of one definition, by what is called."""
+    """Return the parameters of one definition, by callable."""
     if isinstance(definition, ast.FunctionDef):
         return {definition.name: names_of(definition.args)}
     methods = {node.name: node for node in definition.body if isinstance(node, ast.FunctionDef)}
@@ -152,7 +152,7 @@ def names_of(arguments: ast.arguments) -> list[str]:
 
 
 def text_in(path: Path) -> str:
-    """The text of a file of the course. Raises CourseError where its bytes are no UTF-8."""
+    """Return the text of a file of the course. Raises CourseError if it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -161,7 +161,7 @@ def text_in(path: Path) -> str:
 
 
 def parsed(text: str, path: Path) -> ast.Module:
-    """A text's syntax tree. Raises CourseError, with the file's name, where it is no Python."""
+    """Return a text's syntax tree. Raises CourseError with the file's name if that fails."""
     try:
         return ast.parse(text)
     except SyntaxError as error:
@@ -169,13 +169,13 @@ def parsed(text: str, path: Path) -> ast.Module:
 
 
 def marker_name(decorator: ast.expr) -> str | None:
-    """The name of the marker that a decorator is, None for any other decorator."""
+    """Return the name of a decorator that is a marker; None for any other decorator."""
     name = getattr(getattr(decorator, "func", None), "id", None)
     return name if name in MARKERS else None
 
 
 def read_marker(path: Path, marker: ast.Call) -> Marked:
-    """What a marker says. Raises CourseError where it is not said in plain words and numbers."""
+    """Read a marker. Raises CourseError if its values are not literals."""
     told = {key.arg: key.value for key in marker.keywords}
     points = told.get("points", marker.args[1] if len(marker.args) > 1 else None)
     if marker_name(marker) == "for_learners":
@@ -189,9 +189,9 @@ def read_marker(path: Path, marker: ast.Call) -> Marked:
 
 
 def points_in(path: Path, exercise: str) -> float:
-    """What the tests of an exercise add up to.
+    """Return the sum of the points of an exercise's tests.
 
-    Raises CourseError where there are none, or where one of them judges another exercise.
+    Raises CourseError if there are none, or if one of them judges another exercise.
     """
     tests = marked_tests(path)
     for test in tests:

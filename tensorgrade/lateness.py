@@ -1,4 +1,4 @@
-"""When chapters are due, and what late work loses: one rule for every route to a grade."""
+"""Deadlines and deductions for late work: one rule for every route to a grade."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,14 +11,17 @@ LAST, BEST = "last", "best"
 
 @dataclass(frozen=True)
 class Lateness:
-    """What an instructor decides about late work, in `course_config.py`.
+    """An instructor's rule for late work, in `course_config.py`.
 
-    deadlines: by chapter, as `read_time` reads them. zone: of deadlines that name none, of Moodle's
-    worksheet, and of every time that is shown, such as `Europe/Berlin`. share_a_day: of the earned
-    points, lost for each day begun (0: none, 1: all at once); most: never more than this share of
-    them. grace_seconds: so much later is still in time. attempts: of files submitted one after the
-    other the `last` counts, or the `best`. feedback_from: until then learners only see that a
-    submission was received, and whether it can be loaded; empty: from the beginning.
+    - deadlines: by chapter, in the formats of `read_time`.
+    - zone: a time zone such as `Europe/Berlin`, for deadlines without one, for Moodle's worksheet
+      and for all times shown.
+    - share_a_day: the share of the earned points lost for each day begun (0: none, 1: all).
+    - most: the largest share that can be lost.
+    - grace_seconds: the delay that still counts as in time.
+    - attempts: if there are several submissions, the `last` or the `best` counts.
+    - feedback_from: until this time learners only see that a submission was received, and if it can
+      be loaded. If empty, they see their results at once.
     """
 
     deadlines: dict[str, str] = field(default_factory=dict)
@@ -30,27 +33,27 @@ class Lateness:
     feedback_from: str = ""
 
     def __post_init__(self) -> None:
-        """Give deadlines without a time zone that of the course."""
+        """Add the course's time zone to deadlines without one."""
         object.__setattr__(self, "feedback_from", with_zone(self.feedback_from, self.zone))
         dues = {name: with_zone(due, self.zone) for name, due in self.deadlines.items()}
         object.__setattr__(self, "deadlines", dues)
 
     def seconds_late(self, chapter: str, submitted: str | None, due: str | None = None) -> float:
-        """Return how long after its deadline a chapter came in; 0 without a deadline or a time.
+        """Return the seconds between the deadline and the submission; 0 without either of them.
 
-        due: a learner's own deadline, if not that of the class.
+        due: a learner's own deadline, if it differs from the class's.
         """
         due = due or self.deadlines.get(chapter)
         if due is None or not submitted:
             return 0.0
         try:
             seconds = (read_time(submitted) - read_time(due)).total_seconds()
-        except ValueError:  # a row of an earlier version
+        except ValueError:  # a row from an earlier version
             return 0.0
         return round(seconds, 3) if seconds > self.grace_seconds else 0.0
 
     def share_lost(self, seconds_late: float) -> float:
-        """The share of the earned points that work so late loses.
+        """Return the share of the earned points that work loses if it is this late.
 
         >>> rule = Lateness(share_a_day=0.2, most=0.5, grace_seconds=60)
         >>> rule.share_lost(60), rule.share_lost(61), rule.share_lost(DAY + 1), rule.share_lost(1e9)
@@ -64,8 +67,8 @@ class Lateness:
     def applied(self, row: dict, submitted: str | None, due: str | None = None) -> dict:
         """Return a row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
 
-        Whatever was taken off before is given back first, so a deadline may move later. due: a
-        learner's own deadline.
+        Any earlier penalty is added back first, so a deadline may be postponed. due: a learner's
+        own deadline.
         """
         earned = row["points"] + row.get("penalty", 0.0)
         late = self.seconds_late(row["chapter"], submitted, due)
@@ -74,7 +77,7 @@ class Lateness:
         return row | {"points": round(earned - penalty, 6)} | dates
 
     def complaints(self, chapters: list[str]) -> list[str]:
-        """What is wrong with these settings, a sentence each."""
+        """Return the errors in these settings, one sentence each."""
         found = [f"no chapter is named {name}" for name in self.deadlines if name not in chapters]
         if self.zone and not is_zone(self.zone):
             return [*found, f"there is no time zone {self.zone}"]
@@ -97,9 +100,10 @@ class Lateness:
 
 
 def read_time(text: str) -> datetime:
-    """A moment: date, time and time zone, as nbgrader writes it, as ISO does, or by its place.
+    """Read a date, a time and a time zone: a name like `Europe/Berlin`, an offset, or UTC.
 
-    Raises ValueError with a sentence. Without a zone it is UTC, as nbgrader has it.
+    Return the moment in UTC. A time without a zone is in UTC, as in nbgrader. Raises ValueError
+    with a sentence.
 
     >>> read_time("2027-01-15 23:59 UTC") == read_time("2027-01-16T00:59:00+01:00")
     True
@@ -118,18 +122,18 @@ def read_time(text: str) -> datetime:
         else:
             moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=zone_named(zone))
         return moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:  # at the edge of the calendar a zone leads out
+    except (ValueError, OverflowError) as error:  # a zone can cross the calendar's limits
         raise ValueError(f"{text!r} is no time: {error}") from None
 
 
 def with_zone(text: str, zone: str) -> str:
-    """Return a time with a zone's name behind it, unless it names one already."""
+    """Add a zone's name to a time, unless the time has a zone already."""
     found = WHEN.fullmatch(text.strip())
     return f"{text.strip()} {zone}" if zone and found and not found[3] else text
 
 
 def check_deadline(text: str) -> None:
-    """Raise ValueError for a deadline that is no time, or not one time only."""
+    """Raise ValueError for a deadline that is no time, or not exactly one time."""
     read_time(text)
     day, time, zone = WHEN.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
     if not zone:
@@ -146,7 +150,7 @@ def check_deadline(text: str) -> None:
 
 
 def both(local: datetime, zone: str) -> tuple[datetime, datetime]:
-    """Return the two moments that a local time may be; nearly always they are equal."""
+    """Return the two moments that a local time can be; nearly always they are equal."""
     rules = zone_named(zone)
     return local.replace(tzinfo=rules, fold=0), local.replace(tzinfo=rules, fold=1)
 
@@ -159,7 +163,7 @@ def exists(local: datetime, zone: str) -> bool:
     """
     try:
         there_and_back = both(local, zone)[0].astimezone(UTC).astimezone(zone_named(zone))
-    except OverflowError:  # at the edge of the calendar
+    except OverflowError:  # near the limits of the calendar
         return True
     return there_and_back.replace(tzinfo=None) == local
 
@@ -175,7 +179,7 @@ def is_twice(local: datetime, zone: str) -> bool:
 
 
 def in_zone(text: str | None, zone: str) -> str:
-    """Return a time of a row as the course's clocks show it, with the name of the zone.
+    """Return a time from a row in the course's time zone, followed by the zone's name.
 
     >>> in_zone("2027-01-15 08:00:00 UTC", "Europe/Berlin")
     '2027-01-15 09:00:00 Europe/Berlin'
@@ -190,8 +194,8 @@ def in_zone(text: str | None, zone: str) -> str:
 
 
 def zone_named(name: str) -> tzinfo:
-    """A time zone by its name. Raises ValueError."""
-    from zoneinfo import ZoneInfo  # learners' commands read the course, and no time zone
+    """Return a time zone by its name. Raises ValueError."""
+    from zoneinfo import ZoneInfo  # learners' commands load this module but need no time zone
 
     try:
         return ZoneInfo(name)
@@ -208,7 +212,7 @@ def is_zone(name: str) -> bool:
 
 
 def written(moment: datetime) -> str:
-    """A moment as rows and nbgrader have it: `2027-01-15 23:59:00 UTC`.
+    """Format a moment as in rows and in nbgrader: `2027-01-15 23:59:00 UTC`.
 
     >>> written(datetime(1, 1, 1, tzinfo=UTC))
     '0001-01-01 00:00:00 UTC'
@@ -216,8 +220,8 @@ def written(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(' ')} UTC"
 
 
-EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # before there were courses of this kind
-TOLERANCE = timedelta(days=1)  # a time in another zone is no time in the future
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # earlier than any submission
+TOLERANCE = timedelta(days=1)  # a time in another zone must not count as one in the future
 
 
 def now() -> datetime:
@@ -226,12 +230,12 @@ def now() -> datetime:
 
 
 def is_released(rule: Lateness) -> bool:
-    """Return True if learners may see points and messages by now."""
+    """Return True if learners may see points and messages now."""
     return not rule.feedback_from or now() >= read_time(rule.feedback_from)
 
 
 def is_possible(moment: datetime) -> bool:
-    """Return True for a time at which somebody can have submitted something.
+    """Return True if a submission can have been made at this time.
 
     >>> is_possible(EARLIEST), is_possible(datetime(9999, 1, 1, tzinfo=UTC))
     (True, False)

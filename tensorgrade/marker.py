@@ -1,6 +1,6 @@
-"""What an author puts above a function: what a test judges, what a course adds to the engine.
+"""Decorators for authors: they mark tests of an exercise, and a course's additions to the engine.
 
-A course's own checks and signatures stand in the file `checks.py` of a folder of tests.
+A course's own checks and signatures are in the file `checks.py` of its folder of tests.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Function = TypeVar("Function", bound=Callable)
 def exercise(name: str, points: float, *, guard: bool = False) -> pytest.MarkDecorator:
     """Mark a test: it judges this exercise and is worth so many of its points.
 
-    guard: no known mistake fails this test alone; it stands against what nobody thought of.
+    guard: no known mistake fails only this test; it guards against unanticipated mistakes.
 
         @exercise("normalise", points=2.5)
         def test_normalise_any_dim(attempt):
@@ -27,19 +27,19 @@ def exercise(name: str, points: float, *, guard: bool = False) -> pytest.MarkDec
 
 
 def for_learners(name: str) -> pytest.MarkDecorator:
-    """Mark a test that learners alone have: an exercise is not done before it passes.
+    """Mark a test that only learners have. Their exercise is done only when it passes.
 
-    It is worth no points, so that learners count the same points as graders do.
+    It is worth no points, so learners and graders count the same points.
     """
     return pytest.mark.exercise(name, points=0, guard=False, learners_only=True)
 
 
 @dataclass(frozen=True)
 class FindTheBug:
-    """What the grader file says of an exercise in which a mistake is to be found.
+    """The settings of a find-the-bug exercise in its grader file.
 
-    of: the exercise whose cases and tests judge it. among: by the names of known mistakes, each as
-    an edit (text of the solution, replacement); the course's seed draws one of them.
+    of: the exercise whose cases and tests judge it. among: known mistakes by name, each as an edit
+    (text of the solution, replacement). The course's seed selects one of them.
     """
 
     of: str
@@ -48,7 +48,7 @@ class FindTheBug:
 
 
 def find_the_bug(of: str, *, points: float, among: dict[str, tuple[str, str]]) -> FindTheBug:
-    """Say that learners are given the solution with a mistake in it, and are to mend it.
+    """Define a find-the-bug exercise: learners get the solution with a mistake, and fix it.
 
     The grader file of the exercise assigns the result to BUG:
 
@@ -58,9 +58,9 @@ def find_the_bug(of: str, *, points: float, among: dict[str, tuple[str, str]]) -
 
 
 def check(function: Function) -> Function:
-    """Mark a function of `checks.py`: tests call it on an exercise, like a check of the engine.
+    """Mark a function of `checks.py` as a check: tests call it on an exercise like a built-in one.
 
-    It is given the exercise's attempt and what the test passes on. It raises Wrong, or passes.
+    It receives the exercise's attempt and the arguments of the test. It raises Wrong, or passes.
 
         @check
         def is_positive(exercise, group):
@@ -74,9 +74,10 @@ def check(function: Function) -> Function:
 
 
 def signature(name: str) -> Callable[[Callable], Callable]:
-    """Mark a function of `checks.py`: `signature=name` tells mistakes apart by its imprints.
+    """Mark a function of `checks.py` as a signature: mistakes with `signature=name` use it.
 
-    It is given a case, what is expected and what was seen, and returns an Imprint.
+    It receives a case, the expected observation and the actual one, and returns an Imprint.
+    Mistakes with different imprints can be distinguished.
 
         @signature("signs")
         def signs(case, expected, seen):
@@ -91,5 +92,5 @@ def signature(name: str) -> Callable[[Callable], Callable]:
 
 
 def added_to(module: dict) -> list[tuple[str, str, Callable]]:
-    """What was marked in a module so far, in order. Each module keeps its own list."""
+    """Return the marked functions of a module so far, in order. Each module has its own list."""
     return module.setdefault(ADDED, [])

@@ -1,6 +1,6 @@
-"""What a learner's notebook imports: checks, points and pictures; other chapters become importable.
+"""The interface for learners' notebooks: checks, points, pictures and importable chapters.
 
-Everything heavy is imported when a check runs, so this costs nothing where nothing is checked.
+Heavy modules are imported only when a check runs, so importing this module is fast.
 """
 
 import sys
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check(exercise: str) -> "Card":
-    """Run the public checks of an exercise on this notebook's code; shows what came of it."""
+    """Run the public checks of an exercise on this notebook's code, and show the result."""
     from .learner.notebook.card import Card
     from .learner.notebook.checking import check_here
 
@@ -26,7 +26,7 @@ def check(exercise: str) -> "Card":
 
 
 def points(exercise: str) -> "Points":
-    """What the public checks of an exercise earn, as a number that nbgrader understands."""
+    """Return the points that the public checks earn, as a number that nbgrader understands."""
     from .learner.notebook.card import Points
     from .learner.notebook.checking import check_here
 
@@ -38,7 +38,7 @@ ELSEWHERE = "`tensorgrade {}` belongs to the course's folder, and this notebook 
 
 
 def command(name: str, *arguments: object) -> None:
-    """What one of the course's own commands has for notebooks: its function `in_notebook`."""
+    """Run the notebook form of one of the course's own commands: its function `in_notebook`."""
     from pathlib import Path
 
     from .course_sources import load_command, own_commands
@@ -61,7 +61,7 @@ NOT_THERE = (
 
 
 def say_what_stops_a_cell() -> None:
-    """In place of a traceback that ends in an exercise: a sentence on which one it is."""
+    """Show one sentence instead of a traceback if an unfinished exercise stops a cell."""
     ipython = sys.modules.get("IPython")
     if ipython is not None and (shell := ipython.get_ipython()) is not None:
         shell.set_custom_exc((Exception,), told_or_shown)
@@ -74,9 +74,9 @@ def told_or_shown(
     trace: TracebackType,
     tb_offset: int | None = None,
 ) -> None:
-    """The sentence where an exercise stops a cell; for any other error the traceback.
+    """Show a sentence if an exercise stops a cell, and the traceback for any other error.
 
-    It is shown as an error, so that nobody who looks for one in a cell's output misses it.
+    The sentence is displayed as an error, so that it is found wherever errors are searched.
     """
     sentence = what_stops(error, trace)
     if sentence is None:
@@ -87,7 +87,7 @@ def told_or_shown(
 
 
 def what_stops(error: BaseException, trace: TracebackType) -> str | None:
-    """A sentence on the exercise that stops a cell; None where that is none."""
+    """Return a sentence on the exercise that stops a cell; None if no exercise does."""
     from .course import CourseError
     from .exchange.text import short
     from .learner.notebook.running import (
@@ -111,7 +111,7 @@ def what_stops(error: BaseException, trace: TracebackType) -> str | None:
 
 
 def unfinished(names: list[str]) -> Iterator[str]:
-    """Those of these names that are exercises in this notebook and not right yet."""
+    """Yield the names that are exercises in this notebook but do not pass their checks yet."""
     from .learner.notebook.checking import is_wrong_here
     from .learner.notebook.running import is_written_here
 

@@ -1,4 +1,4 @@
-"""Processes that work side by side, and end when the one that started them is gone."""
+"""Run parallel worker processes, which exit when their parent process is gone."""
 
 import gc
 import multiprocessing
@@ -13,7 +13,7 @@ from types import TracebackType
 
 
 class Pool(ProcessPoolExecutor):
-    """Used as a context, it waits for its work; but not where somebody interrupts it."""
+    """A pool that waits for its work when its context ends, but not after an error or Ctrl-C."""
 
     def __exit__(
         self,
@@ -30,10 +30,10 @@ def side_by_side(
     *arguments: object,
     warm: bool = False,
 ) -> Pool:
-    """A pool of fresh processes, one for each core unless told.
+    """Return a pool of worker processes, by default one for each core.
 
-    begin: what each of them does first, with these arguments. warm: forks of this process, with
-    all that it has read and imported; where that is not safe, fresh ones all the same.
+    begin: a function that each worker first calls with these arguments. warm: fork this process, so
+    that workers share everything loaded here. If forking is not safe, fresh processes are started.
     """
     forks = warm and sys.platform == "linux" and threading.active_count() == 1
     context = multiprocessing.get_context("fork" if forks else "spawn")
@@ -41,22 +41,22 @@ def side_by_side(
 
 
 def start(begin: Callable[..., object] | None, arguments: tuple) -> None:
-    """Once in each process. Ctrl-C is for the one that started it."""
+    """Set up a worker process. It ignores Ctrl-C, which its parent handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork has the handler of who started it
-    gc.freeze()  # else every collection goes through all that was imported
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork inherits its parent's handler
+    gc.freeze()  # otherwise every collection scans all imported objects
     leave_with_parent()
     if begin is not None:
         begin(*arguments)
 
 
 def leave_with_parent() -> None:
-    """End this process when the one that started it is gone, however that ended."""
+    """Exit this process when its parent is gone, for whatever reason."""
     if (parent := multiprocessing.parent_process()) is not None:
         threading.Thread(target=end_after, args=(parent.sentinel,), daemon=True).start()
 
 
 def end_after(sentinel: int) -> None:
-    """Wait for a process's end, and end this one."""
+    """Wait until a process has ended, then exit this one."""
     wait([sentinel])
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Where things stand in a course's repository."""
+"""Find the files in a course's repository."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ class Project:
 
     @cached_property
     def course(self) -> Course:
-        """The course that `course_config.py` describes."""
+        """Return the course that `course_config.py` describes."""
         return load_config(self.root / "course_config.py")
 
     @property
@@ -38,26 +38,26 @@ class Project:
         return self.root / "graders"
 
     def solution(self, chapter: str) -> Path:
-        """The literate source of a chapter."""
+        """Return the path of a chapter's literate source."""
         return self.root / "solutions" / f"{chapter}.py"
 
     def forms(self, chapter: str) -> list[Path]:
-        """Right answers to a chapter's exercises in other forms than the solution's, if any."""
+        """Return the files with alternative right answers to a chapter's exercises, if any."""
         return sorted((self.root / "solutions" / "forms" / chapter).glob("*.py"))
 
     @cached_property
     def stages(self) -> dict[str, str]:
-        """What the course calls a value on the way, by the local name that it has there."""
+        """Return the course's terms for intermediate values, by the local name of the value."""
         there = (self.graders / "stages.py").exists()
         return dict(import_from(self.graders, "stages").STAGES) if there else {}
 
     @cached_property
     def drawn(self) -> dict[tuple[str, str, bool], list]:
-        """The cases that have been drawn: by chapter, exercise, and whether they are hidden."""
+        """Return the cache of drawn cases, by chapter, exercise, and True for hidden ones."""
         return {}
 
     def submission(self, chapter: str, source: str, filename: str | None = None) -> "Submission":
-        """A chapter's source with the stand-ins that the course puts beside it."""
+        """Return a chapter's source as a submission, with the substitutes that the course adds."""
         from .sources.submission import Source, Submission, read_given  # which imports torch
 
         chapters = [c.name for c in self.course.chapters]
@@ -68,19 +68,19 @@ class Project:
         return Submission(chapter, text, given, rebind, names, self.beside(chapter), own.parameters)
 
     def beside(self, chapter: str) -> tuple[Beside, ...]:
-        """What a right answer to a chapter carries beside its code."""
+        """Return the companion files of a chapter's solution."""
         files = self.course.chapter(chapter).beside
         return files_beside(files, self.solution(chapter).parent)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
-        """The file with an exercise's cases, tests and mistakes, imported."""
+        """Import the file with an exercise's cases, tests and mistakes."""
         return import_from(self.graders, f"{chapter}.{exercise}")
 
     @cached_property
     def mistakes(self) -> list:
-        """All known mistakes: those of several exercises first, then each exercise's own.
+        """Return all known mistakes: first those of several exercises, then each exercise's own.
 
-        Raises CourseError where two have one name, by which all else speaks of them.
+        Raises CourseError if two have the same name, because names identify mistakes everywhere.
         """
         shared = list(import_from(self.graders, "mistakes").MISTAKES)
         found = [("graders/mistakes", one) for one in shared]
@@ -98,18 +98,18 @@ class Project:
         return [one for _, one in found]
 
     def bug(self, chapter: str, exercise: str) -> "FindTheBug | None":
-        """What an exercise says in which a mistake is to be found; None for any other."""
+        """Return the settings of a find-the-bug exercise; None for any other exercise."""
         there = grader_path(self.graders, chapter, exercise).exists()
         return getattr(self.grader(chapter, exercise), BUG, None) if there else None
 
     @cached_property
     def form_edits(self) -> list:
-        """Other right ways to write solutions, as edits of them (`graders/forms.py`), if any."""
+        """Return alternative forms of solutions, as edits of them (`graders/forms.py`), if any."""
         there = (self.graders / "forms.py").exists()
         return list(import_from(self.graders, "forms").FORMS) if there else []
 
     def own_mistakes(self, chapter: str, exercise: str) -> list:
-        """The mistakes in an exercise's own file. Raises CourseError for one of another."""
+        """Return the mistakes in an exercise's file. Raises CourseError if one is elsewhere too."""
         path, mistakes = grader_path(self.graders, chapter, exercise), []
         for one in getattr(self.grader(chapter, exercise), "MISTAKES", []):
             if not {"", exercise} >= one.edits.keys():
@@ -121,21 +121,21 @@ class Project:
         return mistakes
 
 
-DRAWN_FROM = "drawn from"  # in made_from.json, a digest of the seed of the hidden cases
+DRAWN_FROM = "drawn from"  # a key in made_from.json for a digest of the hidden cases' seed
 
 
 def made_from(graders: Path) -> Path:
-    """Return where `build` says what references were made from. Graders only: it is private."""
+    """Return the path of the build's record of the references. It is private to graders."""
     return graders / "references" / "made_from.json"
 
 
 def digest_of_seed(course: Course) -> str:
-    """Return a digest of the seed, from which nobody can tell the seed."""
+    """Return a digest of the seed, from which the seed cannot be computed."""
     return hashlib.sha256(f"tensorgrade {course.seed}".encode()).hexdigest()[:24]
 
 
 def check_seed(graders: Path, course: Course) -> None:
-    """Raise CourseError if the hidden cases were drawn from another seed than today's."""
+    """Raise CourseError if the hidden cases were drawn from another seed than the current one."""
     path = made_from(graders)
     if course.seed is None or not path.is_file():
         return
@@ -148,7 +148,7 @@ def check_seed(graders: Path, course: Course) -> None:
 
 
 def find_project(start: Path | None = None) -> Project:
-    """The project around a folder. Raises CourseError where there is none."""
+    """Return the project around a folder. Raises CourseError if there is none."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         if (folder / "course_config.py").exists():

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 PLUGIN = "tensorgrade.testing.plugin"
-WITH_VALUES = ("--attempt", "--device", "--isolation", "--hint")  # its options
-# A file that every course has, and words that tell it from another project's file of that name.
+WITH_VALUES = ("--attempt", "--device", "--isolation", "--hint")  # its options that take a value
+# Files that every course has, and words in them that other projects' files of that name lack.
 SIGNS = {
     "course_config.py": b"tensorgrade",
     "exercises/course.json": b'"tolerances"',
@@ -36,8 +36,8 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 def paths_of_run(config: pytest.Config) -> list[Path]:
     """Return the files and folders that pytest runs: its arguments, else `testpaths`, else `.`.
 
-    pytest takes values of options that are not registered yet for files. So a value of the
-    course's own options does not count, and one that does not exist only if nothing else does.
+    pytest mistakes values of options that are not registered yet for files. So a value of the
+    course's own options does not count. A missing file counts only if no argument exists.
     """
     start = config.invocation_params.dir.absolute()
     raw = list(map(str, config.invocation_params.args))
@@ -51,8 +51,8 @@ def paths_of_run(config: pytest.Config) -> list[Path]:
 def is_in_course(path: Path, ini: Path | None) -> bool:
     """Return True if a path is a course's folder or below one.
 
-    ini: pytest's configuration file. The search ends at its folder: a project inside a course's
-    folder is not the course.
+    ini: pytest's configuration file. The search stops at its folder, because a project inside a
+    course's folder is not the course.
     """
     path = Path(os.path.normpath(path))
     for folder in (path, *path.parents):

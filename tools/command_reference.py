@@ -1,4 +1,4 @@
-"""MkDocs hook that generates the page of commands from the command line interface itself."""
+"""A MkDocs hook that generates the page of commands from the command line interface itself."""
 
 import html
 from collections import defaultdict

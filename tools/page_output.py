@@ -3,8 +3,9 @@
     python tools/page_output.py [PAGE ...]            rewrite the output that has changed
     python tools/page_output.py --check [PAGE ...]    change nothing; fail if output has changed
 
-Each page runs in a course's folder of its own, with downloads of several course systems in it, and
-with a graded class unless the page makes one. In a page, these blocks count, in their order:
+Each page runs in its own copy of a course's folder. The copy has downloads of several course
+systems and a graded class, unless the page creates a class. These blocks of a page are used, in
+order:
 
     ```bash                       commands to run (use `sh` for commands that are only shown)
     ```text                       right below them: their output, or its beginning and a line with …
@@ -45,7 +46,7 @@ BLOCK = re.compile(
 CLASS = "tensorgrade sample submitted --learners 8 && rm -r submitted/*/ch[2-6]*"
 DAY = 1_790_000_000  # when the sample class submitted: 21 September 2026
 CUT = "…"
-# Two runs differ in these: speed, dates, the number of cores.
+# Parts that differ between two runs: speed, dates, the number of cores.
 VARIES = re.compile(
     r"^.* graded, .*\n|\d+ workers?|[\d.]+ ?s\b|20\d\d-\d\d-\d\d[ T][\d:.]+",
     re.MULTILINE,
@@ -77,7 +78,7 @@ def main() -> int:
 
 
 def make_course(course: Path) -> Path:
-    """Make a course's folder with downloads and with a class that is graded."""
+    """Make a course's folder with downloads and a graded class."""
     course.mkdir()
     for name in LINKED:
         (course / name).symlink_to(ROOT / name)
@@ -91,7 +92,7 @@ def make_course(course: Path) -> Path:
 
 
 def refreshed(page: str, start: Path) -> str:
-    """Return a page with the output that its commands print today, in a copy of a course."""
+    """Return a page with the current output of its commands, run in a copy of a course."""
     if not re.search(r"^```bash$", page, re.MULTILINE):
         return page
     with tempfile.TemporaryDirectory() as folder:
@@ -104,7 +105,7 @@ def refreshed(page: str, start: Path) -> str:
 
 
 def make_downloads(course: Path) -> None:
-    """Write what Moodle, Canvas and Gradescope would let an instructor download."""
+    """Write downloads as from Moodle, Canvas and Gradescope, and git clones."""
     solution = (ROOT / "solutions" / f"{CHAPTER}.py").read_bytes()
     mistaken = solution.replace(b"inputs @ query", b"inputs @ query / 2")
     files = {
@@ -125,7 +126,7 @@ def make_downloads(course: Path) -> None:
 
 
 def run_page(page: str, course: Path) -> str:
-    """Run a page's blocks in a folder, and return the page with today's output."""
+    """Run a page's blocks in a folder, and return the page with the current output."""
     pieces, at, output = [], 0, None
     for block in BLOCK.finditer(page):
         kind, file, body, solve = block.groups()
@@ -147,7 +148,7 @@ def run_page(page: str, course: Path) -> str:
 
 
 def beginning(output: str, old: str) -> str:
-    """Return as many lines of an output as the page shows now, if the page cuts it short."""
+    """Shorten an output to the number of lines on the page, if the page cuts it short."""
     lines = old.splitlines()
     if lines[-1:] != [CUT]:
         return output
@@ -160,7 +161,7 @@ def same(old: str, new: str) -> bool:
 
 
 def run(commands: str, course: Path) -> str:
-    """Run shell commands in a folder, and return what they print. Raise an error if they fail."""
+    """Run shell commands in a folder, and return their output. Raise an error if they fail."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -171,7 +172,7 @@ def run(commands: str, course: Path) -> str:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    if done.returncode and "pytest" not in commands:  # it fails as long as an exercise is not done
+    if done.returncode and "pytest" not in commands:  # pytest fails if an exercise is not done
         raise SystemExit(f"{commands}{done.stdout}")
     for file in course.glob("submitted/*/*/*.py"):
         os.utime(file, (DAY, DAY))
@@ -180,7 +181,7 @@ def run(commands: str, course: Path) -> str:
 
 
 def write(path: Path, kind: str, body: str) -> None:
-    """Write what a titled block shows: a whole file, settings, or a function."""
+    """Write the content of a titled block: a whole file, settings, or a function."""
     if kind != "python":
         path.write_text(body, encoding="utf-8")
         return
@@ -198,7 +199,7 @@ def with_settings(text: str, body: str) -> str:
 
 
 def with_function(text: str, body: str) -> str:
-    """Return a learner's file with another body of one function, below its docstring."""
+    """Replace the body of one function in a learner's file, below its docstring."""
     name = re.search(r"^def (\w+)", body, re.MULTILINE).group(1)
     node = definition(text, name)
     lines = text.splitlines(keepends=True)

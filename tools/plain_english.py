@@ -3,8 +3,8 @@
     python tools/plain_english.py                        check the folders in LIMITS
     python tools/plain_english.py PATH ... [--list N]    measure paths, and show the worst lines
 
-It reads Markdown, and comments, docstrings and sentences in Python. Code is left out. The count is
-a thermometer: rewrite a passage that scores high, do not swap words to please the tool.
+It reads Markdown files, and the comments, docstrings and sentences in Python files. The count works
+like a thermometer: rewrite a passage that scores high; do not swap words to please the tool.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# The most phrases per 1,000 words. The limits of the last four begin at what was measured; they
-# only ever go down, and end at 3.
+# The most phrases per 1,000 words. The limits of the last four started at the measured values.
+# They may only be lowered; the goal is 3.
 LIMITS = {
     "README.md": 2,
     "CONTRIBUTING.md": 2,
@@ -100,7 +100,7 @@ def files(path: Path) -> list[Path]:
 
 
 def passages(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield a line number and a line of everything in a file that people read."""
+    """Yield the line number and text of every line in a file that people read."""
     read = python_passages if file.suffix == ".py" else markdown_passages
     for number, line in read(file.read_text(encoding="utf-8")):
         yield number, re.sub(r"`[^`]+`", "CODE", line)

@@ -1,12 +1,12 @@
-"""Every command: a file for each of those who run them, and what a course brings along.
+"""The command line: a file of commands for each audience, and the course's own commands.
 
-Each command imports what it needs when it runs, so that a learner's `hint` does not wait for an
+Each command imports its libraries when it runs, so a learner's `hint` does not wait for an
 instructor's libraries.
 """
 
 from ..garbage import look_seldom
 from .program import main
 
-look_seldom()  # before a command imports torch, and in each process that works for it
+look_seldom()  # before a command imports torch, and in each of its worker processes
 
 __all__ = ["main"]

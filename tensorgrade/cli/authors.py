@@ -1,4 +1,4 @@
-"""What authors can run: building, proving, beginning something new."""
+"""The commands for authors: build, prove, and start something new."""
 
 from pathlib import Path
 from shlex import quote
@@ -51,7 +51,7 @@ def build(
                 built = rebuild(
                     project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
                 )
-    except CourseError as error:  # what nothing can be made of
+    except CourseError as error:  # if the sources cannot be built
         complain(str(error).splitlines())
     complain(list(built.wrong))
     typer.echo(built.said)
@@ -64,7 +64,7 @@ def author() -> None:
 
     root = find_project().root
     typer.echo("First everything is built, then what you save. Ctrl-C ends it.")
-    from ..author.terminal import author as run  # takes a while
+    from ..author.terminal import author as run  # this import is slow
 
     with interruptible("What was saved before is built."):
         run(root)
@@ -117,7 +117,7 @@ def new_exercise(
 
 
 def commands_in_the_way(root: Path) -> list[str]:
-    """A sentence for each of the course's own commands that has an engine's command's name."""
+    """Return a sentence for each command of the course that has the name of a built-in one."""
     from ..course_sources import own_commands
 
     ours = taken_names()
@@ -129,13 +129,13 @@ def commands_in_the_way(root: Path) -> list[str]:
 
 
 def say_written(paths: list[Path], root: Path) -> None:
-    """Say which files were written."""
+    """Print the files that were written."""
     for path in dict.fromkeys(paths):
         typer.echo(f"wrote {path.resolve().relative_to(root.resolve())}")
 
 
 def complain(complaints: list[str]) -> None:
-    """Print each complaint, and end with 1 where there is any."""
+    """Print each complaint, and exit with 1 if there are any."""
     for complaint in complaints:
         typer.echo(f"✗ {complaint}")
     if complaints:
@@ -195,7 +195,7 @@ def figures(
     if prices:
         typer.echo(price_table(measured_prices(project)))
         return
-    tests = project.root / "tests"  # where right answers in other forms stand
+    tests = project.root / "tests"  # right answers in other forms are here
     if mutants:
         kills = measure_mutants(project, tests, sample, seed, exercises or ())
         typer.echo(kill_report(kills, sentences, seed))

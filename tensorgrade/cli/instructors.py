@@ -1,4 +1,4 @@
-"""What instructors can run: a class graded, and all that goes in and out around that."""
+"""The commands for instructors: grade a class, and exchange files with course systems."""
 
 import json
 import sys
@@ -196,7 +196,7 @@ def report(
 
 
 def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
-    """Answers in a folder of hand-ins that are nearly the same."""
+    """Return similar answers in a folder of submissions."""
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
     from ..instructor.alike import answers_alike
@@ -410,7 +410,7 @@ UNKNOWN_OVERRIDES = "without --out, overrides are not known: the points may not 
 
 
 def bug_told(exercise: str) -> str:
-    """Which mistake is to be found in an exercise this term; empty for any other exercise."""
+    """Describe the mistake in a find-the-bug exercise this term; empty for other exercises."""
     from ..author.recording.bugs import drawn
     from ..project import find_project
 
@@ -432,7 +432,7 @@ def doctor(
 
     try:
         wanted = find_project().course.isolation
-    except CourseError:  # it helps outside a course's folder too
+    except CourseError:  # so that it also works outside a course's folder
         wanted = None
     report = examine(wanted)
     typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))

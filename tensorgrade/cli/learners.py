@@ -1,4 +1,4 @@
-"""What learners can run."""
+"""The commands for learners."""
 
 from pathlib import Path
 from typing import Annotated

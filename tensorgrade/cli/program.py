@@ -1,4 +1,4 @@
-"""The program: what is listed, what a course adds to it, and errors told in a sentence."""
+"""The main program: it lists the commands, adds the course's own, and reports errors briefly."""
 
 import functools
 import sys
@@ -14,13 +14,13 @@ from ..course import CourseError
 from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences, taken_names
 
 THIS_COURSE = "This course"
-# What has to be installed for the commands of each audience, as `pip install 'tensorgrade[…]'`.
+# The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
-OPTIONAL = {  # packages that not every installation has, by the names they are imported by
+OPTIONAL = {  # packages that may be missing, by their import names
     *("bleach", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
     *("openpyxl", "sqlalchemy", "traitlets", "yaml"),
 }
-for audience in ("learners", "authors", "instructors"):  # each adds its commands to the list
+for audience in ("learners", "authors", "instructors"):  # each module registers its commands
     import_module(f"{__package__}.{audience}")
 
 
@@ -44,7 +44,7 @@ def options(version: Annotated[bool, VERSION] = False) -> None:
 
 
 def hide_commands_of_others() -> None:
-    """In a learner's kit let `--help` list what learners can run."""
+    """List only the learners' commands in `--help` if this is a learner's kit."""
     here = Path.cwd()
     is_kit = (here / "exercises" / "course.json").exists() and not any(
         (folder / "course_config.py").exists() for folder in (here, *here.parents)
@@ -57,10 +57,10 @@ def hide_commands_of_others() -> None:
 
 
 def add_commands_of_the_course(called: str) -> None:
-    """Add what the course in this folder brings along. Raises CourseError for a broken one.
+    """Add the commands of the course in this folder. Raises CourseError for a broken one.
 
-    called: the command that is to run, and the only one that is imported; of the others the
-    help shows what their files say. A name that is taken keeps its meaning.
+    called: the command to run. Only that one is imported; for the others the help shows the
+    descriptions in their files. The engine's own commands have precedence.
     """
     ours = taken_names()
     if called in ours:
@@ -78,7 +78,7 @@ def add_commands_of_the_course(called: str) -> None:
 
 
 def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
-    """The same command of a course; an error that nobody thought of is a CourseError."""
+    """Wrap a command of a course, so that an unexpected error becomes a CourseError."""
     from ..course_sources import told_at
 
     @functools.wraps(command)
@@ -104,7 +104,7 @@ def what_to_install(called: str, package: str) -> str:
 
 
 def main() -> None:
-    """Run a command; an error in the course's own files is one sentence, not a traceback."""
+    """Run a command. An error in the course's own files is shown as one sentence."""
     hide_commands_of_others()
     called = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
@@ -119,7 +119,7 @@ def main() -> None:
     except CourseError as error:
         typer.secho(f"tensorgrade: {error}", fg="red", err=True)
         raise SystemExit(2) from None
-    except OSError as error:  # a full disk, a folder that nobody may write into
+    except OSError as error:  # a full disk, or a folder without write permission
         place = f"{error.filename}: " if error.filename else ""
         typer.secho(f"tensorgrade: {place}{error.strerror or error}", fg="red", err=True)
         raise SystemExit(2) from None

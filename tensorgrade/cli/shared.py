@@ -1,4 +1,4 @@
-"""What the commands share: the list that they stand in, and how Ctrl-C ends one."""
+"""Shared parts of the commands: the list of commands, and the handling of Ctrl-C."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typer
 
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
-SECONDS_TO_END = 10.0  # after Ctrl-C; then a command ends wherever it is
+SECONDS_TO_END = 10.0  # time after Ctrl-C until a command is ended by force
 ABOUT = (
     "Exercises on tensors that grade themselves: what learners, instructors and authors can run."
 )
@@ -18,30 +18,30 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=ABOUT)
 
 @contextmanager
 def interruptible(then: str) -> Iterator[None]:
-    """Ctrl-C, and the signal by which clusters end a job, end a command and all its workers.
+    """Let Ctrl-C, or a cluster's signal to end a job, stop a command and all its workers.
 
-    then: how to go on.
+    then: a sentence on how to continue afterwards.
     """
 
     def end() -> None:
         typer.echo(f"\nInterrupted. {then}", err=True)
-        # All that counts is on disk. A usual exit would wait for the pool, and the pool, now and
-        # then, for a worker that was ended in the middle of a message.
+        # All results are on disk already. A normal exit would wait for the pool, and the pool
+        # sometimes waits forever for a worker that was ended in the middle of a message.
         os._exit(130)
 
     here = os.getpid()
 
     def interrupt(*_: object) -> None:
-        if os.getpid() != here:  # a worker that has only just been forked
+        if os.getpid() != here:  # a worker that was forked just now
             os._exit(130)
-        # Python loses an error that is raised while a process forks, or in a callback.
+        # Python loses an exception that is raised during a fork or in a callback.
         last = threading.Timer(SECONDS_TO_END, end)
         last.daemon = True
         last.start()
         raise KeyboardInterrupt
 
     before = {signal.SIGTERM: signal.signal(signal.SIGTERM, interrupt)}
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not one to be ignored
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored
         before[signal.SIGINT] = signal.signal(signal.SIGINT, interrupt)
     try:
         yield
@@ -53,7 +53,7 @@ def interruptible(then: str) -> Iterator[None]:
 
 
 def audiences() -> dict[str, str]:
-    """Return who runs each of the engine's own commands, as the help groups them."""
+    """Return the audience of each of the engine's own commands, as the help groups them."""
     found = {}
     for command in app.registered_commands:
         name = command.name or getattr(command.callback, "__name__", "").replace("_", "-")

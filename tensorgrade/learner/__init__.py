@@ -1,1 +1,1 @@
-"""What only learners use: watching files, a notebook's checks, pictures."""
+"""The tools for learners: `tensorgrade watch`, a notebook's check cells, and pictures."""

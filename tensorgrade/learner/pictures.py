@@ -1,7 +1,7 @@
 """Pictures for lessons: matrices with their values written in, bars and lines.
 
-Nothing is told by colour alone: cells carry numbers, bars carry hatches, lines carry markers.
-Each function shows its picture below the running cell. The ones whose names begin with `draw`
+No information is given by colour alone: cells have numbers, bars have hatches, lines have markers.
+Each function shows its picture below the running cell. The functions whose names begin with `draw`
 return a matplotlib figure instead.
 """
 
@@ -26,8 +26,8 @@ LETTER = 0.095
 MOST_SHOWN = 16
 RED = "#b00020"
 MOST_MARKERS = 12
-SHARPNESS = 2  # pixels per point of the page: sharp on a fine screen
-Numbers = torch.Tensor | Sequence  # a tensor, or what torch makes one of
+SHARPNESS = 2  # pixels per point of the page: sharp on a high-resolution screen
+Numbers = torch.Tensor | Sequence  # a tensor, or values that torch converts to one
 Curve = tuple[Numbers, Numbers]
 Labels = Sequence[object] | None
 Arguments = ParamSpec("Arguments")
@@ -39,13 +39,13 @@ NO_PICTURE = (
 
 
 def or_a_sentence(picture: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """A picture of what a wrong answer gives may be impossible: then a sentence says so."""
+    """Print a sentence if a wrong answer's values make the picture impossible."""
 
     @functools.wraps(picture)
     def shown(*arguments: Arguments.args, **options: Arguments.kwargs) -> None:
         try:
             picture(*arguments, **options)
-        except Exception as error:  # whatever a wrong answer gave goes in there
+        except Exception as error:  # a wrong answer can pass any value
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
             print(NO_PICTURE.format(reason[:120]))
 
@@ -54,7 +54,7 @@ def or_a_sentence(picture: Callable[Arguments, None]) -> Callable[Arguments, Non
 
 @or_a_sentence
 def heatmap(matrix: Numbers, rows: Labels = None, columns: Labels = None, title: str = "") -> None:
-    """Show one matrix (r, c), or a vector as a single row; rows and columns are its labels."""
+    """Show one matrix (r, c), or a vector as a single row. rows, columns: its labels."""
     show(draw_heatmaps({title: matrix}, rows, columns), title or "a matrix")
 
 
@@ -62,19 +62,19 @@ def heatmap(matrix: Numbers, rows: Labels = None, columns: Labels = None, title:
 def heatmaps(
     matrices: Mapping[str, Numbers], rows: Labels = None, columns: Labels = None, title: str = ""
 ) -> None:
-    """Show matrices side by side, each under its name and all on one scale of colours."""
+    """Show matrices side by side, each under its name, with the same colour scale."""
     show(draw_heatmaps(matrices, rows, columns, title), title or ", ".join(matrices))
 
 
 @or_a_sentence
 def bars(series: Mapping[str, Numbers], names: Labels = None, title: str = "") -> None:
-    """Show vectors of one length (n,) as groups of bars; names are the n labels."""
+    """Show vectors of one length (n,) as groups of bars. names: the n labels."""
     show(draw_bars(series, names, title), title or ", ".join(series))
 
 
 @or_a_sentence
 def lines(curves: Mapping[str, Curve], x: str = "", y: str = "", title: str = "") -> None:
-    """Show curves, each given as (xs, ys); x and y are the labels of the axes."""
+    """Show curves, each given as (xs, ys). x, y: the labels of the axes."""
     show(draw_lines(curves, x, y, title), title or ", ".join(curves))
 
 
@@ -85,9 +85,9 @@ def draw_heatmaps(
     title: str = "",
     marks: dict[str, torch.Tensor] | None = None,
 ) -> "Figure":
-    """Matrices side by side as a figure.
+    """Draw matrices side by side in a figure.
 
-    marks: by name, a bool matrix; where it is True the entry is framed and crossed.
+    marks: by name, a bool matrix. Entries that are True in it get a frame and a cross.
     """
     values = {name: as_matrix(matrix) for name, matrix in matrices.items()}
     widths = [2 + max(CELL * min(m.shape[1], MOST_SHOWN), 1.6) for m in values.values()]
@@ -107,10 +107,10 @@ def draw_heatmaps(
 
 
 def draw_matrix(axis: "Axes", matrix: torch.Tensor, low: float, high: float) -> None:
-    """One matrix: each entry a square with its number in it. Large ones are cut."""
+    """Draw one matrix as squares with their numbers in them. Large matrices are cut."""
     shown = matrix[:MOST_SHOWN, :MOST_SHOWN]
     finite = torch.nan_to_num(shown, nan=low, posinf=high, neginf=low)
-    if shown.numel():  # without entries there is no picture, only a frame
+    if shown.numel():  # without entries there is only a frame
         axis.imshow(finite, cmap="Blues", vmin=low, vmax=high + 0.25 * (high - low), aspect="auto")
     size = 9 if shown.shape[1] <= 8 else 7
     for i, j in torch.cartesian_prod(*map(torch.arange, shown.shape)).reshape(-1, 2).tolist():
@@ -127,7 +127,7 @@ def draw_matrix(axis: "Axes", matrix: torch.Tensor, low: float, high: float) -> 
 
 
 def label(axis: "Axes", matrix: torch.Tensor, rows: Labels, columns: Labels, name: str) -> None:
-    """Ticks with labels where they fit, plain numbers where they do not, and the name on top."""
+    """Set the name and the ticks: the labels if their number fits, otherwise plain numbers."""
     for axis_of, size, labels in (
         (axis.yaxis, matrix.shape[0], rows),
         (axis.xaxis, matrix.shape[1], columns),
@@ -144,7 +144,7 @@ def label(axis: "Axes", matrix: torch.Tensor, rows: Labels, columns: Labels, nam
 
 
 def cross(axis: "Axes", places: torch.Tensor) -> None:
-    """Frame the True places of a matrix, with a cross in the corner."""
+    """Frame the entries of a matrix that are True here, with a `≠` in the corner."""
     from matplotlib.patches import Rectangle
 
     for i, j in places[:MOST_SHOWN, :MOST_SHOWN].nonzero().tolist():
@@ -157,7 +157,7 @@ def cross(axis: "Axes", places: torch.Tensor) -> None:
 
 
 def draw_bars(series: Mapping[str, Numbers], names: Labels = None, title: str = "") -> "Figure":
-    """Groups of bars as a figure, a hatch for each vector."""
+    """Draw groups of bars in a figure, with a different hatch for each vector."""
     values = {name: as_vector(vector) for name, vector in series.items()}
     size = max(len(vector) for vector in values.values())
     figure = new_figure(max(5.0, 0.35 * size * len(values) + 2.5), 3.2, title)
@@ -183,7 +183,7 @@ def draw_bars(series: Mapping[str, Numbers], names: Labels = None, title: str = 
 
 
 def draw_lines(curves: Mapping[str, Curve], x: str = "", y: str = "", title: str = "") -> "Figure":
-    """Curves as a figure, a marker for each."""
+    """Draw curves in a figure, with a different marker for each."""
     figure = new_figure(6.0, 3.4, title)
     axis = figure.subplots()
     for k, (name, (xs, ys)) in enumerate(curves.items()):
@@ -204,7 +204,7 @@ def draw_lines(curves: Mapping[str, Curve], x: str = "", y: str = "", title: str
 
 
 def finished(figure: "Figure", axis: "Axes", legend: bool) -> "Figure":
-    """Light lines behind, no frame above, room for numbers, and a legend where one helps."""
+    """Add a light grid, a margin for numbers and an optional legend; remove part of the frame."""
     axis.spines[["top", "right"]].set_visible(False)
     axis.grid(axis="y", alpha=0.3)
     axis.set_axisbelow(True)
@@ -215,7 +215,7 @@ def finished(figure: "Figure", axis: "Axes", legend: bool) -> "Figure":
 
 
 def new_figure(width: float, height: float, title: str) -> "Figure":
-    """An empty figure (inches) that belongs to no window."""
+    """Return an empty figure (sizes in inches) that belongs to no window."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -225,7 +225,7 @@ def new_figure(width: float, height: float, title: str) -> "Figure":
 
 
 def scale(matrices: list[torch.Tensor]) -> tuple[float, float]:
-    """The smallest and largest finite entry of all matrices; 0 is always within."""
+    """Return the smallest and largest finite entry of all matrices; the range includes 0."""
     entries = torch.cat(
         [m[m.isfinite()].flatten() for m in matrices] + [torch.zeros(1, dtype=torch.float64)]
     )
@@ -234,7 +234,7 @@ def scale(matrices: list[torch.Tensor]) -> tuple[float, float]:
 
 
 def as_matrix(values: Numbers) -> torch.Tensor:
-    """Any tensor as its first matrix, in float64; a vector as one row, a number as one entry."""
+    """Return the first matrix of a tensor in float64; vectors become a row, numbers an entry."""
     tensor = torch.as_tensor(values).detach().cpu().double()
     while tensor.ndim > 2:
         tensor = tensor[0]
@@ -242,12 +242,12 @@ def as_matrix(values: Numbers) -> torch.Tensor:
 
 
 def as_vector(values: Numbers) -> torch.Tensor:
-    """Numbers as a vector in float64."""
+    """Return numbers as a vector in float64."""
     return torch.as_tensor(values).detach().cpu().double().flatten()
 
 
 def number(value: float, matrix: torch.Tensor) -> str:
-    """A number as short as the matrix allows.
+    """Format a number as short as the other entries of its matrix allow.
 
     >>> number(0.23456, torch.tensor([0.5])), number(23.0, torch.tensor([23.0, 1.0]))
     ('0.23', '23')
@@ -261,7 +261,7 @@ def number(value: float, matrix: torch.Tensor) -> str:
 
 
 def show(figure: "Figure", description: str) -> None:
-    """Put a picture below the running cell; where there is no notebook, do nothing."""
+    """Show a picture below the running cell; outside a notebook, do nothing."""
     try:
         from IPython import get_ipython
         from IPython.display import HTML, display
@@ -272,7 +272,7 @@ def show(figure: "Figure", description: str) -> None:
 
 
 def as_image(figure: "Figure", description: str) -> str:
-    """A figure as an `<img>` that carries its own data."""
+    """Return a figure as an `<img>` with embedded data."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=72 * SHARPNESS, facecolor="white")
     data = base64.b64encode(buffer.getvalue()).decode()

@@ -1,4 +1,4 @@
-"""What nbgrader loads: hidden graders in the place of `Execute`, and scripts poured into notebooks.
+"""The classes that nbgrader loads: hidden graders instead of `Execute`, and script conversion.
 
-`course_config.py` names these classes; nbgrader finds the rest of its commands as they were.
+`course_config.py` names these classes. nbgrader's other commands are unchanged.
 """

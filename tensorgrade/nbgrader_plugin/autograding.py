@@ -1,8 +1,8 @@
-"""The preprocessor that takes the place of nbgrader's `Execute`: points from hidden graders.
+"""The preprocessor that replaces nbgrader's `Execute`: points from hidden graders.
 
-No kernel is started. The learner's definitions go to the sandboxed graders, and what these say
-becomes the output of the graded cells, in the form in which nbgrader reads partial credit: a
-number, and a card for people. Nothing in a card was ever an expected value.
+No kernel is started. The learner's definitions go to the sandboxed graders. Their verdicts become
+the outputs of the graded cells, in the form that nbgrader reads as partial credit: a number, and a
+card for people. A card never shows an expected value.
 """
 
 from datetime import datetime
@@ -29,7 +29,7 @@ NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
 
 
 class HiddenGraders(NbGraderPreprocessor):
-    """Writes points and a card into every graded cell of a submission."""
+    """A preprocessor that writes points and a card into every graded cell of a submission."""
 
     graders = Unicode("graders", help="The folder with the hidden tests.").tag(config=True)
     release = Unicode("release", help="The folder with the released notebooks.").tag(config=True)
@@ -49,7 +49,7 @@ class HiddenGraders(NbGraderPreprocessor):
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """Grade one submitted notebook. What learners wrote into outputs and tags means nothing."""
+        """Grade one submitted notebook. Outputs and tags written by learners are ignored."""
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as gradebook:
             if due := self.deadlines.get(where["assignment"]):
@@ -66,7 +66,7 @@ class HiddenGraders(NbGraderPreprocessor):
         return nb, resources
 
     def date(self, gradebook: Gradebook, where: dict) -> None:
-        """Where nothing says when it was handed in, the file's own date does, as elsewhere."""
+        """Date a submission by its file's own time if nbgrader has no timestamp for it."""
         chapter, student = where["assignment"], where["student"]
         submission = gradebook.find_submission(chapter, student)
         if submission.timestamp is None:
@@ -76,7 +76,7 @@ class HiddenGraders(NbGraderPreprocessor):
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
     def handin(self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart) -> Handin:
-        """The notebook, or the script that was poured into it."""
+        """Return the submission: the notebook, or the script that was converted to it."""
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
             return Handin(student, chapter, f"{chapter}.ipynb", reason=why)
@@ -89,7 +89,7 @@ class HiddenGraders(NbGraderPreprocessor):
         return Handin(student, chapter, f"{chapter}.ipynb", content, beside=beside)
 
     def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
-        """Make a verdict the cell's one output: a number for nbgrader, a card for people."""
+        """Replace the cell's outputs by a verdict: a number for nbgrader, and a card for people."""
         name = cell.metadata.nbgrader.grade_id.removeprefix(PREFIX)
         verdict = next((verdict for verdict in verdicts if verdict["exercise"] == name), None)
         most = float(cell.metadata.nbgrader.points)
@@ -105,7 +105,7 @@ class HiddenGraders(NbGraderPreprocessor):
 
 
 def moment(text: str) -> datetime | str:
-    """A time as every route reads it; other forms are left to nbgrader."""
+    """Read a time by the rule of the whole package; leave other formats to nbgrader."""
     try:
         return read_time(text)
     except ValueError:
@@ -113,13 +113,13 @@ def moment(text: str) -> datetime | str:
 
 
 def earns_points(cell: NotebookNode) -> bool:
-    """Whether a cell is graded by the hidden graders, and not by a person."""
+    """Return True if a cell is graded by the hidden graders, not by a person."""
     named = is_grade(cell) and cell.metadata.nbgrader.grade_id.startswith(PREFIX)
     return bool(named and not is_solution(cell) and cell.cell_type == "code")
 
 
 def points_of(verdict: dict | None, most: float) -> float:
-    """A verdict's points, as a share of what the cell is worth; never more than that."""
+    """Return a verdict's points, as a share of the cell's points and never more than those."""
     if verdict is None or not verdict["max_points"]:
         return 0.0
     return round(min(1.0, max(0.0, verdict["points"] / verdict["max_points"])) * most, 6)
@@ -154,7 +154,7 @@ padding:10px 14px;max-width:900px;background:#ffffff;color:#202124;font:14px/1.4
 
 
 def graded_card(verdict: dict | None, earned: float, most: float, message: str) -> str:
-    """The HTML of a card, from a row of `results.jsonl`; only the message where there is none."""
+    """Return the HTML of a card for a row of `results.jsonl`; without a row only the message."""
     told = verdict or {"status": "not_attempted", "exercise": "", "mistakes": [], "isolation": ""}
     state, colour = STATES[told["status"]]
     return TEMPLATE.render(
@@ -171,9 +171,9 @@ def graded_card(verdict: dict | None, earned: float, most: float, message: str) 
 
 
 def restore_graded_cells(nb: NotebookNode, released: Notebook) -> None:
-    """Append what is missing. released: the notebook as the gradebook knows it.
+    """Append graded cells that are missing. released: the notebook in the gradebook.
 
-    A chapter that was released again may have new exercises; old submissions get their cells too.
+    A chapter may have been released again with new exercises. Old submissions get their cells too.
     """
     there = {cell.metadata.nbgrader.grade_id for cell in nb.cells if is_grade(cell)}
     sources = {cell.name: cell for cell in released.source_cells}
@@ -183,7 +183,7 @@ def restore_graded_cells(nb: NotebookNode, released: Notebook) -> None:
 
 
 def restored(graded: GradeCell, source: SourceCell) -> NotebookNode:
-    """A graded cell made from the gradebook's records of it."""
+    """Return a graded cell rebuilt from the gradebook's records."""
     cell = nbformat.v4.new_code_cell(source.source)
     cell.metadata["nbgrader"] = {
         "grade": True,

@@ -1,4 +1,4 @@
-"""`nbgrader collect`, and then the scripts among what was collected poured into notebooks."""
+"""Run `nbgrader collect`, and convert the collected scripts to notebooks."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from .warm_grader import ReadApart
 
 
 class CollectScriptsToo(ExchangeCollect):
-    """Collects from the exchange as nbgrader does; learners may hand in `.py` files as well."""
+    """A collector that works like nbgrader's, but also accepts `.py` files from learners."""
 
     graders = Unicode("graders", help="The folder with the hidden tests.").tag(config=True)
     isolation = Enum(
@@ -22,7 +22,7 @@ class CollectScriptsToo(ExchangeCollect):
     ).tag(config=True)
 
     def copy_files(self) -> None:
-        """Copy, then pour."""
+        """Copy the submissions, then convert the scripts."""
         super().copy_files()
         root = Path(self.coursedir.root)
         submitted = root / self.coursedir.submitted_directory

@@ -1,7 +1,7 @@
-"""Pages in which nothing of a learner's runs: no script, no handler, no foreign frame.
+"""Write pages in which no code of a learner runs: no script, no handler, no foreign frame.
 
-Learners' feedback is made by `CleanPages`. The formgrader's pages are made by nbconvert's own
-exporter, which is told in `course_config.py` to use `CleanOutputs` and `clean_markdown`.
+`CleanPages` writes the learners' feedback. nbconvert's own exporter writes the formgrader's pages;
+`course_config.py` configures it to use `CleanOutputs` and `clean_markdown`.
 """
 
 import re
@@ -30,11 +30,11 @@ TAGS = set(
     "thead tr tt u ul var".split()
 )
 ATTRIBUTES = {"title", "align", "colspan", "rowspan", "start", "width", "height"}
-# Words of code in colours. Any other class, or an id, could imitate a part of the page.
+# Classes of coloured code. Any other class, or an id, could imitate a part of the page.
 CODE_CLASS = re.compile(r"highlight|[a-z][a-z0-9]?")
 LINKS = {"a": {"href"}, "img": {"src", "alt"}}
 PROTOCOLS = {"http", "https", "mailto", "data"}
-# What a verdict's card is drawn with.
+# The styles that a verdict's card uses.
 STYLES = CSSSanitizer(
     {"background", "border", "border-left", "border-radius", "color", "font", "font-size"}
     | {"margin-top", "max-width", "padding"}
@@ -42,7 +42,7 @@ STYLES = CSSSanitizer(
 
 
 class CleanPages(HTMLExporter):
-    """nbgrader's feedback pages, with what learners wrote cleaned after it became HTML."""
+    """An exporter for nbgrader's feedback pages that cleans the HTML of learners' text."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -52,7 +52,7 @@ class CleanPages(HTMLExporter):
     def from_filename(
         self, filename: str, resources: dict | None = None, **_: object
     ) -> tuple[Any, dict[str, Any]]:
-        """The page of one graded notebook."""
+        """Return the page of one graded notebook."""
         path = Path(filename)
         notebook = read_notebook(path, with_outputs=True)
         return self.from_notebook_node(notebook, resources_of(path, resources))
@@ -63,27 +63,27 @@ class CleanPages(HTMLExporter):
 
 
 class CleanOutputs(Preprocessor):
-    """Leaves of a cell's outputs those of a kind that only shows something."""
+    """A preprocessor that keeps only the outputs that display something."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, index: int
     ) -> tuple[NotebookNode, dict]:
-        """One cell, its outputs replaced."""
+        """Replace the outputs of one cell."""
         if cell.cell_type == "code":
             cell.outputs = [output for output in map(clean_output, cell.outputs) if output]
         return cell, resources
 
 
-LONGEST_TEXT = 10_000  # characters of a cell that are rendered
-SECONDS_OF_TEXT = 5.0  # of processor time for all cells of a page, till one of them goes beyond
+LONGEST_TEXT = 10_000  # longest cell text in characters that is rendered
+SECONDS_OF_TEXT = 5.0  # processor time for the text of a page; cells after that are not rendered
 SPENT = "seconds of text"
 
 
 def rendered(context: Context, source: str, render: Callable[[], str]) -> str:
-    """What a cell's text becomes on a page; as it was written where that would take long.
+    """Render a cell's text as HTML; show it as plain text if that fails or takes too long.
 
-    What renders text needs hours for some of a megabyte, and the class behind it waits. What
-    cannot be rendered, such as a picture that is not there, is shown as it was written too.
+    Some texts of a megabyte take hours to render, and the rest of the class would wait. Rendering
+    also fails for some texts, such as those with a missing picture.
     """
     page = context.get("resources") or {}
     spent = page.get(SPENT) or 0.0
@@ -100,7 +100,7 @@ def rendered(context: Context, source: str, render: Callable[[], str]) -> str:
 
 @pass_context
 def clean_markdown(context: Context, source: str) -> str:
-    """Markdown as HTML. Cleaned here, since a link's target is no HTML before."""
+    """Convert Markdown to clean HTML. Cleaning comes last, because links only appear in HTML."""
     return rendered(context, source, lambda: clean(renderer().markdown2html(context, source)))
 
 
@@ -108,12 +108,12 @@ def clean_markdown(context: Context, source: str) -> str:
 def coloured_code(
     context: Context, source: str, language: str | None = None, metadata: dict | None = None
 ) -> str:
-    """Code as HTML, its words in colours."""
+    """Convert code to HTML with coloured words."""
     return rendered(context, source, lambda: colours()(source, language, metadata))
 
 
 def as_it_is(html: str) -> str:
-    """HTML with its links. nbconvert looks for those of old notebook servers, and takes long."""
+    """Return HTML unchanged; nbconvert's own filter for old notebook servers is slow."""
     return html
 
 
@@ -126,18 +126,18 @@ FILTERS = {
 
 @cache
 def renderer() -> HTMLExporter:
-    """What makes HTML of markdown."""
+    """Return the converter from Markdown to HTML."""
     return HTMLExporter()
 
 
 @cache
 def colours() -> Highlight2HTML:
-    """What makes HTML of code."""
+    """Return the converter from code to HTML."""
     return Highlight2HTML(pygments_lexer="python")
 
 
 def clean(html: str, styled: bool = False) -> str:
-    """HTML without anything that acts, or that looks like a part of the page around it."""
+    """Remove everything from HTML that is active or could imitate the page around it."""
     return bleach.clean(
         html,
         tags=TAGS,
@@ -150,7 +150,7 @@ def clean(html: str, styled: bool = False) -> str:
 def allowed(tag: str, name: str, value: str) -> bool:
     """Return True if an attribute may stay.
 
-    A picture is in the page itself: one from elsewhere would tell its owner who reads the page.
+    Pictures must be embedded. Loading one from elsewhere would show its owner who reads the page.
     """
     if name == "class":
         return all(map(CODE_CLASS.fullmatch, value.split()))
@@ -162,7 +162,7 @@ def allowed(tag: str, name: str, value: str) -> bool:
 
 
 def allowed_in_cards(tag: str, name: str, value: str) -> bool:
-    """Whether an attribute may stay in what we wrote ourselves."""
+    """Return True if an attribute may stay in our own cards, which have styles."""
     return name == "style" or allowed(tag, name, value)
 
 
@@ -170,7 +170,7 @@ PICTURE_DATA = tuple(f"data:{kind};base64," for kind in PICTURES)
 
 
 def clean_output(output: object) -> NotebookNode | None:
-    """An output of a kind that only shows something; None for any other."""
+    """Return an output of a kind that only displays something; None for any other kind."""
     kind = member(output, "output_type")
     if kind == "stream":
         name = "stderr" if member(output, "name") == "stderr" else "stdout"
@@ -189,5 +189,5 @@ def clean_output(output: object) -> NotebookNode | None:
 
 
 def clean_card(told: object) -> str:
-    """The HTML of an output: of a card, as we wrote it."""
+    """Clean the HTML of an output. The styles of our own cards stay."""
     return clean(text_of(told), styled=True)

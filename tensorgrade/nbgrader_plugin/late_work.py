@@ -1,4 +1,4 @@
-"""What late work loses in nbgrader's gradebook: the same as everywhere else."""
+"""The deduction for late work in nbgrader's gradebook, by the same rule as everywhere else."""
 
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Dict
@@ -7,14 +7,14 @@ from ..lateness import Lateness
 
 
 class LateWork(LateSubmissionPlugin):
-    """The course's own rule; nbgrader's `penalty_method = "zero"` still means what it says."""
+    """The course's own rule; nbgrader's `penalty_method = "zero"` keeps its meaning."""
 
     lateness = Dict({}, help="What course_config.py says of late work.").tag(config=True)
 
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """The points that a notebook loses. None where it loses none."""
+        """Return the points that a notebook loses for being late; None if it loses none."""
         if self.penalty_method == "zero":
             return super().late_submission_penalty(student_id, score, total_seconds_late)
         lost = Lateness(**self.lateness).share_lost(total_seconds_late)

@@ -1,7 +1,7 @@
-"""Whose notebooks are whose, whatever folders are called.
+"""Make nbgrader find the right notebooks for every folder name.
 
-nbgrader takes the name of a folder for a pattern: the notebooks of `x?y` are then those of `xzy`
-too, `[x]` has none, and a name with a line break ends the grading of a class.
+nbgrader treats a folder's name as a pattern. Then the notebooks of `xzy` also count for `x?y`,
+`[x]` has none, and a name with a line break stops the grading of the whole class.
 """
 
 import os
@@ -13,7 +13,7 @@ from traitlets.config import Configurable
 
 
 def take_names_literally(converter: Configurable | None) -> None:
-    """Have a converter that has looked for notebooks keep to the folders that they lie in."""
+    """Make a converter that has searched for notebooks use each folder's own notebooks only."""
     if not isinstance(converter, BaseConverter):
         return
     course, pattern_of = converter.coursedir, converter._format_source
@@ -23,6 +23,6 @@ def take_names_literally(converter: Configurable | None) -> None:
 
     def any_name(assignment: str, student: str, escape: bool = False) -> str:
         pattern: str = pattern_of(assignment, student, escape)
-        return f"(?s){pattern}" if escape else pattern  # a dot stands for a line break too
+        return f"(?s){pattern}" if escape else pattern  # a dot also matches a line break
 
     converter._format_source = any_name

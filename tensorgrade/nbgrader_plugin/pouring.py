@@ -1,7 +1,7 @@
-"""Pours a script into the released notebook, so that nbgrader shows it like any other submission.
+"""Convert scripts to notebooks based on the released one, so that nbgrader can show them.
 
-Where a learner hands in both, sources/handins.py says which of them counts. Pour a folder by hand
-with `python -m tensorgrade.nbgrader_plugin.pouring submitted`.
+If a learner submits both, sources/handins.py decides which of them counts. To convert a folder
+manually, run `python -m tensorgrade.nbgrader_plugin.pouring submitted`.
 """
 
 import sys
@@ -18,22 +18,22 @@ from ..runner.source import Unreadable, decode
 from ..sources.handins import Handin
 
 REST = "from-script"
-UNREADABLE = ".unreadable"  # a name that nbgrader does not take for a notebook
+UNREADABLE = ".unreadable"  # a suffix that keeps nbgrader from reading the file as a notebook
 Part = tuple[list[str], str]  # the names that a statement binds, and its text
 
 
 class Reader(Protocol):
-    """Reads what learners wrote, somewhere where nothing can happen."""
+    """A reader that parses learners' files where they can do no harm."""
 
     def name_of_source(self, handin: Handin) -> str:
-        """The name of the file that counts; empty where none can be read."""
+        """Return the name of the file that counts; an empty one if none can be read."""
 
     def parts(self, text: str) -> list[Part]:
-        """The top-level statements of a script; none where it cannot be read."""
+        """Return the top-level statements of a script; none if it cannot be read."""
 
 
 def pour_all(submitted: Path, release: Path, reader: Reader, chapter: str = "*") -> list[Path]:
-    """Pour each script in `submitted/<student>/<chapter>/` that counts; returns the notebooks."""
+    """Convert each script in `submitted/<student>/<chapter>/` that counts; return the notebooks."""
     poured = []
     for script in sorted(submitted.glob(f"*/{chapter}/*.py")):
         name = script.parent.name
@@ -49,7 +49,7 @@ def pour_all(submitted: Path, release: Path, reader: Reader, chapter: str = "*")
 
 
 def script_counts(script: Path, reader: Reader) -> bool:
-    """Whether a script is what counts: no notebook is beside it, or not the one that counts.
+    """Return True if a script counts: there is no notebook, or the notebook does not count.
 
     A link is never replaced.
     """
@@ -64,14 +64,14 @@ def script_counts(script: Path, reader: Reader) -> bool:
 
 
 def make_way(notebook: Path, reader: Reader) -> None:
-    """Keep a notebook that no rule can read under another name: somebody may mend it by hand."""
+    """Rename a notebook that cannot be read instead of replacing it, so it can be fixed later."""
     alone = Handin("", notebook.stem, notebook.name, notebook.read_bytes())
     if not reader.name_of_source(alone):
         notebook.rename(notebook.with_name(f"{notebook.name}{UNREADABLE}"))
 
 
 def text_of(content: bytes, name: str) -> str:
-    """Bytes as text; where they are no text, a comment that says so."""
+    """Decode bytes to text; if that fails, return a comment with the error."""
     try:
         return decode(content, name)
     except Unreadable as error:
@@ -79,10 +79,10 @@ def text_of(content: bytes, name: str) -> str:
 
 
 def pour(script: list[Part], released: Path) -> NotebookNode:
-    """The released notebook with a script's definitions in its solution cells.
+    """Put a script's definitions into the solution cells of the released notebook.
 
-    What is no exercise goes into a cell of its own in front of the first of them, unless the
-    notebook says the same already.
+    Other statements go into one new cell before the first solution cell, unless the notebook
+    already contains them.
     """
     nb = nbformat.read(released, as_version=4)
     answers = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells if is_open(cell)}
@@ -103,14 +103,14 @@ def pour(script: list[Part], released: Path) -> NotebookNode:
 
 
 def is_open(cell: NotebookNode) -> bool:
-    """Whether a cell is there to be written in, or to be mended: marked, and not locked."""
+    """Return True if learners may edit a cell: it has nbgrader's marks and is not locked."""
     return "nbgrader" in cell.metadata and not is_locked(cell)
 
 
 def script_behind(nb: NotebookNode, script: Path, released: Path, reader: Reader) -> bytes | None:
-    """The script that a notebook was poured from, to be graded as it is; None if it was not.
+    """Return the script that a notebook was converted from; None if there was none.
 
-    Nothing in the notebook is believed: the script is poured again, and has to give the same.
+    The notebook is not trusted: the script is converted again, and the results must be equal.
     """
     if not script.is_file() or script.is_symlink() or not released.is_file():
         return None
@@ -120,12 +120,12 @@ def script_behind(nb: NotebookNode, script: Path, released: Path, reader: Reader
 
 
 def answers_in(nb: NotebookNode) -> list[str]:
-    """The sources of the cells that pouring fills."""
+    """Return the sources of the cells that `pour` fills."""
     return [cell.source for cell in nb.cells if is_open(cell) or cell.get("id") == REST]
 
 
 def main(submitted: str, release: str = "release") -> None:
-    """Pour a folder by hand."""
+    """Convert the scripts of a folder from the command line."""
     from .warm_grader import ReadApart
 
     reader = ReadApart(Setup(Path("graders").resolve()))

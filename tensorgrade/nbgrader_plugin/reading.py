@@ -1,7 +1,7 @@
-"""How `nbgrader autograde` reads a submission: whatever the file, there is a notebook to grade.
+"""Read submissions for `nbgrader autograde`: every file yields a notebook to grade.
 
-nbgrader finds no fault in a class any more, so each learner has points and a feedback page: for
-what is sound in the notebook, or none with a sentence that says why.
+No file can stop the grading of a class. Each learner gets points and a feedback page, either for
+the sanitized notebook or for a page with the reason why it could not be read.
 """
 
 from pathlib import Path
@@ -15,11 +15,11 @@ from .names import take_names_literally
 from .sound import read_notebook, reason_in, resources_of, unreadable
 
 NOT_GRADED = "This notebook could not be graded; your instructor has to look at it."
-NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # at fault is the course, for everybody
+NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # the course is at fault, not the notebook
 
 
 class SoundNotebook(NotebookExporter):
-    """Reads, has the preprocessors work, and writes."""
+    """An exporter that reads a notebook, runs the preprocessors, and writes the result."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -28,7 +28,7 @@ class SoundNotebook(NotebookExporter):
     def from_filename(
         self, filename: str, resources: dict | None = None, **_: object
     ) -> tuple[Any, dict[str, Any]]:
-        """The text of what a file became. What stops a preprocessor costs this file its points."""
+        """Return the graded notebook as text. A file that stops a preprocessor gets no points."""
         path = Path(filename)
         notebook = read_notebook(path)
         if (why := reason_in(notebook)) is not None:

@@ -1,8 +1,8 @@
-"""How `nbgrader generate_assignment` reads a notebook in which a mistake is to be found.
+"""Read find-the-bug exercises for `nbgrader generate_assignment`.
 
-The instructor's notebook holds the answer, so that it can be validated; code that learners are
-given to mend stands beside it, in the cell's metadata. Under other settings nbgrader clears the
-cell like any solution, and no answer gets out.
+The instructor's notebook holds the solution, so that it can be validated. The given code is stored
+in the cell's metadata. Without this exporter nbgrader clears the cell like any solution, so no
+solution is ever released.
 """
 
 from nbconvert.exporters import NotebookExporter
@@ -11,14 +11,14 @@ from nbgrader.preprocessors import ClearSolutions
 
 
 class GivenCode(NotebookExporter):
-    """Puts what is given in the answers' place, as soon as nbgrader has cleared them.
+    """An exporter that inserts the given code after nbgrader has cleared the solutions.
 
-    For nbgrader such a cell is a solution cell like others: it stands in the gradebook, and may be
-    commented on.
+    nbgrader treats such a cell as an ordinary solution cell: it is in the gradebook, and graders
+    can comment on it.
     """
 
     def register_preprocessor(self, preprocessor: object, enabled: bool = False) -> object:
-        """One of nbgrader's steps; ours follows the one that clears."""
+        """Register one of nbgrader's steps, and ours directly after the one that clears."""
         registered = super().register_preprocessor(preprocessor, enabled)
         if isinstance(preprocessor, ClearSolutions):
             super().register_preprocessor(put_given)
@@ -26,7 +26,7 @@ class GivenCode(NotebookExporter):
 
 
 def put_given(nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-    """A step: the code to be mended in its place, and nothing beside it any more."""
+    """Replace a cell's source by its given code, and remove that from the metadata."""
     for cell in nb.cells:
         if "given" in cell.metadata:
             cell.source = cell.metadata.pop("given")

@@ -1,9 +1,8 @@
-"""A submitted notebook made anew from what is sound in it, so that nothing in it stops nbgrader.
+"""Sanitize a submitted notebook, so that nothing in it can stop nbgrader.
 
-nbgrader and nbformat believe a file's metadata: one wrong type in it ends the grading of a class.
-Here every cell is put together afresh from its kind, its text, its name and nbgrader's marks;
-whatever else a file holds is left behind. That is done in a process of its own, with bounds on
-time and memory.
+nbgrader and nbformat trust a file's metadata: one value of a wrong type stops the grading of a
+class. This module rebuilds each cell from its kind, its text, its name and nbgrader's marks, and
+drops everything else. It reads the file in a separate process with limits on time and memory.
 """
 
 import json
@@ -23,21 +22,21 @@ KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markd
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 FLAGS = ("grade", "solution", "locked", "task")
 MOST_CELLS = 5000
-MOST_CHARACTERS = 1 << 20  # of text in all cells
+MOST_CHARACTERS = 1 << 20  # in all cells together
 MOST_POINTS = 1e6
 LONGEST_REASON = 300
 MOST_BYTES = Limits().notebook_bytes
 SECONDS = 60.0
-BOUNDS = {"RLIMIT_AS": 2 << 30, "RLIMIT_CPU": int(SECONDS)}  # JSON takes more room as objects
+BOUNDS = {"RLIMIT_AS": 2 << 30, "RLIMIT_CPU": int(SECONDS)}  # parsed JSON is larger than its text
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 
 
 class Unsound(Exception):
-    """There is no notebook in the file; the message says so to the learner."""
+    """The file contains no notebook; the message gives the learner the reason."""
 
 
 def read_notebook(path: Path, with_outputs: bool = False) -> NotebookNode:
-    """The notebook in a file, or one that says why there is none."""
+    """Read the notebook in a file; return one with the reason if it cannot be read."""
     if "fork" not in multiprocessing.get_all_start_methods():
         return told_of(path, with_outputs)
     context = multiprocessing.get_context("fork")
@@ -49,7 +48,7 @@ def read_notebook(path: Path, with_outputs: bool = False) -> NotebookNode:
         if receiver.poll(SECONDS):
             return from_dict(json.loads(receiver.recv_bytes()))
     except EOFError:
-        pass  # it met its bounds
+        pass  # the reader exceeded its limits
     finally:
         reader.kill()
         reader.join()
@@ -57,13 +56,13 @@ def read_notebook(path: Path, with_outputs: bool = False) -> NotebookNode:
 
 
 def tell(path: Path, with_outputs: bool, sender: Connection) -> None:
-    """In a process of its own: send the notebook in a file."""
+    """Read a notebook in the separate process, and send it back."""
     set_bounds({"bounds": with_own_memory(BOUNDS)})
     sender.send_bytes(json.dumps(told_of(path, with_outputs)).encode())
 
 
 def told_of(path: Path, with_outputs: bool) -> NotebookNode:
-    """The notebook in a file, or one that says why there is none, read here."""
+    """Read the notebook in a file in this process; return one with the reason if that fails."""
     try:
         return sound(parsed(path), with_outputs)
     except Unsound as error:
@@ -75,14 +74,14 @@ def told_of(path: Path, with_outputs: bool) -> NotebookNode:
 
 
 def resources_of(path: Path, resources: dict | None) -> ResourcesDict:
-    """What nbconvert's exporters tell preprocessors and templates of a file."""
+    """Return the resources that nbconvert's exporters give to preprocessors and templates."""
     own = ResourcesDict(**(resources or {}))
     own["metadata"] = ResourcesDict(name=path.stem, path=str(path.parent))
     return own
 
 
 def parsed(path: Path) -> object:
-    """What a file's JSON says. Raises Unsound or OSError."""
+    """Parse the JSON in a file. Raises Unsound or OSError."""
     if path.is_symlink() or path.parent.is_symlink() or path.parent.parent.is_symlink():
         raise Unsound(f"{path.name} is a link, or lies in one.")
     if not path.is_file():
@@ -96,7 +95,7 @@ def parsed(path: Path) -> object:
 
 
 def sound(notebook: object, with_outputs: bool = False) -> NotebookNode:
-    """What is sound in a notebook. Raises Unsound where there are no cells."""
+    """Return the sanitized notebook. Raises Unsound, for example if there are no cells."""
     told = cells_of(notebook)
     if len(told) > MOST_CELLS:
         raise Unsound(f"The notebook has more than {MOST_CELLS} cells.")
@@ -109,7 +108,7 @@ def sound(notebook: object, with_outputs: bool = False) -> NotebookNode:
 
 
 def notebook_of(cells: list[NotebookNode], why: str | None) -> NotebookNode:
-    """A notebook of these cells. why: a reason that is to be found in it later."""
+    """Return a notebook of these cells. why: the reason to store in it, for `reason_in`."""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     metadata = from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})
     if why is not None:
@@ -118,19 +117,19 @@ def notebook_of(cells: list[NotebookNode], why: str | None) -> NotebookNode:
 
 
 def unreadable(why: str) -> NotebookNode:
-    """A notebook in place of one that cannot be read."""
+    """Return a notebook that replaces one that cannot be read."""
     text = NotebookNode(cell_type="markdown", id="unreadable", metadata=NotebookNode(), source=why)
     return notebook_of([text], why)
 
 
 def reason_in(notebook: object) -> str | None:
-    """Why a notebook could not be read, of one that stands in the place of another."""
+    """Return the stored reason why the original notebook could not be read, if there is one."""
     told = member(member(member(notebook, "metadata"), "tensorgrade"), "unreadable")
     return text_of(told)[:LONGEST_REASON] if isinstance(told, str) else None
 
 
 def cells_of(notebook: object) -> list:
-    """The cells, on sheets in the oldest notebooks. Raises Unsound."""
+    """Return all cells; the oldest notebooks have them on sheets. Raises Unsound."""
     sheets = member(notebook, "worksheets")
     told = [member(s, "cells") for s in (sheets if isinstance(sheets, list) else [notebook])]
     lists = [cells for cells in told if isinstance(cells, list)]
@@ -140,18 +139,18 @@ def cells_of(notebook: object) -> list:
 
 
 def member(told: object, name: str) -> object:
-    """What an object has under a name; None for all that is no object."""
+    """Return an object's member; None if it has none, or if the value is no object."""
     return told.get(name) if isinstance(told, dict) else None
 
 
 def kind_of(cell: object) -> str | None:
-    """A cell's kind, if it has one."""
+    """Return a cell's kind; None if it has no known one."""
     kind = member(cell, "cell_type")
     return KINDS.get(kind) if isinstance(kind, str) else None
 
 
 def sound_cell(cell: dict, with_outputs: bool) -> NotebookNode:
-    """A cell put together anew."""
+    """Rebuild a cell from its sanitized parts."""
     kind, name = kind_of(cell), member(cell, "id")
     source = text_of(cell.get("source", cell.get("input", "")))
     made = NotebookNode(cell_type=kind, id=name, metadata=NotebookNode(), source=source)
@@ -167,14 +166,14 @@ def sound_cell(cell: dict, with_outputs: bool) -> NotebookNode:
 
 
 def text_of(told: object) -> str:
-    """Text, or its lines, as text that can be written to a file."""
+    """Join a text or a list of lines to a text that can be encoded as UTF-8."""
     lines = told if isinstance(told, list) else [told]
     whole = "".join(line for line in lines if isinstance(line, str))
     return whole.encode("utf-8", "replace").decode()
 
 
 def pictures_in(attachments: object) -> NotebookNode:
-    """Pictures that were pasted into a cell, by name and kind."""
+    """Return the pictures that were pasted into a cell, by name and kind."""
     named = attachments.items() if isinstance(attachments, dict) else ()
     found = {
         text_of(name): {k: v for k in PICTURES if is_picture(v := member(data, k))}
@@ -184,12 +183,12 @@ def pictures_in(attachments: object) -> NotebookNode:
 
 
 def is_picture(data: object) -> bool:
-    """Whether something has the letters of a picture written as base64."""
+    """Return True if a value is a string of base64 characters, as pictures are."""
     return isinstance(data, str) and re.fullmatch(r"[A-Za-z0-9+/=\s]*", data) is not None
 
 
 def marks_of(cell: dict) -> NotebookNode | None:
-    """nbgrader's marks, each with the type that it should have; None where they name no cell."""
+    """Return nbgrader's marks, each with the right type; None if they name no cell."""
     told = member(cell.get("metadata"), "nbgrader")
     name = member(told, "grade_id")
     if not isinstance(told, dict) or not isinstance(name, str) or not NAME.fullmatch(name):
@@ -202,13 +201,13 @@ def marks_of(cell: dict) -> NotebookNode | None:
 
 
 def points_of(told: object) -> float:
-    """What a cell says that it is worth; the gradebook knows better."""
+    """Return a cell's claimed points within bounds; the gradebook has the real ones."""
     points = told if isinstance(told, int | float) else -1.0
     return float(points) if 0 <= points <= MOST_POINTS else 0.0
 
 
 def name_cells(cells: list[NotebookNode]) -> None:
-    """Give every cell a name of its own, in the place of names that are none or stand twice."""
+    """Give every cell a unique name, replacing invalid and duplicate ones."""
     taken: set[str] = set()
     for number, cell in enumerate(cells):
         if not isinstance(cell.id, str) or not NAME.fullmatch(cell.id) or cell.id in taken:
@@ -217,10 +216,10 @@ def name_cells(cells: list[NotebookNode]) -> None:
 
 
 def drop_false_marks(cells: list[NotebookNode]) -> None:
-    """Take marks away that nbgrader would refuse."""
+    """Remove marks that nbgrader would reject."""
     validator = MetadataValidator()
     for cell in cells:
         try:
             validator.validate_cell(cell)
-        except Exception:  # its checks fail in many ways
+        except Exception:  # the validator raises many kinds of errors
             del cell.metadata["nbgrader"]

@@ -1,7 +1,7 @@
-"""Takes away nbgrader's marks from cells where they mean nothing, so that they stop no grading.
+"""Remove nbgrader's marks from cells in which they mean nothing, so that they stop no grading.
 
-A cell that a learner copied keeps empty marks when nbgrader tells the copies apart, and nbgrader
-then takes the whole notebook for one of an old format.
+If a learner copies a cell, nbgrader leaves empty marks on the copy. It then mistakes the whole
+notebook for one of an old format.
 """
 
 from nbformat import NotebookNode
@@ -9,12 +9,12 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 
 class TidyMarks(NbGraderPreprocessor):
-    """Stands before and after the steps that compare a submission with the gradebook."""
+    """A preprocessor that runs before and after the comparison with the gradebook."""
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: dict, cell_index: int
     ) -> tuple[NotebookNode, dict]:
-        """A cell without a name in its marks is a learner's own cell."""
+        """Remove the marks of a cell without a name in them: it is a learner's own cell."""
         marks = cell.metadata.get("nbgrader")
         if not isinstance(marks, dict) or not isinstance(marks.get("grade_id"), str):
             cell.metadata.pop("nbgrader", None)

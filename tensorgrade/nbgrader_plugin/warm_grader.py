@@ -1,8 +1,7 @@
-"""One grading process that stays warm from one submission to the next.
+"""A grading process that stays warm from one submission to the next.
 
-It lives in a process of its own because nbgrader may run inside a Jupyter server, which is no
-place for pytest and torch (they are imported over there alone), and because a submission that ends
-it costs nobody else anything.
+It is a separate process for two reasons. nbgrader may run inside a Jupyter server, which should
+not import pytest and torch. And a submission that kills the process affects no other submission.
 """
 
 import functools
@@ -30,30 +29,33 @@ WARM: dict[tuple, Executor] = {}
 
 
 def grade(handin: Handin, setup: Setup) -> list[dict]:
-    """Rows with the verdicts on a hand-in."""
+    """Return rows with the verdicts on a submission."""
     rows = answer(setup, grade_there, handin)
     return given_up(handin, setup.tests) if rows is None else rows
 
 
 @dataclass(frozen=True)
 class ReadApart:
-    """Reads learners' files in the sandbox of the warm process. Methods raise CourseError."""
+    """A reader that parses learners' files in the sandbox of the warm process.
+
+    Its methods raise CourseError.
+    """
 
     setup: Setup
 
     def name_of_source(self, handin: Handin) -> str:
-        """The name of the file that counts; empty where none can be read."""
+        """Return the name of the file that counts; an empty one if none can be read."""
         return answer(self.setup, name_there, handin) or ""
 
     def parts(self, text: str) -> list[tuple[list[str], str]]:
-        """The top-level statements of a script; none where it cannot be read."""
+        """Return the top-level statements of a script; none if it cannot be read."""
         return answer(self.setup, parts_there, text) or []
 
 
 def answer(setup: Setup, ask: Callable[[Asked], Answer], about: Asked) -> Answer | None:
-    """What a function answers over there; None where each try ends the process.
+    """Call a function in the warm process; return None if every try kills the process.
 
-    Graders that changed on disk are read anew.
+    Graders that changed on disk are loaded again.
     """
     key = (setup, digest_now(setup.tests))
     for _ in range(TRIES):
@@ -67,7 +69,7 @@ def answer(setup: Setup, ask: Callable[[Asked], Answer], about: Asked) -> Answer
 
 
 def digest_now(graders: Path) -> str:
-    """The digest of the graders as they are; their files are only read again if one was written."""
+    """Return the current digest of the graders; the files are read again only after a change."""
     files = [*graders_files(graders).values(), graders.parent / "course_config.py"]
     return digest(
         graders, tuple((path, path.stat().st_mtime_ns) for path in files if path.is_file())
@@ -76,13 +78,13 @@ def digest_now(graders: Path) -> str:
 
 @functools.lru_cache(maxsize=4)
 def digest(graders: Path, written: tuple) -> str:
-    """The digest of the graders, when their files were last written at these times."""
+    """Return the digest of the graders whose files were written at these times."""
     return digest_of(graders)
 
 
 @contextmanager
 def bare_main() -> Iterator[None]:
-    """New processes begin by importing the main module anew; spare them nbgrader or a server."""
+    """Hide the main module, so that new processes do not import nbgrader or a server again."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
@@ -92,7 +94,7 @@ def bare_main() -> Iterator[None]:
 
 
 def warm(key: tuple) -> Executor:
-    """The process for these graders; one for other graders is ended."""
+    """Return the process for these graders; stop a process for others."""
     if key not in WARM:
         for old in list(WARM):
             forget(old)
@@ -102,26 +104,26 @@ def warm(key: tuple) -> Executor:
 
 
 def forget(key: tuple) -> None:
-    """End a process."""
+    """Stop a process."""
     WARM.pop(key).shutdown(wait=False)
 
 
 def start_there(setup: Setup) -> None:
-    """In the process: make it ready."""
+    """Prepare the grader, in the warm process."""
     from ..instructor import grader
 
     grader.start(setup)
 
 
 def grade_there(handin: Handin) -> list[dict]:
-    """In the process: the verdicts on a hand-in, as rows of `results.jsonl`."""
+    """Grade a submission in the warm process; return rows of `results.jsonl`."""
     from ..instructor import grader
 
     return [verdict.row() for verdict in grader.grade(handin)]
 
 
 def name_there(handin: Handin) -> str:
-    """In the process: the name of the file that counts; empty where none can be read."""
+    """Return the name of the file that counts, in the warm process; empty if none can be read."""
     from ..instructor import grader
 
     try:
@@ -131,7 +133,7 @@ def name_there(handin: Handin) -> str:
 
 
 def parts_there(text: str) -> list[tuple[list[str], str]]:
-    """In the process: the top-level statements of a script; none where it cannot be read."""
+    """Return a script's top-level statements, in the warm process; none if it cannot be read."""
     from ..instructor import grader
 
     try:
@@ -141,7 +143,7 @@ def parts_there(text: str) -> list[tuple[list[str], str]]:
 
 
 def given_up(handin: Handin, graders: Path) -> list[dict]:
-    """Rows for what ended its process again and again."""
+    """Return rows for a submission that killed its process on every try."""
     from ..attempts.verdict import Status
     from ..instructor.grader import ENDED_ITS_WORKER, set_aside
 

@@ -1,5 +1,5 @@
-"""pytest: one plugin for public and hidden tests, and those tests as functions to call."""
+"""The pytest plugin for public and hidden tests, and a way to call these tests as functions."""
 
 from ..garbage import look_seldom
 
-look_seldom()  # here, since the plugin itself begins by importing torch
+look_seldom()  # here, because the plugin starts by importing torch

@@ -24,8 +24,8 @@ COLLECT = [
     "--collect-only",
     *("-o", "addopts="),
     *("--import-mode=importlib", "--assert=plain", "--capture=no"),
-    # Plugins of other packages take time. Of pytest's own, two would print and write files, and one
-    # collects garbage five times, which goes through all of torch.
+    # Plugins of other packages take time. Of pytest's own plugins, two would print or write files,
+    # and one collects garbage five times, which scans all of torch.
     *("--disable-plugin-autoload", "-p", "tensorgrade.testing.plugin"),
     *("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:unraisableexception"),
 ]
@@ -38,7 +38,7 @@ class CollectedTests:
         self.folder = folder
         self.by_chapter: dict[str, list[ExerciseTest]] = {}
         self.shares: dict[tuple[str, str, str], float] = {}  # see attempts/pipeline.py
-        # Named from the folder above, two folders of tests in one process do not share modules.
+        # Named from the folder above, so that two folders of tests in a process share no modules.
         arguments = [*COLLECT, f"--rootdir={folder.parent}", str(folder)]
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv("PYTEST_ADDOPTS", raising=False)  # meant for the user's own runs of pytest
@@ -60,7 +60,7 @@ class CollectedTests:
         return [test for test in found if not exercises or test.exercise in exercises]
 
     def call(self, attempt: Attempt, *exercises: str) -> dict[str, list[CheckResult]]:
-        """Call the tests of these exercises (default: all) on what has been observed by now."""
+        """Call the tests of these exercises (default: all) on the observations made so far."""
         results: dict[str, list[CheckResult]] = {}
         for test in self.of(attempt.chapter.name, *exercises):
             results.setdefault(test.exercise, []).append(call(test, attempt))
@@ -77,7 +77,7 @@ def call(test: ExerciseTest, attempt: Attempt) -> CheckResult:
         test.function(attempt=attempt, **test.values)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # OutOfTime and pytest's skip and fail are no Exceptions
+    except BaseException as error:  # OutOfTime and pytest.skip are no Exceptions
         return result_of(test, attempt, error)
     return result_of(test, attempt, None)
 
@@ -113,7 +113,7 @@ def finding_of(
 
 
 def passes_as_given(test: ExerciseTest, part: ExerciseAttempt) -> bool:
-    """Return True if the code that learners are given to fix passes a test; tried once."""
+    """Return True if the given code of a find-the-bug exercise passes a test. It runs only once."""
     known = test.passes_given
     if part.given_code not in known:
         given = part.attempt.given

@@ -1,7 +1,7 @@
-"""Which files hold tests, of which chapter, and what each test is worth.
+"""Find the files that hold tests, and the chapter and points of each test.
 
-`exercises/test_<chapter>.py` holds a chapter's checks for learners, `graders/<chapter>/` a file for
-each of its exercises.
+`exercises/test_<chapter>.py` holds a chapter's checks for learners. `graders/<chapter>/` holds a
+file for each of its exercises.
 """
 
 from collections import defaultdict
@@ -22,9 +22,9 @@ from ..grader_files import import_from
 class ExerciseTest:
     """A test that judges an exercise.
 
-    asks: its own line, which learners read. guard: see `tensorgrade.exercise`. values: what
-    `parametrize` passes to the function besides the attempt. passes_given: whether code that
-    learners are given to fix passes it, by that code.
+    asks: the test's description, which learners read. guard: see `tensorgrade.exercise`.
+    values: the arguments from `parametrize`, without the attempt.
+    passes_given: True if the given code of a find-the-bug exercise passes the test, by that code.
     """
 
     name: str
@@ -38,14 +38,14 @@ class ExerciseTest:
     passes_given: dict[str, bool] = field(default_factory=dict)
 
 
-TEST = pytest.StashKey[ExerciseTest]()  # of an item
-# Markers with which pytest runs a test otherwise than by calling its function.
+TEST = pytest.StashKey[ExerciseTest]()  # key of an item's test
+# Markers that change how pytest runs a test, beyond calling its function.
 OTHER_MARKERS = ("skip", "skipif", "usefixtures", "xfail")
 PREFIX = "test_"
 
 
 class GraderFile(pytest.Module):
-    """A file of tests that is imported with its neighbours, without anything put on the path."""
+    """A file of tests, imported with its neighbours but without changes to the path."""
 
     def _getobj(self) -> ModuleType:
         try:
@@ -55,13 +55,13 @@ class GraderFile(pytest.Module):
 
 
 class Courses:
-    """The courses that a run meets, each read once."""
+    """The courses that are used in a run, each read once."""
 
     def __init__(self) -> None:
         self.known: dict[Path, Course] = {}
 
     def of(self, tests: Path) -> Course:
-        """The course of a folder of tests. Raises UsageError where its files do not fit."""
+        """Return the course of a folder of tests. Raises UsageError if its files do not match."""
         try:
             if tests not in self.known:
                 self.known[tests] = load_course(tests)
@@ -70,7 +70,7 @@ class Courses:
             raise pytest.UsageError(str(error)) from None
 
     def judges_exercise(self, path: Path) -> bool:
-        """Whether a file is `<graders>/<chapter>/<exercise>.py` of a course."""
+        """Return True if a file is `<graders>/<chapter>/<exercise>.py` of a course."""
         graders = path.parent.parent
         has_course = (graders / "course.json").exists() or (
             graders.parent / "course_config.py"
@@ -87,18 +87,18 @@ class Courses:
 
 
 def tests_folder(path: Path) -> Path:
-    """`exercises/` or `graders/`, from a file of tests in it."""
+    """Return the folder `exercises/` or `graders/` that contains a file of tests."""
     return path.parent if path.stem.startswith(PREFIX) else path.parent.parent
 
 
 def chapter_of(path: Path) -> str:
-    """`ch1_x` for `exercises/test_ch1_x.py` and for `graders/ch1_x/normalise.py`."""
+    """Return the chapter of a file: `ch1_x` for `test_ch1_x.py` and for `ch1_x/normalise.py`."""
     is_learners = path.stem.startswith(PREFIX)
     return path.stem.removeprefix(PREFIX) if is_learners else path.parent.name
 
 
 def marker_of(item: pytest.Item) -> pytest.Mark:
-    """The marker that says what a test judges. Raises UsageError where it is not there."""
+    """Return the `exercise` marker of a test. Raises UsageError if it is missing."""
     marker = item.get_closest_marker("exercise")
     if marker is None or not marker.args or "points" not in marker.kwargs:
         raise pytest.UsageError(
@@ -108,14 +108,14 @@ def marker_of(item: pytest.Item) -> pytest.Mark:
 
 
 def asked_by(item: pytest.Function) -> str:
-    """The test's own line: its docstring."""
+    """Return a test's description: its docstring, or else its name."""
     return " ".join((item.function.__doc__ or item.name).split())
 
 
 def share_out(items: Collection[pytest.Function], courses: Courses, whole: bool) -> None:
-    """Stash on each item what it judges and its points. Raises UsageError if a test does not fit.
+    """Store on each item its exercise and points. Raises UsageError if a test does not fit.
 
-    whole: all tests are there, so that their shares must add up.
+    whole: all tests were collected, so the points of each exercise's tests must add up.
     """
     shares: dict[tuple[Path, str], float] = defaultdict(float)
     for item in items:
@@ -130,7 +130,7 @@ def share_out(items: Collection[pytest.Function], courses: Courses, whole: bool)
 
 
 def exercise_test(item: pytest.Function, courses: Courses) -> ExerciseTest:
-    """Return what an item judges. Raises UsageError if its marker or parameters do not fit."""
+    """Return the test in an item. Raises UsageError if its marker or parameters do not fit."""
     marker = marker_of(item)
     exercise = exercise_of(item.path, marker.args[0], courses)
     return ExerciseTest(
@@ -146,17 +146,17 @@ def exercise_test(item: pytest.Function, courses: Courses) -> ExerciseTest:
 
 
 def values_of(item: pytest.Function) -> Mapping[str, object]:
-    """Return what a test takes besides the attempt: values of `parametrize`.
+    """Return the arguments of a test besides the attempt: values from `parametrize`.
 
-    Raises UsageError if it takes anything else. The grader calls the function itself, so nothing
-    would set a fixture up, or skip the test.
+    Raises UsageError if the test needs anything else. The grader calls the function itself, so
+    it would neither set up fixtures nor skip the test.
     """
     values = item.callspec.params if hasattr(item, "callspec") else {}
     needed = {*signature(item.obj).parameters}
     if (
         not item.config.pluginmanager.list_plugin_distinfo()
-    ):  # else autouse may be another package's
-        needed |= {*item.fixturenames} - {"request"}  # the attempt asks for that one
+    ):  # otherwise autouse fixtures may come from other packages
+        needed |= {*item.fixturenames} - {"request"}  # the attempt fixture uses that one
     needed -= {"attempt", *values}
     needed |= {marker.name for marker in item.iter_markers() if marker.name in OTHER_MARKERS}
     if any(marker.kwargs.get("indirect") for marker in item.iter_markers("parametrize")):
@@ -170,7 +170,7 @@ def values_of(item: pytest.Function) -> Mapping[str, object]:
 
 
 def exercise_of(path: Path, name: str, courses: Courses) -> Exercise:
-    """The exercise that a test in this file judges. Raises UsageError."""
+    """Return the exercise that a test in this file judges. Raises UsageError."""
     try:
         return courses.of(tests_folder(path)).chapter(chapter_of(path)).exercise(name)
     except CourseError as error:

@@ -1,4 +1,4 @@
-"""Ends learner code that never ends, in this process, without signals (so on Windows too)."""
+"""Interrupt endless learner code in this process, without signals (so on Windows too)."""
 
 import ctypes
 import os
@@ -14,11 +14,11 @@ SECONDS_BETWEEN_TRIES = 1.0
 
 
 class Interrupter:
-    """Raises OutOfTime in the thread that made it, once its seconds are up.
+    """A timer that raises OutOfTime in the thread that created it when its seconds are up.
 
-    The exception arrives between two steps of Python code, and of a learner's alone. Code that
-    catches it is interrupted again; a single call that never comes back ends the whole run, with a
-    sentence.
+    The exception arrives between two steps of the learner's Python code, never in other code. Code
+    that catches it is interrupted again. A single call that never returns ends the whole run with
+    a message.
     """
 
     def __init__(self, seconds: float):
@@ -27,7 +27,7 @@ class Interrupter:
         CLOCK.add(self)
 
     def interrupt(self) -> None:
-        """Raise OutOfTime over there; come back until it has had its effect."""
+        """Raise OutOfTime in the thread, and try again later until that has an effect."""
         if OutOfTime.welcome:
             self.tries += 1
             if self.tries > LAST_TRIES:
@@ -37,24 +37,24 @@ class Interrupter:
         self.due = time.monotonic() + SECONDS_BETWEEN_TRIES
 
     def cancel(self) -> None:
-        """Call it off."""
+        """Cancel the timer."""
         CLOCK.remove(self)
 
 
 class Clock:
-    """One thread for all interrupters: to start one for each test takes longer than most tests."""
+    """One thread for all interrupters, because starting one for each test takes too long."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.running: list[Interrupter] = []
         self.thread: threading.Thread | None = None
-        self.awake_at = inf  # until when the thread sleeps
+        self.awake_at = inf  # when the thread wakes up
 
     def add(self, one: Interrupter) -> None:
-        """Have an interrupter's moment watched for."""
+        """Add an interrupter to those that the thread watches."""
         with self.changed:
             self.running.append(one)
-            if self.thread is None or not self.thread.is_alive():  # threads survive no fork
+            if self.thread is None or not self.thread.is_alive():  # threads do not survive a fork
                 self.awake_at = one.due
                 self.thread = threading.Thread(target=self.run, daemon=True)
                 self.thread.start()
@@ -62,12 +62,12 @@ class Clock:
                 self.changed.notify()
 
     def remove(self, one: Interrupter) -> None:
-        """Forget about it; from then on it interrupts nothing."""
+        """Remove an interrupter; after this call it interrupts nothing."""
         with self.changed:
             self.running = [other for other in self.running if other is not one]
 
     def run(self) -> None:
-        """In the thread: interrupt what is due, and sleep until the next moment."""
+        """Interrupt the threads whose time is up, and sleep until the next deadline."""
         with self.changed:
             while True:
                 for one in self.running:
@@ -87,7 +87,7 @@ def raise_in(thread: int, exception: type[BaseException]) -> None:
 
 
 def end_everything(seconds: float) -> None:
-    """The last resort: say why, and end the process."""
+    """Print the reason and exit the process, as a last resort."""
     print(
         f"\nA call in your file did not come back after {seconds:g} seconds and cannot be "
         "interrupted, so this run ends here. Look for a loop that never finishes.",

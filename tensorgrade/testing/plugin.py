@@ -1,8 +1,8 @@
-"""The pytest plugin: one for `exercises/` and `graders/`.
+"""The pytest plugin for `exercises/` and `graders/`.
 
-It collects grader files, adds the `attempt` fixture, demands the `exercise` marker of every test
-that takes it, turns failures into notes for learners, and ends a run with a summary for each
-exercise.
+It collects grader files, adds the `attempt` fixture, and requires the `exercise` marker on every
+test that uses it. It converts failures to notes for learners, and ends a run with a summary of
+all exercises.
 """
 
 import gc
@@ -35,7 +35,7 @@ TIMER = pytest.StashKey[Interrupter]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of both folders."""
+    """Add the options for both folders."""
     group = parser.getgroup("tensorgrade")
     group.addoption("--attempt", metavar="DIR", help="folder with the chapters' files to check")
     group.addoption(
@@ -65,13 +65,13 @@ def tests_of(argument: str) -> str:
     """Return the tests of a chapter if the argument is the chapter's own file."""
     path = Path(argument)
     if path.suffix != ".py":
-        return argument  # a folder may have no name: `.`
+        return argument  # a folder such as `.` may have no name
     tests = path.with_name(f"test_{path.name}")
     return str(tests) if tests.exists() else argument
 
 
 def number_of_hints(text: str) -> int:
-    """The N of `--hint N`. Raises ArgumentTypeError where a path got in its place."""
+    """Return the N of `--hint N`. Raises ArgumentTypeError if a path was given instead."""
     if not text.isdigit():
         raise ArgumentTypeError(
             f"takes a number, not {text!r}; put it last: pytest exercises/ --hint"
@@ -99,7 +99,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """The file of an exercise under graders/ is a file of tests, whatever its name."""
+    """Collect an exercise's file below graders/ as tests, whatever its name."""
     collectors = yield
     is_grader = parent.config.stash[COURSES].judges_exercise(file_path)
     return [GraderFile.from_parent(parent, path=file_path)] if is_grader else collectors
@@ -107,21 +107,21 @@ def pytest_collect_file(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Collection fails where a test does not say what it judges, or shares do not add up."""
+    """Select the tests of the run. Raises UsageError if a test lacks a marker or points differ."""
     items[:] = [item for item in items if not (judges(item) and is_for_others(item))]
     items[:] = of_one_exercise(items, config.getoption("keyword"))
     whole = not any("::" in argument for argument in config.args)
     judging = [item for item in items if judges(item)]
     share_out(judging, config.stash[COURSES], whole)
     for item in judging if config.pluginmanager.has_plugin("warnings") else ():
-        # What learner code warns of would stand between a learner and the summary.
+        # Warnings from learner code would distract learners from the summary.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 
 def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
-    """Those that judge the exercise of that very name, where there is one; else all of them.
+    """Return the tests of the exercise with exactly this name; all tests if there is none.
 
-    pytest takes a keyword for a part of a name: `mean` stands in `mean_of_rows` too.
+    pytest matches a keyword with parts of names: `mean` also matches `mean_of_rows`.
     """
     marked = ((item, item.get_closest_marker("exercise")) for item in items if judges(item))
     own: list[pytest.Item] = [
@@ -131,7 +131,7 @@ def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]
 
 
 def is_for_others(item: pytest.Item) -> bool:
-    """Whether a test is a learner's own, met among the graders."""
+    """Return True for a test in graders/ that only learners have."""
     marker = item.get_closest_marker("exercise")
     return bool(
         marker and marker.kwargs.get("learners_only") and isinstance(item.parent, GraderFile)
@@ -139,13 +139,13 @@ def is_for_others(item: pytest.Item) -> bool:
 
 
 def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
-    """Whether a test judges an attempt."""
+    """Return True if a test judges an attempt."""
     return isinstance(item, pytest.Function) and "attempt" in item.fixturenames
 
 
 @pytest.fixture
 def attempt(request: pytest.FixtureRequest) -> Attempt:
-    """The learner's version of the chapter that this file tests; the cases have run."""
+    """The learner's attempt at the chapter that this file tests, after its cases have run."""
     test = request.node.stash[TEST]
     try:
         maker = maker_for(request.config, tests_folder(request.path))
@@ -159,11 +159,11 @@ def attempt(request: pytest.FixtureRequest) -> Attempt:
 
 
 def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Attempt:
-    """The attempt at a chapter in the folder of learner files, made once for a run."""
+    """Return the attempt at a chapter in the folder of learner files, created once for a run."""
     folder = config.getoption("attempt")
     try:
         hidden = maker.is_hidden(chapter)
-    except CourseError as error:  # nothing has been built yet
+    except CourseError as error:  # if nothing has been built yet
         pytest.exit(str(error), returncode=2)
     if hidden and not folder:
         asks = "whose answers? pytest graders/ --attempt DIR, where DIR holds the chapters' files"
@@ -175,12 +175,12 @@ def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Atte
 
 
 def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
-    """The maker of a folder of tests, made once for a run."""
+    """Return the maker for a folder of tests, created once for a run."""
     makers = config.stash[MAKERS]
     if folder not in makers:
         isolation, device = config.getoption("isolation"), config.getoption("device")
-        torch.set_num_threads(1)  # on tensors this small threads wait for each other
-        gc.freeze()  # else every collection goes through all of torch
+        torch.set_num_threads(1)  # with tensors this small, threads only wait for each other
+        gc.freeze()  # otherwise every collection scans all of torch
         makers[folder] = AttemptMaker(Setup(folder, isolation, device))
     return makers[folder]
 
@@ -189,30 +189,29 @@ def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A failed check becomes a note, and every check of an exercise leaves its result."""
+    """Convert a failed check to a note, and attach the result of every check to its report."""
     report = yield
     if judges(item) and (call.when == "call" or report.failed):
         made, error = item.funcargs.get("attempt"), call.excinfo and call.excinfo.value
         result = result_of(item.stash[TEST], made if isinstance(made, Attempt) else None, error)
         vars(report).update(tensorgrade=result, tests=tests_folder(item.path))
         if result.finding:
-            # pytest prints whatever turns into text, and its types do not say so.
+            # pytest prints any object that converts to text, but its types do not allow that.
             report.longrepr = Note(result.finding)  # type: ignore[assignment]
     return report
 
 
 class BareReports:
-    """Reports of failed checks without a traceback: the diagnosis says it all.
+    """A plugin that reports failed checks without a traceback, because the diagnosis suffices.
 
-    pytest would parse the sources of all frames on the way, for every failure, and nobody sees
-    them.
+    For every failure pytest would parse the sources of all frames, which are never shown.
     """
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> pytest.TestReport | None:
-        """The report of a failed check; of all else pytest makes its own."""
+        """Return a bare report for a failed check; None lets pytest report everything else."""
         if call.when != "call" or not (call.excinfo and call.excinfo.errisinstance(Wrong)):
             return None
         return pytest.TestReport(
@@ -231,7 +230,7 @@ class BareReports:
 def pytest_report_teststatus(
     report: pytest.CollectReport | pytest.TestReport,
 ) -> tuple[str, str, str] | None:
-    """Checks end as done, wrong or to do; wrong ones are explained in our own summary."""
+    """Report checks as done, wrong or to do. The summary explains the wrong ones."""
     result: CheckResult | None = getattr(report, "tensorgrade", None)
     if result is None or (report.when != "call" and report.passed):
         return None
@@ -246,9 +245,10 @@ def pytest_report_teststatus(
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """A summary for each exercise, the first thing to work on, and how to get a hint.
+    """Print a summary of the exercises, the first one to work on, and how to get a hint.
 
-    Hidden tests and a learner's own, run at once, have a summary each: both are worth all points.
+    If hidden and public tests run together, each folder gets its own summary, because the tests in
+    each of them are worth all points.
     """
     results: dict[Path, list[CheckResult]] = {}
     for kind in ("passed", "wrong", "to do", "failed"):
@@ -263,7 +263,7 @@ def pytest_terminal_summary(
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Names that differ and rewriting fail no check, and the exercise is not done all the same."""
+    """Fail the run if parameter names differ or given code was rewritten, which no check does."""
     attempts = (a for m in session.config.stash[MAKERS].values() for a in m.attempts.values())
     parts = (part for attempt in attempts for part in attempt.exercises.values())
     if exitstatus == pytest.ExitCode.OK and any(
@@ -273,14 +273,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 class TimeoutSettings(Protocol):
-    """What pytest-timeout tells of a test's timeout, in seconds."""
+    """The timeout of a test in pytest-timeout's settings, in seconds."""
 
     timeout: float
 
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: TimeoutSettings) -> bool | None:
-    """In place of pytest-timeout's own timers: one that ends learner code with a sentence."""
+    """Replace pytest-timeout's own timers by one that stops learner code with a message."""
     if not judges(item):
         return None
     item.stash[TIMER] = Interrupter(settings.timeout)

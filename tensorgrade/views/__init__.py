@@ -1,1 +1,1 @@
-"""How findings are shown on a terminal: words, and blocks of numbers."""
+"""The terminal and page views of findings: sentences, and blocks of numbers."""

@@ -1,4 +1,4 @@
-"""What was expected and what came back, side by side as shaded blocks. For public cases only."""
+"""Draw the expected and the actual value side by side as shaded blocks, for public cases only."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from ..judging.diagnosis import PublicDiagnosis
 from ..messages.places import dimension_name
 
 SHADES = " ░▒▓█"
-# Backgrounds from small to large, each with a number's colour that stands out on it.
+# Backgrounds from small to large values, each with a readable text colour.
 ABOVE = (
     ("grey93", "#000000"),
     ("light_sky_blue1", "#000000"),
@@ -31,14 +31,14 @@ MOST = 8
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a tensor that is shown: one matrix of it, and a range of rows and columns."""
+    """The part of a tensor that is shown: one of its matrices, and a range of rows and columns."""
 
     lead: tuple[int, ...]
     first_row: int
     first_column: int
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The shown part, always two-dimensional, MOST rows and columns at most."""
+        """Return the shown part as a matrix of at most MOST rows and MOST columns."""
         matrix = as_matrices(tensor)[self.lead]
         return matrix[
             self.first_row : self.first_row + MOST, self.first_column : self.first_column + MOST
@@ -46,7 +46,7 @@ class Window:
 
 
 def window(differs: torch.Tensor) -> Window:
-    """Where to look: the first matrix that holds a difference, and the part around it."""
+    """Return the window around the first difference, in the first matrix that has one."""
     matrices = as_matrices(differs)
     places = matrices.nonzero()
     first = places[0].tolist() if len(places) else [0] * matrices.ndim
@@ -56,24 +56,24 @@ def window(differs: torch.Tensor) -> Window:
 
 
 def start(place: int, size: int) -> int:
-    """The first of MOST rows (or columns) that show a place; 0 where it is near the beginning."""
+    """Return the first of the MOST rows (or columns) that show a place: 0 if it is before MOST."""
     return 0 if place < MOST else min(place, size - MOST)
 
 
 def as_matrices(tensor: torch.Tensor) -> torch.Tensor:
-    """A vector as one row, a number as one cell; anything larger as it is."""
+    """Return a vector as one row and a number as one cell; return larger tensors unchanged."""
     return tensor.reshape(1, -1) if tensor.ndim < 2 else tensor
 
 
 def widest(matrix: torch.Tensor) -> int:
-    """How many characters the longest number of a matrix takes."""
+    """Return the number of characters of the longest number in a matrix."""
     return max((len(number(value)) for value in matrix.flatten().tolist()), default=1)
 
 
 def block(
     matrix: torch.Tensor, marked: torch.Tensor, largest: float, width: int, colour: bool
 ) -> list[Text]:
-    """The lines of a matrix's block. marked: a mask of the cells that carry a mark."""
+    """Return the lines of a matrix's block. marked: a mask of the cells that get a mark."""
     words = [[number(value) for value in row] for row in matrix.tolist()]
     return [
         Text("").join(
@@ -85,7 +85,7 @@ def block(
 
 
 def cell(word: str, value: float, marked: bool, largest: float, colour: bool) -> Text:
-    """Shade, number and mark (`≠` where it differs)."""
+    """Return a shaded cell with its number, and with `≠` if it is marked."""
     level = shade(float(value), largest)
     mark = "≠" if marked else " "
     if not colour:
@@ -95,7 +95,9 @@ def cell(word: str, value: float, marked: bool, largest: float, colour: bool) ->
 
 
 def shade(value: float, largest: float) -> int:
-    """0 to 4: how large a value is beside the largest; NaN and infinities count as largest.
+    """Return the shade of a value, from 0 to 4: its size relative to the largest value.
+
+    NaN and infinities get the darkest shade.
 
     >>> shade(0.0, 1.0), shade(0.3, 1.0), shade(-1.0, 1.0)
     (0, 2, 4)
@@ -107,7 +109,7 @@ def shade(value: float, largest: float) -> int:
 
 
 def number(value: bool | int | float) -> str:
-    """A number in at most six characters.
+    """Format a number in at most six characters.
 
     >>> number(0.23456), number(-1.5), number(float("-inf")), number(True), number(1234.5)
     ('.235', '-1.50', '-inf', 'T', '1e+03')
@@ -124,7 +126,7 @@ def number(value: bool | int | float) -> str:
 
 
 def largest_of(*matrices: torch.Tensor) -> float:
-    """The largest absolute value among finite ones; 0 where there is none."""
+    """Return the largest absolute value among the finite ones; 0 if there are none."""
     values = torch.cat([matrix.double().flatten() for matrix in matrices]).abs()
     finite = values[values.isfinite()]
     return float(finite.max()) if len(finite) else 0.0
@@ -134,7 +136,7 @@ GAP = 4
 
 
 def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
-    """First the shapes; then, where these agree, both blocks with the differences marked."""
+    """Return both shapes if they differ; otherwise both blocks with the differences marked."""
     if diagnosis.texts:
         return two_lines(*diagnosis.texts)
     expected, actual = diagnosis.expected, diagnosis.actual
@@ -159,7 +161,7 @@ def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Tex
 
 
 def two_lines(expected: str, actual: str) -> list[Text]:
-    """Two texts, one below the other, and a mark below the first character that differs.
+    """Return two texts on two lines, with a mark below the first character that differs.
 
     >>> [line.plain for line in two_lines("[1, 2]", "[1, 3]")][1:]
     ['yours     [1, 3]', '              ^']
@@ -171,14 +173,14 @@ def two_lines(expected: str, actual: str) -> list[Text]:
 
 
 def shape_of(tensor: torch.Tensor | None) -> str:
-    """`(6, 6), float32`."""
+    """Return a tensor's shape and type, such as `(6, 6), float32`."""
     if not isinstance(tensor, torch.Tensor):
         return "no tensor"
     return f"{spoken_shape(tensor.shape)}, {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def beside(names: list[str], blocks: list[list[Text]], width: int) -> list[Text]:
-    """Two blocks with their names above them, side by side where they fit, else stacked."""
+    """Put two named blocks side by side if they fit into the width, else one below the other."""
     wide = [
         max(len(name), max(len(line) for line in lines))
         for name, lines in zip(names, blocks, strict=True)
@@ -193,7 +195,7 @@ def beside(names: list[str], blocks: list[list[Text]], width: int) -> list[Text]
 
 
 def caption(shown: Window, differs: torch.Tensor) -> list[Text]:
-    """Which part of a larger tensor this is; nothing where it is all of it."""
+    """Say which part of a larger tensor is shown; return nothing if the whole tensor is shown."""
     parts = [f"{dimension_name(dim, differs.ndim)} {index}" for dim, index in enumerate(shown.lead)]
     rows, columns = as_matrices(differs).shape[-2:]
     if rows > MOST:

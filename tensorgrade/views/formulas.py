@@ -1,8 +1,8 @@
-r"""Formulas in a lesson's text: TeX is read once, and written as plain text or as MathML.
+r"""Convert the TeX formulas in a lesson's text to plain text or MathML.
 
-Lessons write `$…$` and `$$…$$`. Notebooks show these by themselves; scripts get plain text, pages
-get MathML, which browsers draw without a network. Only as much of TeX is known as lessons use; a
-command that is not known stands there by its name, and a build refuses it.
+Lessons write `$…$` and `$$…$$`. Notebooks render these automatically. Scripts get plain text.
+Pages get MathML, which browsers draw without a network. Only the TeX that lessons use is
+supported. An unknown command is written as its name, and a build refuses it.
 """
 
 import html
@@ -27,20 +27,20 @@ SYMBOLS = {
 SPACES = {",": " ", ";": " ", ":": " ", " ": " ", "quad": "   ", "qquad": "   ", "!": ""}
 WORDS = {"operatorname", "mathrm", "text", "mathbf", "mathit", "textbf"}
 WIDEST = 88
-ONE_WORD, NAMES = r"[^_\W]+", r"[\w,]+"  # what needs no brackets behind a sign
-NAMED = set("log ln exp sin cos tan max min arg det dim Pr".split())  # by their own names
+ONE_WORD, NAMES = r"[^_\W]+", r"[\w,]+"  # these need no brackets after a sign
+NAMED = set("log ln exp sin cos tan max min arg det dim Pr".split())  # written with their own names
 KNOWN = {"frac", "sqrt", "left", "right", "begin", "end"}
 UNMARKED = {"big", "Big", "displaystyle", "limits"}
 BRACKETS = "()[]{}|‖⌊⌋⌈⌉⟨⟩"
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}", "|", "‖", "⌋", "⌉", "⟩")
-SCRIPTS = {"down": ("sub", "under"), "up": ("sup", "over")}  # beside a base, or below and above it
+SCRIPTS = {"down": ("sub", "under"), "up": ("sup", "over")}  # next to a base, or below and above it
 RAISED = dict(zip("0123456789-+⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺ᵀ", strict=True))
 RAISED["T"] = "ᵀ"
 
 
 @dataclass
 class Part:
-    """A piece of a formula. kind: one of those that `PLAIN` and `MATHML` know how to write."""
+    """A piece of a formula. kind: one of the kinds that `PLAIN` or `mathml` can write."""
 
     kind: str
     text: str = ""
@@ -48,18 +48,18 @@ class Part:
 
 
 class Reader:
-    """Reads TeX into parts."""
+    """A parser that turns TeX into parts."""
 
     def __init__(self, tex: str):
         self.pieces, self.at = PIECE.findall(" ".join(tex.split())), 0
 
     def next(self) -> str:
-        """The next piece; an empty one at the end."""
+        """Return the next piece; an empty one at the end."""
         self.at += 1
         return self.pieces[self.at - 1] if self.at <= len(self.pieces) else ""
 
     def row(self, *ends: str) -> Part:
-        """Parts up to one of these pieces, or up to the end."""
+        """Read parts up to one of these pieces, or up to the end."""
         row = Part("row")
         while (piece := self.next()) and piece not in ends:
             if piece in ("^", "_") and row.parts:
@@ -70,14 +70,14 @@ class Reader:
         return row
 
     def one(self) -> Part:
-        """One argument: a group in braces, or a single part."""
+        """Read one argument: a group in braces, or a single part."""
         piece = self.next()
         while piece.isspace():
             piece = self.next()
         return self.part(piece)
 
     def part(self, piece: str) -> Part:
-        """The part that begins with a piece."""
+        """Return the part that begins with a piece."""
         if piece == "{":
             return self.row("}")
         if piece.startswith("\\begin"):
@@ -87,7 +87,7 @@ class Reader:
         name = piece[1:]
         if name in ("frac", "sqrt"):
             return Part(name, "", [self.one() for _ in range(2 if name == "frac" else 1)])
-        if name in ("left", "right"):  # a bracket as high as what it holds
+        if name in ("left", "right"):  # a bracket as high as its content
             return Part("tall", SYMBOLS.get(self.next().lstrip("\\"), self.pieces[self.at - 1]))
         if name in WORDS:
             return Part("words", plain(self.one()))
@@ -96,7 +96,7 @@ class Reader:
         return Part(kind_of(SYMBOLS.get(name, name)), SYMBOLS.get(name, name))
 
     def table(self) -> Part:
-        """What stands between `\\begin{…}` and `\\end{…}`: rows, each of them a row of cells."""
+        """Read the content of `\\begin{…}` and `\\end{…}`: rows, each of them a row of cells."""
         table, last = Part("table"), False
         while not last:
             cells = [Part("row")]
@@ -111,14 +111,14 @@ class Reader:
         return table
 
     def after(self, row: Part, piece: str) -> Part:
-        """The part that a piece begins, with what it is raised or lowered from."""
+        """Return the part that begins with a piece, including the base of a `^` or `_`."""
         if piece in ("^", "_") and row.parts:
             return Part("up" if piece == "^" else "down", "", [row.parts.pop(), self.one()])
         return self.part(piece)
 
 
 def kind_of(text: str) -> str:
-    """`number`, `name` (one letter), `words` (several), `space`, or `sign`."""
+    """Return the kind: `number`, `name` (one letter), `words` (several), `space` or `sign`."""
     if text.isspace() or not text:
         return "space"
     if text[0].isdigit():
@@ -131,7 +131,7 @@ def kind_of(text: str) -> str:
 
 
 def unknown_commands(lesson: str) -> list[str]:
-    r"""The commands in a lesson's formulas that nobody here knows how to write.
+    r"""Return the commands in a lesson's formulas that this module cannot write.
 
     >>> unknown_commands(r"so $\beta \maps x$, in the folder C:\maps")
     ['\\maps']
@@ -144,7 +144,7 @@ def unknown_commands(lesson: str) -> list[str]:
 
 
 def plain(part: Part) -> str:
-    r"""A part as text.
+    r"""Write a part as plain text.
 
     >>> plain(Reader(r"\frac{e^{x_j}}{\sum_k e^{x_k}}").row())
     'e^(x_j) / ∑_k e^(x_k)'
@@ -185,13 +185,13 @@ def plain_table(part: Part) -> str:
 
 
 def in_brackets(part: Part) -> str:
-    """The text of what stands above or below a line; bare where it is one thing, or one sum."""
+    """Return a numerator or denominator as text, in brackets unless it is one term or one sum."""
     text = plain(part).strip()
     return text if text.startswith("∑") else closed(text, r"[^\s()/]+|[^\s()/]*\([^()]*\)")
 
 
 def closed(text: str, bare: str) -> str:
-    """Text in brackets, unless it looks like this."""
+    """Put a text in brackets, unless it matches the pattern `bare` from start to end."""
     return text if re.fullmatch(bare, text) else f"({text})"
 
 
@@ -206,7 +206,7 @@ PLAIN: dict[str, Callable[[Part], str]] = {
 
 
 def mathml(part: Part) -> str:
-    r"""A part as MathML.
+    r"""Write a part as MathML.
 
     >>> mathml(Reader(r"\sqrt{n_x}").row())
     '<mrow><msqrt><mrow><msub><mi>n</mi><mi>x</mi></msub></mrow></msqrt></mrow>'
@@ -222,7 +222,7 @@ def mathml(part: Part) -> str:
         rows = ("".join(f"<mtd>{mathml(cell)}</mtd>" for cell in row.parts) for row in part.parts)
         table = "".join(f"<mtr>{row}</mtr>" for row in rows)
         return f'<mrow><mo>{{</mo><mtable columnalign="left">{table}</mtable></mrow>'
-    if part.kind == "words":  # a browser leaves out blanks at the ends
+    if part.kind == "words":  # a browser trims blanks at both ends
         words = re.sub(r"^\s|\s$", "\u00a0", part.text)
         return f'<mi mathvariant="normal">{html.escape(words)}</mi>'
     tag = {"frac": "mfrac", "sqrt": "msqrt"}
@@ -235,7 +235,7 @@ def mathml(part: Part) -> str:
 
 
 def mathml_row(part: Part) -> str:
-    r"""The parts of a row; a minus at the beginning of something stands close to what follows.
+    r"""Write the parts of a row. A minus that begins an expression stays close to the next part.
 
     >>> mathml_row(Reader(r"0, -n").row())
     '<mn>0</mn><mo>,</mo><mo form="prefix">−</mo><mi>n</mi>'
@@ -254,12 +254,12 @@ def mathml_row(part: Part) -> str:
 
 
 def base_of(part: Part) -> Part:
-    """What raised and lowered parts belong to; any other part itself."""
+    """Return the base of a raised or lowered part; return any other part unchanged."""
     return base_of(part.parts[0]) if part.kind in SCRIPTS else part
 
 
 def mathml_scripts(part: Part) -> str:
-    r"""What is raised or lowered, or both; of a sum, below and above it.
+    r"""Write a superscript, a subscript or both. A sum gets them above and below instead.
 
     >>> mathml(Reader("n_x^2").row().parts[0])
     '<msubsup><mi>n</mi><mi>x</mi><mn>2</mn></msubsup>'
@@ -275,7 +275,7 @@ def mathml_scripts(part: Part) -> str:
 
 
 def in_plain_text(lesson: str) -> str:
-    r"""A lesson's text with its formulas as plain text; displayed ones on lines of their own.
+    r"""Return a lesson with its formulas as plain text; displayed formulas get their own lines.
 
     >>> in_plain_text(r"Divide by $\sqrt{n_x}$.")
     'Divide by √n_x.'
@@ -295,7 +295,7 @@ def written_plain(match: re.Match) -> str:
 
 
 def lines_of(formula: str) -> list[str]:
-    """A long formula broken before its equals signs."""
+    """Break a long formula before its equals signs."""
     if len(formula) <= WIDEST:
         return [formula]
     first, *more = formula.split(" = ")
@@ -303,7 +303,7 @@ def lines_of(formula: str) -> list[str]:
 
 
 def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
-    """A lesson's text with every formula put in its place: (MathML, whether it is displayed)."""
+    """Replace each formula by the result of `put`, which gets its MathML and if it is displayed."""
 
     def written(match: re.Match) -> str:
         if match[1] is None:
@@ -316,7 +316,7 @@ def in_mathml(lesson: str, put: Callable[[str, bool], str]) -> str:
 
 
 def between_gaps(formula: Part) -> list[Part]:
-    r"""A formula in pieces, between its wide gaps: there a narrow page breaks the line.
+    r"""Split a formula at its wide gaps, so that a narrow page can break the line there.
 
     >>> [plain(piece) for piece in between_gaps(Reader(r"y = x, \qquad x > 0").row())]
     ['y = x, ', ' x > 0']

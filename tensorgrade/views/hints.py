@@ -1,4 +1,4 @@
-"""An exercise's hints; whoever asks for one alone waits for no other module."""
+"""Print an exercise's hints. This module imports little, so that `tensorgrade hint` is fast."""
 
 from rich.console import Console
 from rich.padding import Padding
@@ -9,7 +9,7 @@ from .words import plural
 
 
 def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str) -> None:
-    """The first hints, and how to get one more. more: what brings it."""
+    """Print the first `count` hints, and how to get one more. more: the command for that."""
     if hints:
         console.print()
     for number, hint in enumerate(hints[:count], 1):
@@ -22,7 +22,7 @@ def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str)
 
 
 def print_where_hints_are(console: Console, course: Course) -> None:
-    """The exercises that have hints, and how to get one."""
+    """List the exercises that have hints, and say how to get one."""
     having = {c.title: [one for one in c.exercises if one.hints] for c in course.chapters}
     first = next((one for ones in having.values() for one in ones), None)
     if first is None:

@@ -1,6 +1,6 @@
-"""The lessons as one page for a browser: text, formulas, pictures and a learner's own progress.
+"""Write the lessons as one page for a browser: text, formulas, pictures and the progress.
 
-All that the page needs is in it: no script, and nothing from a network.
+The page is complete in itself: it has no script, and loads nothing from a network.
 """
 
 import json
@@ -36,9 +36,9 @@ PLACEHOLDER = "formula{}formula"
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a lesson: `text` as HTML, or `code`; an exercise's code with how far it is.
+    """A piece of a lesson: `text` as HTML, or `code`; for an exercise its code and its state.
 
-    notes: what is wrong with it, by the class of the screens that it is laid out for.
+    notes: the note on the first failed check, by the class of screens it is laid out for.
     """
 
     text: str = ""
@@ -50,12 +50,15 @@ class Block:
 
     @property
     def mark(self) -> str:
-        """One sign for the state; empty where nothing was checked."""
+        """Return one sign for the state; an empty string if nothing was checked."""
         return MARKS[self.state] if self.state else ""
 
 
 def notebook_of(root: Path, chapter: str) -> Path:
-    """A chapter's notebook, in the kit or in a course's checkout. Raises CourseError."""
+    """Return the path of a chapter's notebook, in the kit or in a course's checkout.
+
+    Raises CourseError if there is none.
+    """
     places = (
         root / "notebooks" / f"{chapter}.ipynb",
         root / "release" / chapter / f"{chapter}.ipynb",
@@ -67,9 +70,11 @@ def notebook_of(root: Path, chapter: str) -> Path:
 
 
 def lessons_page(course: Course, root: Path, by_exercise: Results) -> str:
-    """The page. root: the kit's or the course's folder. by_exercise: what the checks gave, if any.
+    """Return the page as HTML.
 
-    Raises CourseError where a notebook is missing.
+    root: the kit's or the course's folder. by_exercise: the results of the checks, if any.
+
+    Raises CourseError if a notebook is missing.
     """
     chapters = [
         (chapter, list(blocks_of(notebook_of(root, chapter.name), chapter, by_exercise)))
@@ -83,13 +88,13 @@ def lessons_page(course: Course, root: Path, by_exercise: Results) -> str:
 
 
 def finished(chapter: Chapter, by_exercise: Results) -> int:
-    """How many of a chapter's exercises are done."""
+    """Return the number of a chapter's exercises that are done."""
     known = [by_exercise[e.name] for e in chapter.exercises if e.name in by_exercise]
     return sum(state_of(checks) == State.DONE for checks in known)
 
 
 def blocks_of(notebook: Path, chapter: Chapter, by_exercise: Results) -> Iterator[Block]:
-    """The blocks of a chapter; cells that only a running notebook has a use for are left out."""
+    """Yield the blocks of a chapter, without the cells that are useful only in a notebook."""
     exercises = {exercise.name: exercise for exercise in chapter.exercises}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         source, name = "".join(cell["source"]), cell["metadata"].get("nbgrader", {}).get("grade_id")
@@ -102,13 +107,13 @@ def blocks_of(notebook: Path, chapter: Chapter, by_exercise: Results) -> Iterato
 
 
 def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult]) -> Block:
-    """The block of an exercise."""
+    """Return the block of an exercise."""
     state = state_of(checks) if checks else None
     return Block("", stub, exercise, state, earned(checks), notes_on(checks))
 
 
 def notes_on(checks: list[CheckResult]) -> dict[str, str]:
-    """What is wrong with an exercise, as on a terminal; nothing where it is done or to do."""
+    """Return the note on a wrong exercise, by screen; nothing if it is done or still to do."""
     first = first_failure(checks) if state_of(checks) == State.WRONG else None
     if first is None or first.finding is None:
         return {}
@@ -117,7 +122,7 @@ def notes_on(checks: list[CheckResult]) -> dict[str, str]:
 
 
 def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
-    """A lesson's Markdown as HTML, with its formulas as MathML and its pictures inside."""
+    """Convert a lesson's Markdown to HTML, with MathML formulas and embedded pictures."""
     formulas: list[str] = []
 
     def put(formula: str, shown: bool) -> str:

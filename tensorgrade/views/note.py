@@ -1,4 +1,4 @@
-"""A tutor's note about one failed check: what was asked, what the idea is, what came back."""
+"""Format a note about one failed check: the task, the main idea, and the evidence."""
 
 import io
 
@@ -18,19 +18,19 @@ SHAPES_HELP = (Kind.SHAPE, Kind.ERROR)
 
 
 class Note:
-    """A finding as a tutor's note, put into words only when somebody reads it."""
+    """A finding as a tutor's note. Its sentences are written only when the note is read."""
 
     def __init__(self, finding: Finding):
         self.finding = finding
 
     def __str__(self) -> str:
-        """Plain text, 80 columns wide."""
+        """Return the note as plain text, 80 columns wide."""
         return self.plain(WIDTH)
 
     def plain(self, width: int) -> str:
-        """Plain text, so many columns wide."""
+        """Return the note as plain text of this width."""
         written = io.StringIO()
-        # In a notebook rich would show the note by itself.
+        # In a notebook, rich would display the note on its own.
         console = Console(
             file=written, width=width, color_system=None, highlight=False, force_jupyter=False
         )
@@ -38,12 +38,12 @@ class Note:
         return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
     def print(self, console: Console) -> None:
-        """Write it to a terminal, in colours where that has them."""
+        """Write the note to a terminal, in colours if the terminal has them."""
         for part in self.parts(console.width - 2 * INDENT, console.color_system is not None):
             console.print(Padding(part, (0, INDENT)))
 
     def parts(self, width: int, colour: bool) -> list[Text]:
-        """Its lines. One idea comes first; the evidence stands below it."""
+        """Return the note's lines: one idea first, then the evidence."""
         finding, diagnosis = self.finding, self.finding.diagnosis
         lines = [Text(finding.asks, "bold"), Text("")] if finding.asks else []
         lines += idea(finding) or facts(diagnosis)
@@ -60,7 +60,7 @@ class Note:
 
 
 def idea(finding: Finding) -> list[Text]:
-    """Return the first mistake's message, and what else there is to say; nothing without one."""
+    """Return the first mistake's message and the remarks on it; nothing if there is no mistake."""
     if not finding.mistakes:
         return []
     name, message = next(iter(finding.mistakes.items()))
@@ -75,13 +75,13 @@ def idea(finding: Finding) -> list[Text]:
 
 
 def facts(diagnosis: Diagnosis) -> list[Text]:
-    """What is known where no mistake was recognised."""
+    """Return the known facts, for a check without a recognised mistake."""
     more = filter(None, (diagnosis.where, *diagnosis.remarks))
     return [Text(sentence(diagnosis.problem)), *(Text(f"- {sentence(text)}") for text in more)]
 
 
 def evidence(diagnosis: Diagnosis, named: bool) -> list[Text]:
-    """What was called; and what was seen, where an idea stands above in its place."""
+    """Return the call; add the problem if `named`, because then the note starts with the idea."""
     lines = field("called", diagnosis.called)
     if named:
         lines += field("problem", render(Clauses((diagnosis.problem, diagnosis.where))))
@@ -89,12 +89,12 @@ def evidence(diagnosis: Diagnosis, named: bool) -> list[Text]:
 
 
 def field(name: str, text: str) -> list[Text]:
-    """One labelled line, or none where there is nothing to say."""
+    """Return one labelled line, or none if the text is empty."""
     return [Text.assemble((f"{name:<9} ", "dim"), text)] if text else []
 
 
 def printed(said: list[str]) -> list[Text]:
-    """What the learner's own code prints in that call: its first lines, or nothing.
+    """Return the first lines that the learner's own code prints in that call, or nothing.
 
     >>> [str(line) for line in printed(["(6, 2)"])][1:]
     ['your code prints', '  (6, 2)']
@@ -104,12 +104,12 @@ def printed(said: list[str]) -> list[Text]:
 
 
 def shortly(said: list[str]) -> str:
-    """The first of many lines."""
+    """Join the first MOST_LINES lines, with an ellipsis if there are more."""
     return "\n".join([*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)])
 
 
 def steps_on_the_way(finding: Finding) -> list[Text]:
-    """The shapes on the way through the learner's own code, up to where it ends in an error."""
+    """Return the shapes computed by the learner's own code, up to the error that stops it."""
     lines, error = trace_lines(finding.trace()), finding.diagnosis.error
     if lines and error and error.line:
         lines.append(Text(f"line {error.line:>3}  ✗ here it ends", "bold red"))
@@ -117,13 +117,14 @@ def steps_on_the_way(finding: Finding) -> list[Text]:
 
 
 def spoken_step(size: tuple[int, ...] | int) -> str:
-    """A tensor's shape, or a whole number."""
+    """Return a tensor's shape, or an integer, as text."""
     return f"= {size}" if isinstance(size, int) else spoken_shape(size)
 
 
 def trace_lines(steps: list[Step]) -> list[Text]:
-    """One line for each tensor or number that came into being; the last ones of many. What lines
-    make that run again, in a loop or another call, is told once, as they made it last.
+    """Return one line for each tensor or integer that was created, the last MOST_STEPS at most.
+
+    If a line ran several times, in a loop or in repeated calls, only its last value is shown.
 
     >>> [str(line) for line in trace_lines([(3, "x", (2, 5)), (4, "n", 2)])][1:]
     ['line   3  x  (2, 5)', 'line   4  n  = 2']

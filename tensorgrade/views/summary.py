@@ -1,4 +1,4 @@
-"""The end of a test run: what is done, wrong and to do, and the one thing to work on first."""
+"""Print the end of a test run: the state of each exercise, and the one to work on first."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -60,14 +60,14 @@ def print_summary(
 
 
 def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
-    """Whether all checks of all exercises were run, and not some that were picked out."""
+    """Return True if the run included all exercises and no subset of tests was selected."""
     if config.getoption("keyword") or any("::" in argument for argument in config.args):
         return False
     return all(e.name in by_exercise for c in course.chapters for e in c.exercises)
 
 
 def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
-    """What else in the learner's files could not be run, and what was warned of in them."""
+    """Print the parts of the learner's files that could not be run, and the warnings in them."""
     for attempt in attempts:
         warned = [
             f"{attempt.chapter.name}.py: {said}" for said in attempt.backend.warned[:MOST_WARNINGS]
@@ -77,7 +77,7 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
 
 
 def left_out(attempt: Attempt) -> list[str]:
-    """What of a file, beside its exercises, could not be run: the checks go on without it."""
+    """Describe the code outside the exercises that could not be run; the checks ignore it."""
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
     left = f"Left out of {attempt.chapter.name}.py, since"
     endless = f"{left} it does not come to an end: the code outside of functions and classes"
@@ -86,10 +86,10 @@ def left_out(attempt: Attempt) -> list[str]:
 
 
 def console_on(terminal: TerminalReporter) -> Console:
-    """A console on pytest's terminal: colours only where pytest itself uses them."""
+    """Return a console on pytest's terminal, with colours only if pytest itself uses them."""
     writer = terminal._tw
     return Console(
-        file=cast(IO[str], writer),  # it has what rich asks of a file: write, flush, isatty
+        file=cast(IO[str], writer),  # it has the methods that rich needs: write, flush, isatty
         width=min(WIDEST, writer.fullwidth),
         highlight=False,
         force_terminal=True if writer.hasmarkup else None,
@@ -98,7 +98,7 @@ def console_on(terminal: TerminalReporter) -> Console:
 
 
 def group(results: list[CheckResult]) -> Results:
-    """Results by exercise."""
+    """Group results by exercise."""
     grouped = defaultdict(list)
     for result in results:
         grouped[result.exercise].append(result)
@@ -106,7 +106,7 @@ def group(results: list[CheckResult]) -> Results:
 
 
 def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
-    """The same with what each check earns, and what is to be mended first."""
+    """Return the results with each check's points, and the earlier exercise to fix first."""
     again = by_exercise.__getitem__  # on public cases nothing is judged a second time
     for attempt in maker.attempts.values():
         by_exercise = once(attempt, by_exercise, again, maker.tests)
@@ -118,7 +118,10 @@ def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
 def print_progress(
     console: Console, course: Course, by_exercise: Results, every: bool = False
 ) -> None:
-    """All chapters, and their sum where there are several. every: with all their exercises."""
+    """Print a line for each chapter, and a sum if there are several.
+
+    every: show all exercises of each chapter.
+    """
     chapters = [c for c in course.chapters if any(e.name in by_exercise for e in c.exercises)]
     sums = [print_chapter(console, chapter, by_exercise, every) for chapter in chapters]
     if len(sums) > 1:
@@ -129,14 +132,17 @@ def print_progress(
 def print_chapter(
     console: Console, chapter: Chapter, by_exercise: Results, every: bool = True
 ) -> tuple[float, float]:
-    """One chapter's line, and its exercises: `every` time, or where these are not all alike."""
+    """Print a chapter's line, and its exercises if `every`, if one is wrong or if states differ.
+
+    Return the points earned and the points possible.
+    """
     shown = [exercise for exercise in chapter.exercises if exercise.name in by_exercise]
     states = {state_of(by_exercise[exercise.name]) for exercise in shown}
     points = sum(earned(by_exercise[exercise.name]) for exercise in shown)
     most = sum(exercise.points for exercise in shown)
     print_line(console, chapter.title, points, most)
     if every or len(states) > 1 or State.WRONG in states:
-        # In a narrow terminal names stand closer, and leave room for what is wrong.
+        # In a narrow terminal the columns are closer, which leaves room for the problem.
         longest = max(len(exercise.name) for exercise in shown)
         column = NAME if console.width >= NARROW else min(NAME, longest)
         for exercise in shown:
@@ -145,12 +151,12 @@ def print_chapter(
 
 
 def earned(results: list[CheckResult]) -> float:
-    """What the checks earn."""
+    """Return the points that the checks earn."""
     return round(sum(result.earned for result in results), 6)
 
 
 def print_line(console: Console, title: str, part: float, whole: float) -> None:
-    """A title, a bar and points, in columns; a title that is too long gets a line of its own."""
+    """Print a title, a bar and points in columns. A title that is too long gets its own line."""
     if len(title) > TITLE:
         console.print(Text(title, "bold"))
         title = ""
@@ -159,7 +165,7 @@ def print_line(console: Console, title: str, part: float, whole: float) -> None:
 
 
 def bar(part: float, whole: float) -> str:
-    """A progress bar: █ for what is earned, ░ for the rest; full only where all is.
+    """Return a progress bar: █ for earned points, ░ for the rest; full only if all are earned.
 
     >>> bar(1, 2)
     '████████░░░░░░░░'
@@ -171,9 +177,9 @@ def bar(part: float, whole: float) -> str:
 def print_exercise(
     console: Console, exercise: Exercise, results: list[CheckResult], column: int
 ) -> None:
-    """A mark, the name, the points, and in a word or two how it stands; never a second line.
+    """Print one line: a mark, the name, the points, and the state or the problem in short.
 
-    column: how wide names are.
+    column: the width of the names.
     """
     state = state_of(results)
     mark, style = MARKS[state]
@@ -185,7 +191,7 @@ def print_exercise(
 
 
 def why(results: list[CheckResult]) -> str:
-    """The first mistake's name, or the first sentence about what is wrong."""
+    """Return the first mistake's name, or a short description of the problem."""
     first = first_failure(results)
     if first is None or first.finding is None:
         return "the check itself failed"
@@ -195,18 +201,18 @@ def why(results: list[CheckResult]) -> str:
 
 
 def in_short(diagnosis: Diagnosis) -> str:
-    """What is wrong, with an error's own words in front: the rest of a line may be cut off."""
+    """Describe the problem, with an error's own words first because the line may be cut off."""
     error = diagnosis.error
     if error is None or not error.text or diagnosis.kind != Kind.ERROR:
         return render(diagnosis.problem)
-    # A KeyError's own words are the key alone, those of `sys.exit(1)` a number.
+    # A KeyError's own words are only the key; those of `sys.exit(1)` are a number.
     typed = not error.line or error.type in ("KeyError", "SystemExit")
     said = f"{error.type}: {error.text}" if typed else error.text
     return f"line {error.line}: {said}" if error.line else said
 
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
-    """The first exercise, in the course's order, that is wrong; else the first one to do."""
+    """Return the first wrong exercise in the course's order, or else the first one to do."""
     order = [
         e.name for chapter in course.chapters for e in chapter.exercises if e.name in by_exercise
     ]
@@ -225,7 +231,7 @@ def print_first(
     folder: Path,
     hints: int,
 ) -> None:
-    """The one thing to work on: where it is, what is wrong with it, and hints if asked for."""
+    """Print the one exercise to work on: its place, its problem, and hints if requested."""
     chapter, exercise = course.exercise(name)
     where = place_in_file(folder / f"{chapter.name}.py", name)
     console.print()
@@ -242,7 +248,7 @@ def print_first(
 
 
 def print_ending(console: Console, course: Course, chapter: Chapter) -> None:
-    """That a chapter is done, what one can do now, and what comes next."""
+    """Print that a chapter is done, its closing words, and the next chapter."""
     done = f"✓ {chapter.title}: all {chapter.points:g} points"
     console.print(Text(done, "bold green"))
     if chapter.ending:
@@ -257,9 +263,9 @@ def print_ending(console: Console, course: Course, chapter: Chapter) -> None:
 def print_start(
     console: Console, name: str, where: str, first: CheckResult | None, again: str = AGAIN
 ) -> None:
-    """What to do with an exercise that is not begun, or that waits for another one.
+    """Print the next step for an exercise that is not begun, or that waits for another one.
 
-    first: what the first of its checks said. again: how to check it afterwards.
+    first: the result of its first failed check. again: how to check the exercise afterwards.
     """
     problem = first.finding.diagnosis.problem if first and first.finding else NotWritten()
     to_mend = bool(first and first.finding and first.finding.is_to_mend)

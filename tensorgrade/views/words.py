@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 guard`, `2 guards`.
+    """Return a count with its noun, such as `1 guard` or `2 guards`.
 
     >>> plural(1, "guard"), plural(0, "guard")
     ('1 guard', '0 guards')
@@ -17,7 +17,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def in_tenths(points: float) -> str:
-    """Points as a learner reads them; never more than there are.
+    """Format points in tenths, rounded down so that no learner sees more than was earned.
 
     >>> in_tenths(17.55), in_tenths(19.99), in_tenths(0.3), in_tenths(20.0)
     ('17.5', '19.9', '0.3', '20')
@@ -26,7 +26,7 @@ def in_tenths(points: float) -> str:
 
 
 def place_in_file(path: Path, name: str) -> str:
-    """`ch1_x.py, line 12`; without the line where the file does not define the name."""
+    """Return a place such as `ch1_x.py, line 12`; without the line if the name is not found."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -37,7 +37,7 @@ def place_in_file(path: Path, name: str) -> str:
 
 
 def with_code(text: str) -> Markup:
-    """A sentence for a page: what stands between backticks as code, and nothing obeyed.
+    """Convert a sentence to safe HTML, with the text between backticks as code.
 
     >>> with_code("`a<b` is 1 ` more")
     Markup('<code>a&lt;b</code> is 1 ` more')

@@ -1,1 +1,1 @@
-"""The check cells of a notebook, behind the door `tensorgrade.notebook`."""
+"""The check cells of a notebook. Their public interface is `tensorgrade.notebook`."""

@@ -1,4 +1,4 @@
-"""A check's outcome as a small card: plain HTML that any notebook shows, with pictures inside."""
+"""Format a check's outcome as a card: plain HTML with embedded pictures, for any notebook."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ TEMPLATE = PAGES.get_template("card.html")
 
 
 class Card:
-    """Shows itself as HTML in a notebook, and as plain text anywhere else."""
+    """A check's outcome, shown as HTML in a notebook and as plain text anywhere else."""
 
     def __init__(self, checked: Checked):
         self.checked = checked
@@ -58,7 +58,7 @@ class Card:
 
 
 def facts_of(first: Finding) -> list[tuple[str, str]]:
-    """What is known about a failed check, as labels and sentences; what is empty is left out."""
+    """Return the facts about a failed check as labels and sentences, without empty ones."""
     diagnosis = first.diagnosis
     facts = [
         ("asked for", first.asks),
@@ -72,7 +72,7 @@ def facts_of(first: Finding) -> list[tuple[str, str]]:
 
 
 def shapes_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """What is expected and the learner's own: of tensors the shape, else what differs."""
+    """Return the expected and the actual shapes, or the differing texts if there are any."""
     if not isinstance(diagnosis, PublicDiagnosis):
         return []
     if diagnosis.texts:
@@ -83,7 +83,7 @@ def shapes_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
 
 
 def picture_of(diagnosis: Diagnosis) -> str:
-    """Expected and actual values side by side, with the differences framed; or nothing."""
+    """Draw expected and actual values with the differences framed; empty if there is no picture."""
     if not isinstance(diagnosis, PublicDiagnosis):
         return ""
     expected, actual = diagnosis.expected, diagnosis.actual
@@ -99,7 +99,7 @@ def picture_of(diagnosis: Diagnosis) -> str:
 
 
 def telling_matrix(differs: torch.Tensor) -> tuple[int, ...]:
-    """Where in the leading dimensions the first matrix stands that holds a difference.
+    """Return the leading indices of the first matrix that has a difference.
 
     >>> telling_matrix(torch.tensor([[[False, False]], [[False, True]]]))
     (1,)
@@ -111,7 +111,7 @@ def telling_matrix(differs: torch.Tensor) -> tuple[int, ...]:
 
 
 class Points(float):
-    """So many points out of so many: a float, with a sentence for people."""
+    """Points out of a maximum: a float that a notebook shows as a sentence."""
 
     most: float
 

@@ -1,8 +1,8 @@
-"""Makes a learner's other chapters importable, from a notebook just as from a file.
+"""Make a learner's other chapters importable from a notebook, just as from a file.
 
 `from <another chapter> import …` finds the learner's own chapter near the running notebook, as
-`.py` or `.ipynb`. Where it is not written yet, the course's stand-in is
-taken, and a line says so.
+`.py` or `.ipynb`. If it is not written yet, the course's substitute is imported, and a printed
+line says so.
 """
 
 import ast
@@ -21,7 +21,7 @@ from ...runner.source import Source, Unreadable
 
 
 class ChapterFinder(MetaPathFinder):
-    """Finds modules that are chapters of the course; asked when nobody else knows the name."""
+    """A finder for the course's chapters. Python asks it last, if no other finder knows a name."""
 
     def find_spec(
         self,
@@ -29,7 +29,7 @@ class ChapterFinder(MetaPathFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """The place of a chapter; None where the name is no chapter or nothing is there."""
+        """Return the spec of a chapter; None if the name is no chapter or no file is found."""
         from .public_checks import find_exercises
 
         try:
@@ -46,16 +46,16 @@ class ChapterFinder(MetaPathFinder):
 
 
 class ChapterLoader(Loader):
-    """Runs a chapter's definitions, and nothing else that stands in its file."""
+    """A loader that runs only the definitions in a chapter's file."""
 
     def __init__(self, path: Path, is_standin: bool):
         self.path, self.is_standin = path, is_standin
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """A module like any other will do."""
+        """Return None, so that Python creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module, and say where it came from."""
+        """Fill the module, and print its origin."""
         text = source_of(self.path).text
         loaded, _ = load_module(module.__name__, text, str(self.path), definitions_only=True)
         vars(module).update({k: v for k, v in vars(loaded).items() if not k.startswith("__")})
@@ -63,7 +63,7 @@ class ChapterLoader(Loader):
         print(self.origin_of(module.__name__, text))
 
     def origin_of(self, name: str, text: str) -> str:
-        """A line on whose chapter it is."""
+        """Return a line that says if the chapter is the learner's or the course's substitute."""
         if self.is_standin:
             return STANDIN.format(name, what_it_is(text))
         return f"{name}: yours, from {self.path}"
@@ -76,13 +76,13 @@ STANDIN = (
 
 
 def what_it_is(standin: str) -> str:
-    """What a stand-in's source says of itself: the first paragraph of its docstring."""
+    """Return the first paragraph of a substitute's docstring, which describes it."""
     docstring = ast.get_docstring(ast.parse(standin)) or "a stand-in."
     return " ".join(docstring.split("\n\n")[0].split())
 
 
 def written_chapter(name: str, here: Path, standin: Path | None) -> Path | None:
-    """The learner's own file of a chapter, if what the stand-in stands for is written in it."""
+    """Return the learner's own file of a chapter if it defines everything the substitute does."""
     wanted = written_in(standin) if standin else set()
     for place in (here, here.parent, here / name, here.parent / name, here.parent / "exercises"):
         for path in (place / f"{name}.py", place / f"{name}.ipynb"):
@@ -92,7 +92,7 @@ def written_chapter(name: str, here: Path, standin: Path | None) -> Path | None:
 
 
 def written_in(path: Path) -> set[str]:
-    """Names of the definitions in a file that do not say that they are still to do."""
+    """Return the definitions in a file, except those marked as still to do."""
     try:
         return written(source_of(path).text)
     except Unreadable:
@@ -100,11 +100,11 @@ def written_in(path: Path) -> set[str]:
 
 
 def source_of(path: Path) -> Source:
-    """The Python text of a chapter's file. Raises Unreadable."""
+    """Return the Python text of a chapter's file. Raises Unreadable."""
     return source_in(path.read_bytes(), str(path))
 
 
 def make_chapters_importable() -> None:
-    """Ask for chapters after everybody else; once, however often this is called."""
+    """Add the chapter finder after all other finders, unless it was added before."""
     if not any(isinstance(finder, ChapterFinder) for finder in sys.meta_path):
         sys.meta_path.append(ChapterFinder())

@@ -1,4 +1,4 @@
-"""Runs the public checks of one exercise in this process, without leaving a trace in it."""
+"""Run the public checks of one exercise in this process, without side effects."""
 
 import contextlib
 import functools
@@ -29,24 +29,24 @@ from .running import running_source
 
 @dataclass(frozen=True)
 class Checked:
-    """What the public checks of an exercise came to."""
+    """The results of an exercise's public checks."""
 
     exercise: Exercise
     results: list[CheckResult]
 
     @property
     def points(self) -> float:
-        """What the checks earn."""
+        """Return the points that the checks earn."""
         return round(sum(result.earned for result in self.results), 6)
 
     @property
     def state(self) -> State:
-        """How far the learner is with it."""
+        """Return the state of the exercise."""
         return state_of(self.results)
 
     @property
     def first(self) -> Finding | None:
-        """What to look at first; without the trace, which would let the learner's code print."""
+        """Return the first failure, without its trace, which would let the learner's code print."""
         failure = first_failure(self.results)
         return replace(failure.finding or OF_THE_TEST, trace=list) if failure else None
 
@@ -55,9 +55,10 @@ NOT_RUN = "No cell that has run defines {}: run the one with your answer first, 
 
 
 def check_here(asked: object) -> Checked:
-    """The public checks of an exercise on the running notebook, by its name or by what bears it.
+    """Run an exercise's public checks on the running notebook.
 
-    Raises CourseError, also where nothing of that name, or nearly, has run.
+    asked: the exercise's name, or the function or class that has this name. Raises CourseError,
+    also if no cell that has run defines this name or a similar one.
     """
     name = asked if isinstance(asked, str) else str(getattr(asked, "__name__", asked))
     exercises, source = find_exercises(), running_source()
@@ -67,7 +68,7 @@ def check_here(asked: object) -> Checked:
 
 
 def is_wrong_here(name: str) -> bool:
-    """Whether an exercise fails its checks there; no where there is none, or nobody can tell."""
+    """Return True if an exercise fails its checks here; False also if it cannot be checked."""
     try:
         return check_here(name).state != State.DONE
     except CourseError:
@@ -76,7 +77,7 @@ def is_wrong_here(name: str) -> bool:
 
 @functools.lru_cache(maxsize=32)
 def check(exercises: Path, name: str, source: Source) -> Checked:
-    """The public checks of an exercise on a source text."""
+    """Run an exercise's public checks on a source text."""
     maker = AttemptMaker(Setup(exercises))
     chapter, exercise = maker.course.exercise(name)
     attempt = maker.attempt_from_source(chapter.name, source)
@@ -87,12 +88,12 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
 
 @functools.lru_cache(maxsize=2)
 def tests_in(exercises: Path) -> CollectedTests:
-    """The tests of a folder, collected once for all checks of a notebook."""
+    """Return the tests of a folder, collected once for all checks of a notebook."""
     return CollectedTests(exercises)
 
 
 def run_cases(attempt: Attempt, name: str, seconds: float) -> None:
-    """Run all cases of an exercise; what has not come to an end in time is noted as such."""
+    """Run all cases of an exercise; cases that do not finish in time are recorded as timeouts."""
     timer = Interrupter(seconds)
     try:
         attempt.run([name])
@@ -102,7 +103,7 @@ def run_cases(attempt: Attempt, name: str, seconds: float) -> None:
 
 @contextlib.contextmanager
 def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
-    """Keep away what learner code prints and warns; put back random state and modules."""
+    """Hide the output and warnings of learner code; restore the random state and the modules."""
     names = [c.name for c in maker.course.chapters]
     names += [path.stem for path in maker.tests.glob(f"given/{chapter}/*.py")]
     modules, random = {name: sys.modules.get(name) for name in names}, torch.get_rng_state()
@@ -119,7 +120,7 @@ def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Nothing that is printed or warned of in here is seen."""
+    """Hide all output and warnings in this context."""
     nowhere = io.StringIO()
     with (
         contextlib.redirect_stdout(nowhere),

@@ -1,4 +1,4 @@
-"""Finds the public checks near a notebook: a zip file beside it, or the course's `exercises/`."""
+"""Find the public checks near a notebook: a `checks.zip` next to it, or the `exercises/` folder."""
 
 import functools
 import tempfile
@@ -12,7 +12,7 @@ UNPACKED: list[tempfile.TemporaryDirectory] = []
 
 
 def find_exercises(start: Path | None = None) -> Path:
-    """The nearest folder `exercises` with a `course.json`. Raises CourseError."""
+    """Return the nearest `exercises` folder that has a `course.json`. Raises CourseError."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         if (folder / CHECKS).is_file():
@@ -26,9 +26,9 @@ def find_exercises(start: Path | None = None) -> Path:
 
 @functools.cache
 def unpacked(archive: Path, changed: int) -> Path:
-    """The contents of a zip file in a folder that is gone when Python ends.
+    """Unpack a zip file into a folder that is deleted when Python exits.
 
-    changed: when the zip file was last written; a newer one is unpacked again.
+    changed: the time when the zip file was last written; a newer file is unpacked again.
     """
     folder = tempfile.TemporaryDirectory(prefix="checks-")
     UNPACKED.append(folder)

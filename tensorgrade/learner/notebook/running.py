@@ -1,4 +1,4 @@
-"""The notebook that is running: its cells so far, and the names that one which stopped needs."""
+"""Read the running notebook: the cells run so far, and the names that a failed cell needs."""
 
 import ast
 import linecache
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_shell() -> "InteractiveShell | None":
-    """The running IPython, or None."""
+    """Return the running IPython shell, or None."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -23,7 +23,7 @@ def find_shell() -> "InteractiveShell | None":
 
 
 def cells_run() -> list[str]:
-    """The text of every cell run so far, in order. Raises CourseError outside a notebook."""
+    """Return the text of every cell run so far, in order. Raises CourseError outside a notebook."""
     shell = find_shell()
     if shell is None or shell.history_manager is None:
         raise CourseError(
@@ -33,19 +33,19 @@ def cells_run() -> list[str]:
 
 
 def running_source() -> Source:
-    """The definitions of all cells run so far. Raises CourseError outside a notebook."""
+    """Return the definitions of all cells run so far. Raises CourseError outside a notebook."""
     cells = enumerate(cells_run())
     return extract([Cell(source, f"[{number}]") for number, source in cells if source.strip()])
 
 
 def is_written_here(name: str) -> bool:
-    """Whether a cell defines this function or class."""
+    """Return True if a cell defines this function or class."""
     shell = find_shell()
     return shell is not None and getattr(shell.user_ns.get(name), "__module__", "") == "__main__"
 
 
 def called_on_the_way(trace: TracebackType) -> list[str]:
-    """The outermost names of the functions in a traceback, the last one called first."""
+    """Return the outermost names of the functions in a traceback, the last one called first."""
     found: list[str] = []
     step: TracebackType | None = trace
     while step is not None:
@@ -55,7 +55,7 @@ def called_on_the_way(trace: TracebackType) -> list[str]:
 
 
 def stopped_cell(trace: TracebackType) -> str:
-    """The text of the cell in which a traceback begins; empty where there is none."""
+    """Return the text of the cell in which a traceback begins; an empty text if there is none."""
     step: TracebackType | None = trace
     while step is not None:
         code = step.tb_frame.f_code
@@ -66,7 +66,7 @@ def stopped_cell(trace: TracebackType) -> str:
 
 
 def needed_by(cell: str, before: list[str]) -> list[str]:
-    """The names that a cell uses, then those that were used where these were made.
+    """Return the names that a cell uses, then the names used by the cells that define those.
 
     >>> needed_by("print(y)", ["def f(): pass", "y = f()"])
     ['print', 'y', 'f']
@@ -77,12 +77,12 @@ def needed_by(cell: str, before: list[str]) -> list[str]:
 
 
 def is_made_in(cells: list[str], name: str | None) -> bool:
-    """Whether one of these cells gives this name a value, or would have."""
+    """Return True if one of these cells assigns to this name, even if it failed before that."""
     return any(name in names(cell, ast.Store) for cell in cells)
 
 
 def names(cell: str, use: type[ast.expr_context]) -> list[str]:
-    """The names that a cell uses in such a way, in order; none where it is no plain Python."""
+    """Return the names that a cell loads or stores, in order; none if it is not plain Python."""
     try:
         tree = ast.parse(cell)
     except (SyntaxError, ValueError):

@@ -1,1 +1,1 @@
-"""`tensorgrade watch`: checks what a learner saves, as it is saved."""
+"""`tensorgrade watch`: check a learner's files each time they are saved."""

@@ -1,6 +1,6 @@
-"""Runs the public tests on one chapter again and again, without a new start of anything.
+"""Run the public tests on a chapter again and again in one session, without restarting anything.
 
-Learner code runs in another process, which is ended where it does not come back.
+Learner code runs in another process. That process is killed if the code does not return.
 """
 
 import re
@@ -28,38 +28,38 @@ from ...testing.collected import CollectedTests
 from ...views.summary import Results, State, group, left_out, state_of
 from .processes import CAN_FORK, Forked, Kept
 
-PATIENCE = 3.0  # seconds that a file may take to load, or one call to come back
+PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
 
 
 class Watched(InChild):
-    """A file that somebody is at work on; most of its exercises may not be begun."""
+    """A file that a learner is working on; most of its exercises may not be begun."""
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Run the cases; where an exercise is not begun, as many as it takes to see that."""
+        """Run the cases. For an exercise that is not begun, run only enough cases to see that."""
         return briefly(super().run, self.source.text, cases)
 
 
 class WatchMaker(AttemptMaker):
-    """A maker whose learner code runs in a process of its own, so that an endless loop is ended."""
+    """A maker that runs learner code in a separate process, so that it can stop endless loops."""
 
     def backend(self, submission: Submission) -> Backend:
-        """Public cases need no sandbox."""
+        """Return a backend without a sandbox, because public cases need none."""
         return Watched(submission, self.warm_up(), self.limits, requests=self.requests)
 
     def warm_up(self) -> WarmProcess:
-        """The process that runs learner code or forks those that do. Raises NotStarted."""
+        """Return the process that runs learner code or forks children for it. Raises NotStarted."""
         if self.warm is None:
             self.warm = Forked(self.limits) if CAN_FORK else Kept(self.limits)
         return self.warm
 
     @property
     def limits(self) -> Limits:
-        """The course's limits, but for the time: somebody is waiting."""
+        """Return the course's limits with shorter times, because the learner is waiting."""
         return replace(self.course.limits, load_seconds=PATIENCE, case_seconds=PATIENCE)
 
 
 def check_all(tests: Path, folder: Path) -> tuple[Course, Results]:
-    """The course, and the checks on every chapter that a folder holds."""
+    """Return the course, and the results of the checks on every chapter in a folder."""
     checker, results = Checker(tests, folder), Results()
     try:
         for chapter in checker.course.chapters:
@@ -76,9 +76,9 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Pieces:
-    """A file's definitions by name, and the rest of its statements.
+    """A file's definitions by name, and its other statements.
 
-    lines: where each of them begins, the loose ones by their text.
+    lines: the line on which each piece begins, by definition name or by the statement's text.
     """
 
     definitions: dict[str, str]
@@ -87,7 +87,7 @@ class Pieces:
 
     @classmethod
     def of(cls, text: str) -> "Pieces":
-        """The pieces of a text.
+        """Split a text into its pieces.
 
         >>> found = Pieces.of("import torch\\ndef f(x): return x")
         >>> found.definitions, found.loose
@@ -108,9 +108,10 @@ class Pieces:
         return found
 
     def reached_from(self, before: "Pieces") -> set[str] | None:
-        """The names of definitions that are not as they were, or that speak of such a one.
+        """Return the definitions that changed, and those that use a changed definition.
 
-        None where anything else has changed, or runs what has: then it can be all of them.
+        Return None if another statement changed or uses a changed definition, because that can
+        affect every definition.
 
         >>> now = Pieces.of("def f(): return 2\\ndef g(): return f()\\ndef h(): return 3")
         >>> sorted(now.reached_from(Pieces.of("def f(): return 1\\n" + now.definitions["g"])))
@@ -125,7 +126,7 @@ class Pieces:
         return reached
 
     def reaches(self, names: set[str]) -> set[str]:
-        """Some names, and all that their definitions speak of.
+        """Return these names, and the names of all definitions that they use.
 
         >>> sorted(Pieces.of("def f(): return 2\\ndef g(): return f()").reaches({"g"}))
         ['f', 'g']
@@ -138,41 +139,41 @@ class Pieces:
         return found
 
     def stands_as(self, before: "Pieces", but: set[str]) -> bool:
-        """Whether all statements, but for some definitions, begin where they began."""
+        """Return True if every piece begins on the same line as before, except those in `but`."""
         now, then = (set(pieces.lines.items()) for pieces in (self, before))
         return {name for name, _ in now ^ then} <= but
 
 
 def speaks_of(names: set[str], *texts: str) -> bool:
-    """Whether one of the names stands in one of the texts, as whatever."""
+    """Return True if one of the names occurs as a word in one of the texts."""
     return any(not names.isdisjoint(WORD.findall(text)) for text in texts)
 
 
 def cut_short(checks: list[CheckResult]) -> bool:
-    """Whether code did not come back: on a busy machine it may, the next time."""
+    """Return True if a check was cut off, which a busy machine can cause: try it again."""
     kinds = {check.finding.diagnosis.kind for check in checks if check.finding}
     return not kinds.isdisjoint({Kind.TIMEOUT, Kind.KILLED, Kind.UNREACHED})
 
 
 class Checker:
-    """The tests of a folder, kept warm; `folder` holds the learner's files."""
+    """The tests of a folder, kept in memory. `folder` holds the learner's files."""
 
     def __init__(self, tests: Path, folder: Path):
         torch.set_num_threads(1)
         self.maker, self.folder = WatchMaker(Setup(tests)), folder
         self.course = self.maker.course
-        self.maker.warm_up()  # before this process has threads, which no fork survives
+        self.maker.warm_up()  # before this process has threads, which make forking unsafe
         self.before: dict[str, tuple[Pieces, list, Results]] = {}  # by chapter: the last check
         self.collected = CollectedTests(tests)
 
     def path(self, chapter: str) -> Path:
-        """The learner's file of a chapter."""
+        """Return the path of the learner's file for a chapter."""
         return self.folder / f"{chapter}.py"
 
     def check(self, chapter: str) -> tuple[Results, list[str]]:
-        """Checks by exercise, and what could not be run, of a chapter's file as it is now.
+        """Check a chapter's current file. Return the checks, and notes on code that cannot run.
 
-        What nothing has changed of since the last check is as it was found then.
+        The checks are grouped by exercise. Results that no change can affect are reused.
         """
         attempt = self.maker.attempt(chapter, self.path(chapter))
         now, files = Pieces.of(attempt.backend.source.text), self.states(attempt.backend.weights)
@@ -187,15 +188,15 @@ class Checker:
             attempt.backend.close()
 
     def states(self, names: Iterable[str]) -> list[tuple[int, int]]:
-        """How files beside the learner's stand: when they were written, and how long they are."""
+        """Return the time in ns and the size in bytes of the companion files that exist."""
         found = [self.folder / name for name in names]
         return [(path.stat().st_mtime_ns, path.stat().st_size) for path in found if path.exists()]
 
     def still_known(self, attempt: Attempt, now: Pieces, files: list) -> Results:
-        """The checks of exercises that no change since the last check can reach.
+        """Return the earlier checks of the exercises that no change since then can affect.
 
-        What is wrong is found again where lines have moved, and where something that is run again
-        calls it: only beside each other the two are told in the same words.
+        A failed check is not reused if lines moved, if it was cut short, or if a definition that
+        runs again uses the exercise. Failures found in the same run are worded consistently.
         """
         before, files_before, results = self.before.get(attempt.chapter.name, (now, None, {}))
         reached = now.reached_from(before)
@@ -213,5 +214,5 @@ class Checker:
         }
 
     def close(self) -> None:
-        """End the warm process."""
+        """Close the warm process."""
         self.maker.close()

@@ -1,4 +1,4 @@
-"""The loop: wait for a save or a key, check or turn the page, show it."""
+"""The main loop of `tensorgrade watch`: wait for a save or a key, then update the page."""
 
 import time
 from itertools import chain
@@ -15,16 +15,16 @@ from .screen import Keys, show_exercise, show_keys
 
 # Seconds.
 LOOK_EVERY = 0.02
-STILL = 0.06  # that a file must have stayed as it was read
-STILL_LONG = 0.5  # the same of a file that may be half-written
-STILL_EMPTY = 2.0  # the same of one without any text: nearly always an editor is about to write it
-OFTEN = 50  # looks at such a file: on a busy machine time goes by in which no editor could write
+STILL = 0.06  # time without changes after which a saved file counts as complete
+STILL_LONG = 0.5  # the same for a file that may be half-written
+STILL_EMPTY = 2.0  # the same for an empty file: usually an editor is about to write it
+OFTEN = 50  # minimum number of looks at such a file, because a busy machine also delays the editor
 
 
 class Watch:
-    """The learner's files, the checks on them so far, and the exercise on the page.
+    """The learner's files, their latest checks, and the exercise on the page.
 
-    console: where to show it. Every method draws the page that it leads to.
+    console: the console to print to. Every public action redraws the page.
     """
 
     def __init__(self, tests: Path, folder: Path, console: Console):
@@ -34,12 +34,12 @@ class Watch:
         self.chapters = [c.name for c in self.course.chapters if self.checker.path(c.name).exists()]
         self.saves = Saves([self.checker.path(chapter) for chapter in self.chapters])
         self.by_exercise: Results = {}
-        self.left_out: dict[str, list[str]] = {}  # by chapter: what of its file could not be run
+        self.left_out: dict[str, list[str]] = {}  # by chapter: notes on code that could not be run
         self.page: str | None = None
         self.hints, self.listed, self.checked = 0, False, ""
 
     def start(self) -> None:
-        """Check everything once, and open the first exercise to work on."""
+        """Check all chapters once, and open the first exercise to work on."""
         for chapter in self.chapters:
             self.console.print(f"checking {chapter} …", style="dim")
             results, self.left_out[chapter] = self.checker.check(chapter)
@@ -47,7 +47,7 @@ class Watch:
         self.open(first_to_work_on(self.course, self.by_exercise))
 
     def look(self) -> bool:
-        """Check what has been saved since the last look; whether there was anything."""
+        """Check the files saved since the last look. Return True if there were any."""
         before, saved = self.by_exercise, self.saves.since_last()
         results = [found for path in saved if (found := self.check(path))]
         for found in results:
@@ -57,8 +57,8 @@ class Watch:
         return bool(results)
 
     def check(self, path: Path) -> Results:
-        """Check one file; nothing where it went on changing: then the next look finds it again."""
-        # Until the verdict is there, nobody is to take the page for what has just been saved.
+        """Check one file. Return nothing if it changed meanwhile; the next look finds it again."""
+        # Until the result is there, the old page must not look like the result of this save.
         self.console.print(f"checking {path.name} …", style="dim")
         began, text = time.monotonic(), read(path)
         results, left_out = self.checker.check(path.stem)
@@ -70,7 +70,7 @@ class Watch:
         return results
 
     def turn(self, before: Results, saved: Results) -> None:
-        """Go to the first exercise that has changed; else stay, or find the first to do there."""
+        """Open the first changed exercise; if there is none, show the saved chapter."""
         changed = [
             name
             for name in exercises(self.course)
@@ -84,7 +84,7 @@ class Watch:
             self.draw()
 
     def press(self, key: str) -> bool:
-        """Do what a key stands for; False for the one that ends it."""
+        """Run a key's command. Return False for the keys that quit."""
         if key in ("q", "\x03", "\x04"):
             return False
         if key == "h":
@@ -99,7 +99,7 @@ class Watch:
         return True
 
     def following(self) -> str | None:
-        """The next exercise that is not done, after the one on the page and round again."""
+        """Return the next exercise that is not done; continue at the top after the last one."""
         order = [name for name in exercises(self.course) if name in self.by_exercise]
         here = order.index(self.page) + 1 if self.page in order else 0
         left = [
@@ -117,7 +117,7 @@ class Watch:
         self.draw()
 
     def draw(self) -> None:
-        """The whole page anew."""
+        """Draw the whole page again."""
         self.console.clear()
         if self.listed:
             print_progress(self.console, self.course, self.by_exercise, every=True)
@@ -130,29 +130,29 @@ class Watch:
         show_keys(self.console, self.checked, self.listed)
 
     def close(self) -> None:
-        """End what is kept warm."""
+        """Close the warm process."""
         self.checker.close()
 
 
 def is_other(checks: list[CheckResult], before: list[CheckResult]) -> bool:
-    """Whether an exercise has changed. What was not run again is the very same."""
+    """Return True if an exercise's outcome has changed. Reused results are the same object."""
     return checks is not before and outcome(checks) != outcome(before)
 
 
 def outcome(checks: list[CheckResult]) -> list[tuple]:
-    """What a change of an exercise would change: which checks pass, and what the others saw."""
+    """Return what a change can affect: which checks pass, and the findings of the others."""
     return [(check.passed, *(said(check.finding) if check.finding else ())) for check in checks]
 
 
 def said(finding: Finding) -> tuple:
-    """All that tells one failure from another, the learner's own values too."""
+    """Return everything that distinguishes two failures, including the learner's own values."""
     diagnosis = finding.diagnosis
     values = () if diagnosis.actual is None else diagnosis.actual.tolist()
     return *finding.mistakes, diagnosis.problem, diagnosis.where, diagnosis.remarks, str(values)
 
 
 def exercises(course: Course) -> list[str]:
-    """Names of all exercises in the course's order."""
+    """Return the names of all exercises in the course's order."""
     return [exercise.name for chapter in course.chapters for exercise in chapter.exercises]
 
 
@@ -174,9 +174,9 @@ def watch(tests: Path, folder: Path) -> None:
 
 
 class Saves:
-    """Some files: how each of them looked the last time, and its text when that was believed.
+    """The state of some files when they were last looked at, and their last complete text.
 
-    Many editors empty a file before they write it anew. What stands there in between is no save.
+    Many editors empty a file before they write it again. The text in between is no save.
     """
 
     def __init__(self, paths: list[Path]):
@@ -184,17 +184,18 @@ class Saves:
         self.texts = {path: read(path) for path in paths}
 
     def since_last(self) -> list[Path]:
-        """The files that have changed since this was last asked."""
+        """Return the files that have changed since the last call."""
         now = {path: look(path) for path in self.seen}
         changed = [path for path, state in now.items() if state != self.seen[path]]
         self.seen = now
         return changed
 
     def settled(self, path: Path, text: bytes, since: float) -> bool:
-        """Whether a file that looked changed stays like that, and still holds this text.
+        """Return True if a changed file stays unchanged for a while and still holds this text.
 
-        since: when it was read, on the monotonic clock. Waits until that can be told: longer where
-        the end is not what it was, as in a file that is written up to its middle.
+        since: the time of reading, on the monotonic clock. The method waits until the file has been
+        stable for long enough. It waits longer if the file's end is new or empty, because the file
+        may be half-written.
         """
         whole = end_of(text) == end_of(self.texts[path]) != b""
         still = STILL if whole else STILL_LONG if text.strip() else STILL_EMPTY
@@ -213,12 +214,12 @@ class Saves:
 
 
 def end_of(text: bytes) -> bytes:
-    """The last words of a file."""
+    """Return the end of a text, without trailing blanks."""
     return text.rstrip()[-40:]
 
 
 def read(path: Path) -> bytes:
-    """What a file holds; nothing where there is none."""
+    """Return the content of a file; empty if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError:
@@ -226,7 +227,7 @@ def read(path: Path) -> bytes:
 
 
 def look(path: Path) -> tuple[int, int, int] | None:
-    """(time in ns, size in bytes, inode); None where there is no file."""
+    """Return (time in ns, size in bytes, inode); None if there is no file."""
     try:
         status = path.stat()
     except OSError:

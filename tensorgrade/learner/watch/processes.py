@@ -1,5 +1,7 @@
-"""The processes that run learner code while somebody watches: a fork of this one, which forks a
-fresh child for each file, or, where a system has no fork, one process that is kept until it stalls.
+"""Start the processes that run learner code during `tensorgrade watch`.
+
+On Linux, a fork of this process forks a fresh child for each file. On systems without fork, one
+process is reused until it hangs.
 """
 
 import multiprocessing
@@ -31,12 +33,12 @@ QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")
 
 
 class Forked(WarmProcess):
-    """A warm process that is a fork of this one, which has imported torch already."""
+    """A warm process that is a fork of this one, so torch is already imported."""
 
     def launch(self) -> None:
-        """Fork, and wait for nothing yet."""
+        """Fork, without waiting for the child to be ready."""
         self.begin()
-        self.ready, self.forks_ahead = False, True  # whose code it is need not fear itself
+        self.ready, self.forks_ahead = False, True  # learners have no reason to attack themselves
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
@@ -45,7 +47,7 @@ class Forked(WarmProcess):
             self.twin.start()
 
     def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
-        """A fresh child, once the fork has said that it is ready. Raises NotStarted."""
+        """Return a fresh child, after the fork has reported that it is ready. Raises NotStarted."""
         if not self.alive():
             self.restart()
         if not self.ready:
@@ -54,18 +56,18 @@ class Forked(WarmProcess):
         return super().fork(budget, compiles)
 
     def alive(self) -> bool:
-        """Whether it can still fork."""
+        """Return True if it can still fork."""
         return not self.lost and self.twin.is_alive()
 
     def close(self) -> None:
-        """End it and all its children."""
+        """Stop it and all its children."""
         self.control.close()
         self.twin.join(5)
         self.twin.kill()
 
 
 def be_warm(ours: socket.socket, control: socket.socket, config: dict) -> None:
-    """In the fork: be what a warm process is, and leave keys to the one that has the terminal."""
+    """Act as a warm process in the fork. Ignore Ctrl-C, because the parent has the terminal."""
     from ...runner.warm import import_everything, serve_forks
 
     ours.close()
@@ -77,7 +79,7 @@ def be_warm(ours: socket.socket, control: socket.socket, config: dict) -> None:
 
 
 class Kept(WarmProcess):
-    """One process for learner code, kept from check to check; a fresh one where that stalls.
+    """One process for learner code, reused for all checks and replaced if it hangs.
 
     It needs neither fork nor signals, nor sockets that only some systems have.
     """
@@ -87,7 +89,7 @@ class Kept(WarmProcess):
         self.start()
 
     def launch(self) -> None:
-        """Start it; torch is imported over there while this side goes on."""
+        """Start the process. It imports torch while this process continues."""
         self.process = subprocess.Popen(
             runner_command("serve"),
             stdin=subprocess.PIPE,
@@ -101,14 +103,14 @@ class Kept(WarmProcess):
 
     @staticmethod
     def read(process: subprocess.Popen[bytes], replies: queue.Queue) -> None:
-        """In a thread, since not every system can wait for a pipe: its messages, at last None."""
+        """Queue its messages from a thread, as some systems cannot poll pipes; the last is None."""
         assert process.stdout is not None
         while (message := receive(process.stdout)) is not None:
             replies.put(message)
         replies.put(None)
 
     def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
-        """The same process, once it has said that it is ready. Raises NotStarted."""
+        """Return a turn with the same process, once it is ready. Raises NotStarted."""
         if self.waiting or not self.alive():
             self.restart()
         with suppress(queue.Empty):
@@ -118,17 +120,17 @@ class Kept(WarmProcess):
         return Turn(self, budget)
 
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Return True if it is running."""
         return self.process.poll() is None
 
     def close(self) -> None:
-        """Kill it, whatever it does."""
+        """Kill it, whatever it is doing."""
         self.process.kill()
         self.process.wait()
 
 
 class Turn(Child):
-    """One attempt's time with the process that is kept."""
+    """One attempt's turn with the reused process."""
 
     def __init__(self, kept: Kept, budget: Budget | None):
         self.kept, self.budget = kept, budget or Budget()
@@ -144,7 +146,7 @@ class Turn(Child):
                 raise Ended from None
 
     def receive(self, seconds: float, most_bytes: int) -> bytes:
-        """The next message. Raises TimedOut, or Ended (also for a message that is too large)."""
+        """Return the next message. Raises TimedOut, or Ended, also if the message is too large."""
         with self.budget.within(seconds) as deadline:
             try:
                 reply = self.kept.replies.get(timeout=deadline - time.monotonic())
@@ -156,6 +158,6 @@ class Turn(Child):
         return reply
 
     def close(self) -> None:
-        """Nothing, unless an answer is still owed: then a fresh process is started at once."""
+        """Replace the process if it still owes a reply; otherwise leave it running."""
         if self.kept.waiting:
             self.kept.restart()

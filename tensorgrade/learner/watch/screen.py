@@ -1,4 +1,4 @@
-"""The terminal of `tensorgrade watch`: the page that it shows, and the keys that it reads."""
+"""The terminal of `tensorgrade watch`: the page that it shows and the keys that it reads."""
 
 import os
 import select
@@ -34,7 +34,7 @@ def show_exercise(
     folder: Path,
     hints: int,
 ) -> None:
-    """The chapter of an exercise, and the note on it; None says that everything is done."""
+    """Print the chapter of an exercise and the note on it; None means that everything is done."""
     if name is None:
         print_progress(console, course, by_exercise)
         console.print(f"\n[bold green]{ALL_DONE}[/]")
@@ -60,7 +60,7 @@ def show_exercise(
 
 
 def show_note(console: Console, name: str, where: str, checks: list[CheckResult]) -> None:
-    """What is wrong with an exercise."""
+    """Print the note on a wrong exercise."""
     console.print(Text.assemble((name, "bold"), (f"  ({where})", "dim")))
     console.print()
     first = first_failure(checks)
@@ -71,7 +71,7 @@ def show_note(console: Console, name: str, where: str, checks: list[CheckResult]
 
 
 def show_keys(console: Console, checked: str, listed: bool) -> None:
-    """The last lines: what has just been checked, and the keys. listed: `l` leads back."""
+    """Print the last lines: the last check and the keys. listed: `l` leads back to the exercise."""
     console.print()
     if checked:
         console.print(Text(checked, "dim"))
@@ -79,7 +79,7 @@ def show_keys(console: Console, checked: str, listed: bool) -> None:
 
 
 class Keys:
-    """Use as a context; `next(seconds)` gives a key, or None after so many seconds."""
+    """The terminal's keys, as a context: `next(seconds)` returns a key, or None after that time."""
 
     def __enter__(self) -> "Keys":
         self.tty = sys.stdin is not None and sys.stdin.isatty()
@@ -99,7 +99,7 @@ class Keys:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self.before)
 
     def next(self, seconds: float) -> str | None:
-        """The next key, waiting so long for it at most."""
+        """Return the next key, waiting at most this many seconds."""
         if not self.tty:
             time.sleep(seconds)
             return None
@@ -108,18 +108,18 @@ class Keys:
         return self.from_terminal(seconds)
 
     def from_terminal(self, seconds: float) -> str | None:
-        """On Linux and macOS. A closed terminal is a `q`."""
+        """Read a key on Linux and macOS. A closed terminal counts as `q`."""
         if not select.select([sys.stdin], [], [], seconds)[0]:
             return None
         return os.read(sys.stdin.fileno(), 1).decode(errors="replace") or "q"
 
 
-# A type checker reads only the branch of the system that it runs on.
+# A type checker reads only the branch for the system that it runs on.
 if sys.platform == "win32":
     import msvcrt
 
     def from_console(seconds: float) -> str | None:
-        """The next key of a Windows console."""
+        """Read a key from a Windows console."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if msvcrt.kbhit():
