@@ -146,7 +146,7 @@ def edits(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]
 
 
 def bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the bodies of functions, loops, ifs and withs, without docstrings."""
+    """Yield the bodies of functions, loops, if and with statements, without docstrings."""
     for function in ast.walk(statement):
         if isinstance(function, (ast.FunctionDef, ast.For, ast.If, ast.With)):
             yield [s for s in function.body if not is_docstring(s)]
