@@ -79,8 +79,8 @@ def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | No
     """Return the first dimension along which entries were not dropped independently, or None.
 
     drawn: the result of `chances`. Nearby or mirrored entries must be neither positively nor
-    negatively correlated. Sums along a dimension must vary exactly as much as those of independent
-    entries.
+    negatively correlated. Sums along a dimension must vary as much as those of independent entries,
+    no more and no less.
     """
     if entries.sum() * min(p, 1 - p) ** 2 < 30:
         return None  # too few to decide
@@ -193,7 +193,7 @@ def slices_alike(before: torch.Tensor, after: torch.Tensor) -> bool:
 
 
 def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
-    """Return True if neighbours along a dimension lost the same entries, if both had them."""
+    """Return True if neighbours along a dimension lost the same of the entries that both had."""
     size = filled.shape[dim] - 1
     if size < 1:
         return False

@@ -187,7 +187,7 @@ class CaseRunner:
         return {"tensor": place}
 
     def call(self, function: Callable, arguments: dict, called: str = "") -> Any:
-        """Call by position, unless another assignment was decided on.
+        """Call a function with arguments by position, unless they are assigned otherwise.
 
         called: the stub's name of the callable; empty if it has none. Raises TypeError if no
         parameter can take an argument.
@@ -385,8 +385,8 @@ def scattered(tensor: torch.Tensor) -> torch.Tensor:
 def refilled(kept: object, value: Any) -> Any:
     """Write a value's numbers into a tensor that was passed before, and return that tensor.
 
-    If shapes differ, return the value itself. A learner who caches an answer by the identity of the
-    input must notice that its content has changed.
+    If it does not fit, return the value itself. A learner who caches an answer by the identity of
+    the input must notice that its content has changed.
 
     >>> kept = torch.zeros(2)
     >>> refilled(kept, torch.ones(2)) is kept, kept

@@ -108,7 +108,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Change:
-    """An edit before its text is written, because there are thousands and few are tried.
+    """An edit whose text is not written yet, because there are thousands and few are tried.
 
     places: the start and end of each replaced piece, and its new text.
     """

@@ -46,8 +46,8 @@ def may_be_ended() -> Iterator[None]:
 def describe_error(error: BaseException, filename: str) -> dict:
     """Return a description of an error as a dict.
 
-    It contains the `type`, its `kinds` (base classes too) and the `text`. If the learner's file has
-    a place for the error, it also contains these entries:
+    It contains the `type`, its `kinds` (base classes too) and the `text`. Other entries describe
+    the place in the learner's file, if there is one:
     - the `line` and its `source`,
     - the `function`, and the `definition` that contains it,
     - the line that `called` it,

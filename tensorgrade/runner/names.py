@@ -56,9 +56,8 @@ def meant(
     there: Sequence[str],
     fits: Fits = lambda asked, there: True,
 ) -> dict[str, str]:
-    """Return the names that match requested ones.
+    """Return the names that match requested ones. Callers exclude names that are on both sides.
 
-    Callers exclude names that are on both sides.
     fits: returns True if one name can replace the other at all. If equal numbers of names remain on
     both sides, they are matched in their order.
     """
