@@ -1,1 +1,1 @@
-"""What is asked of learner code, what came back, and how both are stored."""
+"""Requests to learner code, its replies, and the storage of both."""

@@ -1,8 +1,8 @@
-"""Cases: what an attempt is asked to do, as steps and tensors.
+"""Cases: the tasks for an attempt, as steps and tensors.
 
-A case is written once (`tensorgrade.author`), with numbers that are still to be drawn. `record`
-draws them and turns what is written into steps (runner/verbs.py). The same steps then run on the
-solution (the reference), on every mistake (its fingerprint) and on every learner's attempt.
+An author writes a case once (`tensorgrade.author`), with numbers that are still to be drawn.
+`record` draws them and turns the case into steps (runner/verbs.py). The same steps then run on the
+solution (the reference), on each mistake (its fingerprint) and on each learner's attempt.
 """
 
 import json
@@ -28,11 +28,13 @@ LONGEST_ARGUMENT = 60
 class Case:
     """Seeded inputs and weights, and the steps to take with them.
 
-    name: `group/which`; tests ask for groups. shown: learners see its values.
-    signature: how mistakes are told apart on it: by `values`, by how `dropout` behaves, or by
-    another name in recognition/signatures.py or in the course's checks.py.
-    rate: which argument is the dropout rate. parts: which argument says into how many equal parts
-    the last dimension falls. Both only where the signature or a check asks for them.
+    name: `group/which`; tests ask for groups.
+    shown: learners see the case's values.
+    signature: how the case distinguishes mistakes: by `values`, by the behaviour of `dropout`, or
+        by another name in recognition/signatures.py or in the course's checks.py.
+    rate: the argument with the dropout rate.
+    parts: the argument with the number of equal parts in the last dimension. `rate` and `parts` are
+        set only if the signature or a check needs them.
     """
 
     exercise: str
@@ -46,34 +48,34 @@ class Case:
 
     @cached_property
     def group(self) -> str:
-        """`values` for `values/3`."""
+        """Return the group of the case, such as `values` for `values/3`."""
         return self.name.split("/")[0]
 
     @property
     def passed(self) -> list[tuple[str, Tree]]:
-        """The names and values of the arguments of all steps."""
+        """Return the names and values of the arguments of all steps."""
         asking = (step for step in self.steps if isinstance(step, Passing))
         return [item for step in asking for item in step.arguments.items()]
 
     @property
     def passed_tensors(self) -> list[tuple[str, torch.Tensor]]:
-        """The same of the arguments that are tensors."""
+        """Return the names and values of the arguments that are tensors."""
         keys = [(name, v["tensor"]) for name, v in self.passed if kind(v) == "tensor"]
         return [(name, self.tensors[key]) for name, key in keys]
 
     @property
     def weights(self) -> dict[str, str]:
-        """The weights that are copied in: by their names, those of their tensors."""
+        """Return the weights to copy in: the names of their tensors, by the weights' own names."""
         loads = (step for step in self.steps if isinstance(step, Load))
         return {name: key for step in loads for name, key in step.weights.items()}
 
     @property
     def calls(self) -> list[Call]:
-        """The calls among the steps."""
+        """Return the calls among the steps."""
         return [step for step in self.steps if isinstance(step, Call)]
 
     def asked(self, argument: str) -> Any:
-        """The value that the first step with that argument passes for it. Raises CourseError."""
+        """Return the value that the first step with this argument passes. Raises CourseError."""
         for name, value in self.passed:
             if name == argument:
                 return value
@@ -81,12 +83,12 @@ class Case:
 
     @property
     def id(self) -> str:
-        """Unlike any other case's of the chapter."""
+        """Return an identifier that is unique within the chapter."""
         return f"{self.exercise}:{self.name}"
 
 
 class CaseSettings(TypedDict, total=False):
-    """What an author may say of a case beside its steps; Case says what each means."""
+    """The settings of a case that an author may give in addition to its steps; see Case."""
 
     shown: bool
     signature: str
@@ -95,7 +97,7 @@ class CaseSettings(TypedDict, total=False):
 
 
 class Draw:
-    """Seeded numbers for cases. float64 unless asked otherwise; the same on every platform.
+    """Seeded numbers for cases: float64 by default, and the same on every platform.
 
     >>> Draw(1).normal(2).shape, Draw(1).weights(3, 2).abs().min() > 0.5
     (torch.Size([2]), tensor(True))
@@ -105,12 +107,12 @@ class Draw:
         self.generator, self.dtype = torch.Generator().manual_seed(seed), dtype
 
     def normal(self, *shape: int) -> torch.Tensor:
-        """Standard normal numbers."""
+        """Return standard normal numbers."""
         drawn = torch.randn(shape, generator=self.generator, dtype=torch.float64)
         return drawn.to(self.dtype)
 
     def weights(self, *shape: int) -> torch.Tensor:
-        """Numbers of about ±0.8: none near zero, so that every wrong scale shows."""
+        """Return numbers of about ±0.8, none near zero, so that any wrong scale is visible."""
         size = 0.6 + 0.4 * torch.rand(*shape, generator=self.generator, dtype=torch.float64)
         signs = torch.rand(*shape, generator=self.generator, dtype=torch.float64) < 0.5
         return torch.where(signs, -size, size).to(self.dtype)
@@ -118,10 +120,11 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A step as it is written: its values may still be drawn.
+    """A step as an author writes it; its values may still have to be drawn.
 
-    target: a name, the step that makes an object, or None. given: settings and arguments, in the
-    order in which they stand; `named` holds arguments that have the name of a setting.
+    target: a name, the step that makes an object, or None.
+    given: settings and arguments, in their order. `named` holds arguments that have the name of a
+        setting.
     """
 
     verb: type[Step]
@@ -131,9 +134,9 @@ class Planned:
 
 @dataclass(frozen=True)
 class Part:
-    """What an earlier call of the case gave under a name, or a part of it: an argument of a call.
+    """The result of an earlier call of the case, or a part of it, as an argument of a call.
 
-    It never leaves the attempt's process, so nothing of the reference is in it.
+    It never leaves the attempt's process, so it contains nothing of the reference.
     """
 
     result: str
@@ -141,11 +144,11 @@ class Part:
 
     @property
     def handle(self) -> str:
-        """How it is called on the wire: `first.1` for the second part of `first`."""
+        """Return its name in messages, such as `first.1` for the second part of `first`."""
         return ".".join(map(str, (self.result, *self.path)))
 
 
-# What of a step that passes arguments is no argument.
+# The fields of a step with arguments that are not arguments.
 SETTINGS: dict[type[Step], tuple[str, ...]] = {
     Construct: ("given", "dtype", "seed"),
     Call: (
@@ -157,18 +160,18 @@ SETTINGS: dict[type[Step], tuple[str, ...]] = {
 
 
 class CaseWriter:
-    """Writes the steps of one case; tensors and objects stand in them by name.
+    """A writer of the steps of one case, which refer to tensors and objects by name.
 
-    value: makes what is still to be drawn. seeds: what is set in the attempt's process where an
-    author writes a seed. Learner code can read it there, so on hidden cases it is another number,
-    from which nothing else follows.
+    value: draws a value that is not drawn yet.
+    seeds: turns an author's seed into the seed set in the attempt's process. Learner code can read
+        that seed. On hidden cases it is therefore another number, which reveals nothing else.
     """
 
     def __init__(self, exercise: str, value: Callable[[Any], Any], seeds: Callable[[int], int]):
         self.exercise, self.value, self.seeds = exercise, value, seeds
         self.steps: list[Step] = []
         self.tensors: dict[str, torch.Tensor] = {}
-        self.objects: dict[Planned, str] = {}  # what their makers are called on the wire
+        self.objects: dict[Planned, str] = {}  # by the step that creates it, the name of an object
 
     def write(self, planned: Planned) -> None:
         """Add a step. Raises CourseError if it cannot be sent."""
@@ -187,7 +190,7 @@ class CaseWriter:
         self.steps.append(verb(**about))
 
     def about(self, planned: Planned) -> dict[str, Any]:
-        """Return what a step is about: by default the object made last, or else the exercise."""
+        """Return a step's target: by default the object made last, otherwise the exercise."""
         verb, target = planned.verb, planned.target
         if isinstance(target, Planned):
             return {"on": self.objects[target]}
@@ -198,7 +201,10 @@ class CaseWriter:
         return {"on": [*self.objects.values()][-1]}
 
     def setting(self, name: str, value: Any, step: dict[str, Any]) -> Any:
-        """Return a setting as it stands in a step, of which the others are known."""
+        """Return the stored form of a setting.
+
+        step: the step's other settings known so far.
+        """
         match name:
             case "seed":
                 return None if value is None else self.seeds(value)
@@ -208,7 +214,7 @@ class CaseWriter:
                     return [self.keep(f"{place}.{n}", part) for n, part in enumerate(value)]
                 return None if value is None else [self.keep(place, value)]
             case "weights":
-                place = f"{step['on']}.{len(self.steps)}"  # it may be given weights twice
+                place = f"{step['on']}.{len(self.steps)}"  # weights may be loaded twice
                 return {key: self.keep(f"{place}.{key}", part) for key, part in value.items()}
             case "source":
                 return self.objects[value]
@@ -217,7 +223,7 @@ class CaseWriter:
         return value
 
     def spell(self, name: str, value: object) -> Tree:
-        """Return an argument as it stands in a step: tensors and objects by name."""
+        """Return the stored form of an argument, with tensors and objects by name."""
         packer = Packer(lambda place, held: {"tensor": self.keep(place, held)}, self.handle_of)
         tree = packer.pack(value, f"{len(self.steps)}.{name}")
         place, what = next(unjudged(tree, name), ("", ""))
@@ -226,13 +232,13 @@ class CaseWriter:
         return tree
 
     def handle_of(self, value: object) -> Tree | None:
-        """Return what stands for an object that an earlier step makes; None for other values."""
+        """Return a reference to an object that an earlier step makes; None for other values."""
         if isinstance(value, Planned):
             return {"object": self.objects[value]}
         return {"object": value.handle} if isinstance(value, Part) else None
 
     def keep(self, key: str, value: torch.Tensor) -> str:
-        """Keep a tensor under a name."""
+        """Store a tensor under a name."""
         self.tensors[key] = value
         return key
 
@@ -256,9 +262,9 @@ def record(
 
 
 def seed_for(master: int, *purpose: str | int) -> int:
-    """A seed of 63 bits for one purpose. Whoever knows it learns nothing of master or of others.
+    """Return a seed of 63 bits for one purpose; it reveals neither master nor other seeds.
 
-    That holds for a master that cannot be guessed: the hash is public, the key is all the secret.
+    This holds only if master cannot be guessed. The hash is public, so the key is the only secret.
 
     >>> seed_for(1, "mean", "a/1") == seed_for(1, "mean/a", "1")
     False
@@ -269,9 +275,9 @@ def seed_for(master: int, *purpose: str | int) -> int:
 
 
 def last_call_alone(case: Case) -> tuple[Case, str] | None:
-    """A case without the calls before its last one, and the name of what that one gives.
+    """Return a case without the calls before its last one, and the name of that call's result.
 
-    None where there are no calls before it, or where it is given what comes of them.
+    Return None if there are no calls before it, or if it uses their results.
 
     >>> first, last = Planned(Call, "f", {"result": "one"}), Planned(Call, "f", {"x": 1})
     >>> alone, name = last_call_alone(record("mean", "a/1", [first, last]))
@@ -290,7 +296,7 @@ def last_call_alone(case: Case) -> tuple[Case, str] | None:
 
 
 def objects_in(value: Tree) -> Iterator[str]:
-    """The handles of the objects in an argument.
+    """Yield the handles of the objects in an argument.
 
     >>> list(objects_in({"tuple": [{"object": "first.1"}, {"number": 2}]}))
     ['first.1']
@@ -303,7 +309,9 @@ def objects_in(value: Tree) -> Iterator[str]:
 
 
 def spoken(case: Case, hidden: bool = True) -> str:
-    """What a case calls, in one line, with shapes. hidden: of texts and lists only their sizes.
+    """Describe the calls of a case in one line, with shapes.
+
+    hidden: show only the sizes of texts and lists.
 
     >>> spoken(record("mean", "a/1", [Planned(Call, None, {"x": torch.ones(2, 3), "dim": 1})]))
     'mean(x: (2, 3), dim=1)'
@@ -313,7 +321,7 @@ def spoken(case: Case, hidden: bool = True) -> str:
 
 
 def spoken_step(case: Case, step: Step, hidden: bool) -> str:
-    """What a step asks, in words; nothing where that says nothing to a learner."""
+    """Describe a step in words; empty if that says nothing to a learner."""
     passed = step.arguments if isinstance(step, Passing) else {}
     arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed.items())
     made = passed_as(case, step.result) if isinstance(step, Construct) else ""
@@ -321,12 +329,12 @@ def spoken_step(case: Case, step: Step, hidden: bool) -> str:
 
 
 def passed_as(case: Case, handle: str) -> str:
-    """The name of the argument for which an object is passed in; empty where it is for none."""
+    """Return the name of the argument that receives an object; empty if none does."""
     return next((name for name, value in case.passed if value == {"object": handle}), "")
 
 
 def spoken_value(case: Case, value: Tree, hidden: bool) -> str:
-    """What follows an argument's name: the shape of a tensor, a number, a text or a list."""
+    """Return the text after an argument's name: a tensor's shape, a number, a text or a list."""
     if kind(value) == "tensor":
         return ": " + spoken_shape(case.tensors[value["tensor"]].shape)
     if kind(value) == "object":
@@ -337,7 +345,7 @@ def spoken_value(case: Case, value: Tree, hidden: bool) -> str:
 
 
 def spoken_shape(shape: Sequence[int]) -> str:
-    """`(2, 6, 3)`, as Python writes it and as docstrings do; or `a single number`.
+    """Return a shape such as `(2, 6, 3)`, as Python and docstrings write it, or `a single number`.
 
     >>> spoken_shape((2, 3)), spoken_shape((4,)), spoken_shape(())
     ('(2, 3)', '(4,)', 'a single number')

@@ -1,8 +1,7 @@
-"""What came back from the learner's side, checked piece by piece.
+"""Observations: replies from the learner's side, checked piece by piece.
 
-Everything in a reply was written by a process that runs learner code. It is checked for form
-here, once; whoever reads an Observation finds the types it promises. That says nothing about
-its truth.
+A process that runs learner code wrote everything in a reply. This module checks its form once, so
+that an Observation always has the types it promises. The content may still be false.
 """
 
 import inspect
@@ -28,7 +27,7 @@ DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
 
 MOST_TRIES, LONGEST_EDIT = 400, 1 << 20
-MOST_PARAMETERS, LONGEST_NAME = 40, 60  # of a definition of the learner's; of one of them
+MOST_PARAMETERS, LONGEST_NAME = 40, 60  # of one learner definition; of one parameter name
 KINDS = {
     kind.name: kind
     for kind in (
@@ -40,11 +39,11 @@ KINDS = {
     )
 }
 
-Told = TypeVar("Told", list, dict)  # what a fact may be
+Told = TypeVar("Told", list, dict)  # the types that a fact may have
 
 
 class Outcome(StrEnum):
-    """How loading a file, or the exchange about one case, came to its end."""
+    """The outcome of loading a file, or of exchanging messages about one case."""
 
     LOADED = "loaded"
     ANSWERED = "answered"
@@ -56,13 +55,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class CaughtError:
-    """What learner code raised, as its own process tells it.
+    """An error raised by learner code, as its own process reports it.
 
-    type, kinds: its class, and all classes that this one is. line, source, function, definition:
-    where in the learner's file it was raised, if there, and in which class or function of it.
-    called: the line that called that function. verb: what the case was doing. missing: a name that
-    the case asks for and the file does not define. signs: what else was seen there, of
-    runner/errors.py's SIGNS. sizes: of what the line names.
+    type, kinds: its class, and all classes of which it is an instance.
+    line, source, function, definition: the place in the learner's file that raised it, if there is
+        one, with the function and the top-level definition around it.
+    called: the line that called that function.
+    verb: the action of the case at that moment.
+    missing: a name that the case asks for and the file does not define.
+    signs: further observations at that place, from SIGNS in runner/errors.py.
+    sizes: the sizes of the values that the line names.
     """
 
     type: str
@@ -80,17 +82,23 @@ class CaughtError:
 
     @property
     def is_unwritten(self) -> bool:
-        """Whether the learner's own line says so; torch raises the same for its own reasons."""
+        """Return True if the learner's own line raises NotImplementedError.
+
+        torch raises the same error for reasons of its own.
+        """
         return self.type == "NotImplementedError" and "NotImplementedError" in self.source
 
     def is_refusal(self, verb: str, errors: Collection[str] = REFUSALS) -> bool:
-        """Whether what was asked was refused in a way that is fine; ValueError and assert are."""
+        """Return True if the step refused its arguments with an accepted error.
+
+        By default ValueError and AssertionError are accepted.
+        """
         return self.verb == verb and not set(errors).isdisjoint(self.kinds)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A statement of the learner's file that could not be used: the names it binds, and why."""
+    """A statement of the learner's file that failed: the names it binds, and the error."""
 
     names: tuple[str, ...]
     error: CaughtError
@@ -98,11 +106,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What loading a learner's file came to: the names it defines, and what in it failed.
+    """The result of loading a learner's file: the names it defines, and the statements that failed.
 
-    reason: why there was nothing to load, as a sentence; empty where there was. calls: of the
-    file's own names those that the code of an exercise speaks of, however indirectly; outside: by
-    definition, the names of values that it reads and that the file makes outside of it. Claims.
+    reason: a sentence on why there was nothing to load; empty if there was something.
+    calls: the file's own names that an exercise's code refers to, directly or indirectly.
+    outside: by definition, the names of values that it reads and that the file creates elsewhere.
+    `calls` and `outside` are claims of the learner's process.
     """
 
     status: Outcome = Outcome.LOADED
@@ -113,16 +122,16 @@ class Loaded:
     outside: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def failure_of(self, name: str) -> CaughtError | None:
-        """Why the definition of a name failed; None where it did not, or is not in the file."""
+        """Return the error in a name's definition; None if it did not fail or does not exist."""
         return next((problem.error for problem in self.problems if name in problem.names), None)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One case run on one attempt.
+    """The result of running one case on one attempt.
 
-    tensors: results and gradients by name. values: results that are no tensors, with their type.
-    facts: what was seen on the way (claims of the learner's process). error: what was raised.
+    tensors: results and gradients by name. values: results that are not tensors, with their type.
+    facts: further observations, which are claims of the learner's process. error: the error raised.
     """
 
     status: Outcome = Outcome.ANSWERED
@@ -132,7 +141,7 @@ class Observation:
     error: CaughtError | None = None
 
     def value(self, name: str) -> Tree:
-        """What came back under a name, as a tree to be judged; None where nothing did."""
+        """Return the result under a name, as a tree to be judged; None if there is none."""
         if name in self.values:
             return self.values[name]["json"]
         if name in self.tensors:
@@ -142,39 +151,42 @@ class Observation:
         return [self.value(f"{name}.{number}") for number in numbers] or None
 
     def fact(self, *path: str, default: Told) -> Told:
-        """A fact by its path, or the default where it was not told or has another type."""
+        """Return a fact by its path; the default if it is missing or has another type."""
         told: object = self.facts
         for key in path:
             told = told.get(key) if isinstance(told, dict) else None
         return told if isinstance(told, type(default)) else default
 
     def home(self, module: str, name: str) -> str:
-        """Where a module keeps a tensor: `buffers`, `parameters`, `attributes` or nowhere."""
+        """Return a tensor's place in a module.
+
+        That is `buffers`, `parameters`, `attributes` or `nowhere`.
+        """
         for place in ("buffers", "parameters"):
             if name in self.fact(module, place, default={}):
                 return place
         return "attributes" if name in self.fact(module, "attributes", default=[]) else "nowhere"
 
     def uses(self, names: set[str]) -> bool:
-        """Whether a watched call ran any of these operations."""
+        """Return True if a watched call ran any of these operations."""
         operations = self.fact("result", "operations", default={})
         return any(operations.get(name) for name in names)
 
 
-LONGEST_NOTE = 200  # on which of several definitions counts
-LONGEST_HEADER = 2 << 20  # bytes of JSON; all that a value may hold fits into it
-Try = tuple[Edit, Observation]  # an edit, and what it gives on a case
-# What the learner's definitions take, by what the stub has there.
+LONGEST_NOTE = 200  # of a note on which of several definitions counts
+LONGEST_HEADER = 2 << 20  # bytes of JSON, enough for the largest value allowed
+Try = tuple[Edit, Observation]  # an edit, and its result on a case
+# The learner's own parameters, by the name that the callable has in the stub.
 OwnParameters = dict[str, dict[str, inspect.Parameter]]
 
 
 def read_observation(message: bytes, case_id: str) -> Observation:
-    """The observation in a reply to the case of that id. Raises BadMessage on anything else."""
+    """Read the observation from a reply to the case with this id. Raises BadMessage."""
     return observation_of(*unpack(message, LONGEST_HEADER), case_id)
 
 
 def observation_of(header: dict, tensors: dict[str, torch.Tensor], case_id: str) -> Observation:
-    """The same in a reply that is no message any more: its header, as JSON has it, and tensors."""
+    """Return the observation from the unpacked header and tensors of a reply. Raises BadMessage."""
     if set(header) != {"id", "values", "facts", "error"} or header["id"] != case_id:
         raise BadMessage("not a reply to this case")
     if len(tensors) > MOST_TENSORS or any(t.dtype not in DTYPES for t in tensors.values()):
@@ -185,7 +197,7 @@ def observation_of(header: dict, tensors: dict[str, torch.Tensor], case_id: str)
 
 
 def read_values(told: object) -> dict[str, dict]:
-    """Values that are no tensors, each a type and a tree. Raises BadMessage."""
+    """Return the values that are not tensors, each as a type and a tree. Raises BadMessage."""
     if not isinstance(told, dict):
         raise BadMessage("values must be an object")
     return {
@@ -199,7 +211,7 @@ def read_values(told: object) -> dict[str, dict]:
 
 
 def objects_in(told: object) -> dict[str, dict]:
-    """The objects of an object, tidied; anything else in it is dropped. Raises BadMessage."""
+    """Return the objects inside a JSON object, sanitized; drop other entries. Raises BadMessage."""
     clean = tidy(told, DEEPEST - 1)
     if not isinstance(clean, dict):
         raise BadMessage("facts must be an object")
@@ -207,7 +219,7 @@ def objects_in(told: object) -> dict[str, dict]:
 
 
 def read_tries(message: bytes, number: str) -> list[Try]:
-    """(edit, observation) for each edit that was tried. Raises BadMessage."""
+    """Return (edit, observation) for each edit that was tried. Raises BadMessage."""
     header, tensors = unpack(message, LONGEST_HEADER)
     told = header.get("tries")
     if header.get("id") != number or not isinstance(told, list) or len(told) > MOST_TRIES:
@@ -222,7 +234,7 @@ def read_tries(message: bytes, number: str) -> list[Try]:
 
 
 def read_try(told: object, tensors: dict[str, torch.Tensor]) -> Try:
-    """One of them. Raises BadMessage."""
+    """Return one edit that was tried, with its observation. Raises BadMessage."""
     if not isinstance(told, dict) or set(told) != {
         "line",
         "idea",
@@ -243,7 +255,7 @@ def read_try(told: object, tensors: dict[str, torch.Tensor]) -> Try:
 
 
 def read_own_parameters(told: object) -> OwnParameters:
-    """Return what definitions are said to take. Raises BadMessage for anything else."""
+    """Return the claimed parameters of the learner's definitions. Raises BadMessage."""
     if not isinstance(told, dict) or not all(isinstance(taken, list) for taken in told.values()):
         raise BadMessage("not a reply to parameters")
     try:
@@ -257,7 +269,7 @@ def read_own_parameters(told: object) -> OwnParameters:
 
 
 def read_source(message: bytes) -> Source:
-    """The text that was found in a learner's files. Raises Unreadable, or BadMessage."""
+    """Return the text found in a learner's files. Raises Unreadable or BadMessage."""
     header, _ = unpack(message)
     if isinstance(header.get("reason"), str):
         raise Unreadable(printable(header["reason"]))
@@ -276,7 +288,7 @@ def read_source(message: bytes) -> Source:
 
 
 def read_notes(found: dict) -> tuple[tuple[str, str], ...]:
-    """Read what is said of exercises that a text defines twice. Raises BadMessage."""
+    """Return the notes on exercises that a text defines twice. Raises BadMessage."""
     notes = found["notes"]
     pairs = isinstance(notes, list) and all(isinstance(n, list) and len(n) == 2 for n in notes)
     if not pairs or not all(isinstance(word, str) for note in notes for word in note):
@@ -285,7 +297,7 @@ def read_notes(found: dict) -> tuple[tuple[str, str], ...]:
 
 
 def read_parts(message: bytes) -> list[tuple[list[str], str]]:
-    """(names, text) of each top-level statement of a text. Raises BadMessage."""
+    """Return (names, text) for each top-level statement of a text. Raises BadMessage."""
     told = unpack(message)[0].get("parts")
     if not isinstance(told, list) or not all(map(is_part, told)):
         raise BadMessage("not a reply to parts")
@@ -293,7 +305,7 @@ def read_parts(message: bytes) -> list[tuple[list[str], str]]:
 
 
 def read_spans(message: bytes) -> list[tuple[list[str], int, int]]:
-    """(names, first line, last line) of each top-level statement of a text. Raises BadMessage."""
+    """Return (names, first line, last line) for each top-level statement. Raises BadMessage."""
     told = unpack(message)[0].get("spans")
     if not isinstance(told, list) or not all(map(is_span, told)):
         raise BadMessage("not a reply to spans")
@@ -301,7 +313,7 @@ def read_spans(message: bytes) -> list[tuple[list[str], int, int]]:
 
 
 def read_changes(message: bytes) -> dict[str, int]:
-    """In how many parts each definition differs from what was given. Raises BadMessage."""
+    """Return how many parts of each definition differ from the given code. Raises BadMessage."""
     told = unpack(message)[0].get("changes")
     if not isinstance(told, dict) or not all(type(n) is int and n >= 0 for n in told.values()):
         raise BadMessage("not a reply to changes")
@@ -309,7 +321,7 @@ def read_changes(message: bytes) -> dict[str, int]:
 
 
 def read_names(message: bytes) -> dict[str, list[str]]:
-    """The names in the code of each exercise. Raises BadMessage."""
+    """Return the names in the code of each exercise. Raises BadMessage."""
     told = unpack(message)[0].get("names")
     if not isinstance(told, dict) or not all(
         isinstance(names, list) and all(isinstance(name, str) for name in names)
@@ -320,14 +332,14 @@ def read_names(message: bytes) -> dict[str, list[str]]:
 
 
 def is_part(part: object) -> bool:
-    """Whether something is a pair of names and a text."""
+    """Return True if the argument is a pair of names and a text."""
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):
         return False
     return all(isinstance(text, str) for text in [*part[0], part[1]])
 
 
 def is_span(span: object) -> bool:
-    """Whether something is names with the numbers of a first and a last line."""
+    """Return True if the argument is names with the numbers of a first and a last line."""
     if not isinstance(span, list) or len(span) != 3 or not isinstance(span[0], list):
         return False
     names, first, last = span
@@ -340,7 +352,7 @@ def is_span(span: object) -> bool:
 
 
 def read_loaded(message: bytes) -> Loaded:
-    """What a reply to `load` says. Raises BadMessage where it is none."""
+    """Return the content of a reply to `load`. Raises BadMessage if it is not one."""
     header, _ = unpack(message, LONGEST_HEADER)
     names, problems = header.get("names"), header.get("problems")
     if not isinstance(names, list) or not isinstance(problems, list):
@@ -351,13 +363,13 @@ def read_loaded(message: bytes) -> Loaded:
 
 
 def by_definition(told: object) -> dict[str, tuple[str, ...]]:
-    """Names that a process tells of each definition; anything else is dropped."""
+    """Return the names that a process reports for each definition; drop other entries."""
     pairs = list(told.items())[:MOST_ITEMS] if isinstance(told, dict) else []
     return {printable(k): tuple(strings(v)) for k, v in pairs if isinstance(v, list)}
 
 
 def read_problem(problem: object) -> Problem | None:
-    """A problem with what it should have; None where that is not there."""
+    """Return a problem; None if one of its required fields is missing."""
     if not isinstance(problem, dict) or not isinstance(problem.get("names"), list):
         return None
     error = read_error(problem.get("error"))
@@ -365,7 +377,7 @@ def read_problem(problem: object) -> Problem | None:
 
 
 def read_error(error: object) -> CaughtError | None:
-    """An error with exactly the fields it should have, each of the right type."""
+    """Return an error with all of its fields, each of the right type; None if there is none."""
     if not isinstance(error, dict):
         return None
     kind, text, function, source, verb, definition = (
@@ -391,19 +403,19 @@ def read_error(error: object) -> CaughtError | None:
 
 
 def read_line(told: object) -> int | None:
-    """The number of a line; None for anything else."""
+    """Return a line number; None for any other value."""
     return told if type(told) is int and 0 < told < 10**7 else None
 
 
 def is_short_list(told: object) -> TypeGuard[list[str]]:
-    """Whether something is a list of not too many texts."""
+    """Return True if the argument is a list of texts, with at most as many entries as SIGNS."""
     return (
         isinstance(told, list) and len(told) <= len(SIGNS) and all(isinstance(t, str) for t in told)
     )
 
 
 def read_sizes(told: object) -> dict[str, tuple[int, ...] | int]:
-    """A few names with a shape or a whole number; anything else is dropped."""
+    """Return a few names, each with a shape or an integer; drop other entries."""
     read: dict[str, tuple[int, ...] | int] = {}
     for name, size in list(told.items())[:MOST_SIZES] if isinstance(told, dict) else ():
         if isinstance(size, list) and all(type(number) is int for number in size):
@@ -414,12 +426,12 @@ def read_sizes(told: object) -> dict[str, tuple[int, ...] | int]:
 
 
 def strings(values: list) -> list[str]:
-    """The strings of a list, made printable; anything else is dropped."""
+    """Return the strings of a list, made printable; drop other entries."""
     return [printable(v) for v in values[:MOST_ITEMS] if isinstance(v, str)]
 
 
 def tidy(value: object, depth: int = DEEPEST) -> object:
-    """JSON with bounded size and depth, and no character that a terminal would obey."""
+    """Return JSON with bounded size and depth, without control characters for a terminal."""
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict) and depth:

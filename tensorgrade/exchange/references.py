@@ -1,7 +1,7 @@
-"""References: cases with what the solution gives on them, stored as one safetensors file a chapter.
+"""References: cases with the solution's results, stored in one safetensors file for each chapter.
 
-Inputs and weights are stored too, so that no platform's random numbers can differ from those
-that the outputs belong to.
+The file also holds inputs and weights. The outputs were computed from these, and the random
+numbers of another platform may differ.
 """
 
 import json
@@ -25,7 +25,7 @@ from .stages import Way, stages_to_json, way_from_json, with_stages
 
 
 class Seen(NamedTuple):
-    """A case, what the solution gives on it, and what an attempt gave."""
+    """A case, the solution's result on it, and the attempt's result."""
 
     case: Case
     expected: Observation
@@ -33,12 +33,13 @@ class Seen(NamedTuple):
 
 
 class StoredWays(Mapping[str, tuple[Way, ...]]):
-    """The ways of some cases, by the cases' ids, made of what is stored as they are asked for.
+    """The reference traces of some cases, by the cases' ids, decoded on demand.
 
-    They only word messages on what is wrong, and are most of a file of references.
+    They are needed only to word error messages, and they make up most of a reference file.
 
-    text: what `stages_to_json` says of each way, and where each value stands, by case (JSON).
-    rows: all values of a dtype, one after another.
+    text: for each case the output of `stages_to_json` for each trace, and the place of each value
+        (JSON).
+    rows: the values of each dtype, one after another.
     """
 
     def __init__(self, text: str, rows: dict[str, torch.Tensor]):
@@ -47,7 +48,7 @@ class StoredWays(Mapping[str, tuple[Way, ...]]):
 
     @cached_property
     def told(self) -> dict[str, list]:
-        """By case, of each way what is said of it and where its values stand."""
+        """Return for each case its traces in stored form, with the places of their values."""
         return json.loads(self.text)
 
     def __getitem__(self, case: str) -> tuple[Way, ...]:
@@ -59,7 +60,7 @@ class StoredWays(Mapping[str, tuple[Way, ...]]):
         return self.read[case]
 
     def value(self, row: str, start: int, shape: list[int]) -> torch.Tensor:
-        """A value by its place."""
+        """Return the value at a place."""
         return self.rows[row][start : start + prod(shape)].view(shape)
 
     def __iter__(self) -> Iterator[str]:
@@ -70,14 +71,14 @@ class StoredWays(Mapping[str, tuple[Way, ...]]):
 
 
 class FlatRows:
-    """Values of many shapes, flattened one behind the other; a row for each dtype."""
+    """Values of many shapes, flattened and concatenated into one row for each dtype."""
 
     def __init__(self) -> None:
         self.values: dict[str, list[torch.Tensor]] = {}
         self.ends: dict[str, int] = {}
 
     def put(self, value: torch.Tensor) -> list:
-        """Where a value lies from now on: the row, the place of its first number, its shape."""
+        """Store a value; return its row, the index of its first number, and its shape."""
         value = plain(shortened(value))
         row = str(value.dtype).removeprefix("torch.")
         place = [row, self.ends.get(row, 0), list(value.shape)]
@@ -87,7 +88,7 @@ class FlatRows:
 
 
 def stored_ways(ways: Mapping[str, tuple[Way, ...]]) -> StoredWays:
-    """Ways as they are stored."""
+    """Return reference traces in the form in which they are stored."""
     rows = FlatRows()
 
     def told(way: Way) -> list:
@@ -100,16 +101,16 @@ def stored_ways(ways: Mapping[str, tuple[Way, ...]]) -> StoredWays:
 
 
 SETTINGS = tuple(CaseSettings.__annotations__)
-WAYS = "ways|"  # how rows of values on the way begin their names
+WAYS = "ways|"  # prefix for the rows of traced values
 
 
 @dataclass(frozen=True)
 class References:
     """All cases of a chapter, each with the solution's observation.
 
-    hidden: whether the expected values may never be shown to the learner. ways: of some cases, by
-    their ids, the values that right answers pass through; never of hidden ones. bugs: by exercise,
-    the code with a mistake in it that is given to be mended, a module of its own.
+    hidden: True if learners may never see the expected values.
+    ways: by case id, the reference traces of some cases; never those of hidden cases.
+    bugs: by exercise, the code of a find-the-bug exercise, as a module of its own.
     """
 
     chapter: str
@@ -119,21 +120,24 @@ class References:
     bugs: dict[str, str] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:
-        """The cases of one exercise, in the order in which they were written."""
+        """Return the cases of one exercise, in the order in which they were written."""
         return [(case, seen) for case, seen in self.entries if case.exercise == exercise]
 
     def asked_by_name(self, exercise: str) -> set[str]:
-        """The names of the learner's file that an exercise's cases make or call."""
+        """Return the names of the learner's file that an exercise's cases construct or call."""
         steps = [step for case, _ in self.of(exercise) for step in case.steps if step.name]
         return {s.name for s in steps if not (isinstance(s, Construct) and s.given)}
 
     @cached_property
     def asked_for_stages(self) -> list[tuple[Case, Observation]]:
-        """The cases that have ways, asking for them; made once, since each is packed only once."""
+        """Return the cases with reference traces, as cases that record a trace of the attempt too.
+
+        The result is cached because each case is packed only once.
+        """
         return [(with_stages(case), seen) for case, seen in self.entries if case.id in self.ways]
 
     def only(self, exercise: str) -> "References":
-        """The part of one exercise."""
+        """Return the references of one exercise only."""
         entries = tuple(self.of(exercise))
         own = {case.id: self.ways[case.id] for case, _ in entries if case.id in self.ways}
         bugs = {name: code for name, code in self.bugs.items() if name == exercise}
@@ -153,18 +157,19 @@ def save_references(path: Path, references: References) -> None:
     header |= {"bugs": references.bugs, "ways": ways.text}
     tensors |= {f"{WAYS}{row}": values for row, values in ways.rows.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    # One text alone: safetensors writes several in another order each time. Whoever may read the
-    # folder may read the file, which `save_file` would make the writer's own.
+    # The metadata has one entry only, because safetensors would write several in a varying order.
+    # The file is not written with `save_file`, which would make it private to its owner. This way,
+    # users who may read the folder may read the file.
     path.write_bytes(save(tensors, metadata={"references": json.dumps(header)}))
 
 
 def load_references(path: Path) -> References:
-    """Read what `save_references` wrote. Raises CourseError where that is missing or older."""
+    """Read the output of `save_references`. Raises CourseError if it is missing or outdated."""
     refuse_missing(path)
     header = json.loads(safe_open(path, framework="pt").metadata()["references"])
     if not isinstance(header.get("ways"), str):
         raise CourseError(f"{path} is of an older form; `tensorgrade build` makes it anew")
-    # All at once takes a third of the time that one by one takes; the names come in any order.
+    # Loading all tensors at once takes a third of the time. Their names come in any order.
     tensors = dict(sorted(load(path.read_bytes()).items()))
     groups: dict[tuple[str, str], dict] = {}
     rows: dict[str, torch.Tensor] = {}
@@ -199,7 +204,7 @@ def case_to_json(case: Case) -> dict:
 
 
 def observation_to_json(seen: Observation) -> dict:
-    """All of an observation but its tensors. Only the kind of an expected error is kept."""
+    """Return an observation without its tensors. Of an expected error, only the kind is stored."""
     error = seen.error and {"type": seen.error.type, "verb": seen.error.verb}
     return {"values": seen.values, "facts": seen.facts, "error": error}
 
@@ -220,5 +225,5 @@ def entry_from_json(data: dict, groups: dict) -> tuple[Case, Observation]:
 
 
 def expected_error(type: str, verb: str) -> CaughtError:
-    """An error that the solution raises: of it only the kind is stored."""
+    """Return an error raised by the solution; only its kind is stored."""
     return CaughtError(type, kinds=(type,), verb=verb)

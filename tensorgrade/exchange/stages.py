@@ -1,6 +1,6 @@
-"""Stages: the values that an answer passes through on a case, as asked for, read and stored.
+"""Stages: the intermediate values of an answer on a case, and their transfer and storage.
 
-They are asked for on cases that learners have, never on hidden ones.
+They are requested only for cases that learners have, never for hidden ones.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,13 @@ MOST, MOST_LINES = 200, 8
 
 @dataclass(frozen=True)
 class Stage:
-    """A value on the way. line: of the file, 0 where none of its lines made it.
+    """An intermediate value.
 
-    inputs: the places of the values that it was made from. names: what it is called there. callers:
-    the lines that called what made it, the innermost first. inside: whether the line is one that
-    only calls what made it.
+    line: the line of the file that produced it; 0 if no line of the file did.
+    inputs: the positions of the values from which it was computed.
+    names: the names of the value on that line.
+    callers: the lines that called the producing code, the innermost first.
+    inside: True if the line only calls the code that produced the value.
     """
 
     line: int
@@ -36,12 +38,13 @@ class Stage:
 
 @dataclass(frozen=True)
 class Way:
-    """All values of one call in the order in which they came, and the places of those returned.
+    """The trace of one call: its values in order, and the positions of the returned ones.
 
-    last: the line of its last return, 0 where that is not known. raised: the lines that an error
-    came through, the innermost first. failed: the places of what went into the operation that
-    raised it, if one did. unused: those of values that nothing was done with. cut: whether more
-    came than are told of.
+    last: the line of its last return; 0 if that is unknown.
+    raised: the lines through which an error passed, the innermost first.
+    failed: the positions of the inputs of the operation that raised the error, if one did.
+    unused: the positions of values that were never used.
+    cut: True if there were more values than are reported.
     """
 
     stages: tuple[Stage, ...] = ()
@@ -53,7 +56,10 @@ class Way:
     cut: bool = False
 
     def told_in(self, is_own: Callable[[int], bool]) -> "Way":
-        """The same, where what other lines make counts as made by the own line that calls them."""
+        """Return a copy that attributes values to the learner's own lines.
+
+        A value produced by another line counts as produced by the own line that calls it.
+        """
         stages = []
         for stage in self.stages:
             line = next(filter(is_own, (stage.line, *stage.callers)), 0)
@@ -62,17 +68,17 @@ class Way:
 
 
 def with_stages(case: Case) -> Case:
-    """A case that asks for the values on the way too."""
+    """Return a copy of a case that also requests the intermediate values."""
     return replace(case, steps=tuple(replace(step, stages=True) for step in case.steps))
 
 
 def shows_stages(case: Case) -> bool:
-    """Whether a case is one call that is judged by its values: then its stages tell something."""
+    """Return True if a case is one call that is judged by its values, so that stages are useful."""
     return len(case.calls) == 1 and case.signature == "values"
 
 
 def read_way(observed: Observation) -> Way:
-    """The way in an observation. It is a claim: of another form, nothing is left of it."""
+    """Return the trace in an observation; an empty one if the claim is malformed."""
     steps: list = observed.fact("stages", "steps", default=[])
     last = observed.facts.get("stages", {}).get("last")
     if not all(is_step(at, step) for at, step in enumerate(steps[:MOST])):
@@ -102,7 +108,7 @@ def read_way(observed: Observation) -> Way:
 
 
 def is_step(at: int, step: object) -> bool:
-    """Whether something is the `at`-th step of a way: no input comes after it."""
+    """Return True if the argument is a valid step at this position: no input comes after it."""
     if not isinstance(step, list) or len(step) != 4:
         return False
     lines, operation, inputs, names = step
@@ -118,17 +124,20 @@ def is_step(at: int, step: object) -> bool:
 
 
 def is_line(number: object) -> TypeGuard[int]:
-    """Whether something can be the number of a line."""
+    """Return True if the argument can be a line number."""
     return isinstance(number, int) and 0 < number < 10**7
 
 
 def stages_to_json(way: Way) -> list:
-    """Of a way what was made from what, and names. No line and no operation of a right answer."""
+    """Return the inputs and names of a trace, without its lines and operations.
+
+    These would reveal an accepted solution.
+    """
     return [[[list(s.inputs), list(s.names)] for s in way.stages], list(way.returned)]
 
 
 def way_from_json(stored: list, values: dict[str, torch.Tensor]) -> Way:
-    """What `stages_to_json` wrote, with its values by their places."""
+    """Return the trace written by `stages_to_json`, with its values by their positions."""
     rows, returned = stored
     stages = tuple(
         Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))

@@ -1,15 +1,15 @@
-"""Text that somebody else wrote, made fit to be shown."""
+"""Text from untrusted sources, sanitized for display."""
 
 LONGEST_TEXT = 500
 LONGEST_MESSAGE = 380
-# What names in some scripts and emoji are joined with, or kept apart.
+# Characters that join letters or emoji, or keep them apart, in names of some scripts.
 JOINERS = "\u200c\u200d"
 
 
 def printable(text: str, most: int = LONGEST_TEXT) -> str:
-    """Return text sanitized for a terminal and a page, and of at most so many characters.
+    """Return text sanitized for a terminal and a page, with at most this many characters.
 
-    Control characters (also those of ISO 6429) and the ones that turn or hide text become `?`.
+    Control characters (also those of ISO 6429) and characters that reverse or hide text become `?`.
 
     >>> printable("red \\x1b[31malert"), printable("abc\\u202ecba")
     ('red ?[31malert', 'abc?cba')
@@ -21,7 +21,7 @@ def printable(text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def short(text: str, most: int = LONGEST_MESSAGE) -> str:
-    """A text of at most so many characters, cut after a word.
+    """Return a text of at most this many characters, cut after a word.
 
     >>> short("not the right values", 10)
     'not the …'

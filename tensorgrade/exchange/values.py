@@ -1,7 +1,7 @@
-"""Values that are no tensors, on the trusted side: trees (runner/values.py), read with care, told.
+"""Values that are not tensors, on the trusted side: trees (runner/values.py), read and described.
 
-A tree that came back was written by a process that runs learner code. What is read here has the
-form that it should have; that says nothing about its truth.
+A process that runs learner code wrote these trees. This module guarantees their form only; their
+content may still be false.
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ KINDS |= {"unjudged": "an object"}
 
 
 class Reader:
-    """Reads one tree; of what has another form, or is too much, only that it is something else."""
+    """A reader of one tree, which replaces invalid or oversized parts with a placeholder."""
 
     def __init__(self) -> None:
         self.parts_left, self.text_left = MOST_PARTS, MOST_TEXT
 
     def read(self, told: object, depth: int = DEEPEST) -> Tree:
-        """The tree as far as it is one."""
+        """Return the valid parts of a tree."""
         self.parts_left -= 1
         if self.parts_left < 0:
             return STRANGE
@@ -37,7 +37,7 @@ class Reader:
         return self.read_tagged(told, depth) if isinstance(told, dict) and told else STRANGE
 
     def read_tagged(self, told: dict, depth: int) -> Tree:
-        """A tree with a tag."""
+        """Return a tree with a tag."""
         tag, inner = tagged(told)
         kind = {"type": printable(str(told["type"]))} if set(told) == {tag, "type"} else {}
         if set(told) - {tag} != set(kind):
@@ -55,7 +55,7 @@ class Reader:
         return {tag: pairs} | kind if all(is_key(key) for key, _ in pairs) else STRANGE
 
     def read_text(self, tag: str, inner: str) -> Tree:
-        """Text, bytes, the name of a tensor, or what something is that cannot be judged."""
+        """Return a text, bytes, a tensor's name, or the kind of a value that cannot be judged."""
         self.text_left -= len(inner)
         if self.text_left < 0 or not inner.isprintable():
             return STRANGE
@@ -69,7 +69,7 @@ class Reader:
 
 
 def is_key(tree: Tree) -> bool:
-    """Whether a tree stands for something that a dict or a set can hold by its value."""
+    """Return True if a tree represents a value that can be a dict's key or an item of a set."""
     if not isinstance(tree, dict):
         return not isinstance(tree, list)
     tag, inner = tagged(tree)
@@ -77,7 +77,7 @@ def is_key(tree: Tree) -> bool:
 
 
 def kind(tree: Tree) -> str:
-    """The tag of a tree, or `none`, `bool`, `number`, `text` or `list` where it has none.
+    """Return the tag of a tree; without one `none`, `bool`, `number`, `text` or `list`.
 
     >>> kind([1]), kind({"tuple": [1]}), kind(1.5)
     ('list', 'tuple', 'number')
@@ -89,7 +89,7 @@ def kind(tree: Tree) -> str:
 
 
 def type_name(tree: Tree) -> str:
-    """The name of the Python type that a tree stands for."""
+    """Return the name of the Python type that a tree represents."""
     if isinstance(tree, dict):
         tag = tagged(tree)[0]
         return str(tree.get("type") or {"text": "str", "tensor": "Tensor"}.get(tag, tag))
@@ -97,18 +97,18 @@ def type_name(tree: Tree) -> str:
 
 
 def parts(tree: Tree) -> list:
-    """The parts of a container: items, or pairs of key and value; nothing for anything else."""
+    """Return the parts of a container: items, or pairs of key and value; empty for other values."""
     inner = tagged(tree)[1] if isinstance(tree, dict) else tree
     return inner if isinstance(inner, list) else []
 
 
 def value_of(tree: Tree) -> object:
-    """The value that a tree stands for; a tensor, and what is not judged, only as a word."""
+    """Return the value that a tree represents; tensors and unjudged values become words."""
     return unpack(tree, lambda key: Words("a tensor"), lambda name: Words("an object"))
 
 
 def shown(tree: Tree) -> str:
-    """A value as Python writes it, on one line of whatever length.
+    """Return a value as Python writes it, on one line of any length.
 
     >>> shown({"dict": [[{"tuple": [1, 2]}, {"bytes": "6162"}]]})
     "{(1, 2): b'ab'}"
@@ -117,14 +117,14 @@ def shown(tree: Tree) -> str:
 
 
 def size_of(tree: Tree) -> int | None:
-    """How many parts, characters or bytes a value has; None for what has no size."""
+    """Return the number of parts, characters or bytes of a value; None if it has no size."""
     if kind(tree) in ("text", "bytes"):
         return len(unpack(tree))
     return len(parts(tree)) if kind(tree) in CONTAINERS else None
 
 
 def sized(tree: Tree) -> str:
-    """What a value is and how large, and nothing of what is in it.
+    """Return the kind and the size of a value, and nothing of its content.
 
     >>> sized([1, 2]), sized("abc"), sized(2.5)
     ('a list of 2', 'a text of 3', 'a number')
@@ -134,7 +134,9 @@ def sized(tree: Tree) -> str:
 
 
 def plain(tree: Tree) -> object:
-    """A value with lists for tuples and sets, and text for all keys: what differs in type is alike.
+    """Return a value with lists for tuples and sets, and with text for all keys.
+
+    Values that differ only in these types become equal.
 
     >>> plain({"dict": [["sizes", {"tuple": [2, 3]}]]})
     {'sizes': [2, 3]}
@@ -152,7 +154,7 @@ def plain(tree: Tree) -> object:
 
 
 def spelled(value: object) -> Tree:
-    """The tree of what `plain` gives.
+    """Return the tree of a value that `plain` returned.
 
     >>> spelled(plain([{"bytes": "6162"}]))
     [{'bytes': '6162'}]
@@ -167,7 +169,7 @@ def spelled(value: object) -> Tree:
 
 
 def unjudged(tree: Tree, place: str) -> Iterator[tuple[str, str]]:
-    """(place, what is there) for all in a value that cannot be compared."""
+    """Yield (place, description) for each part of a value that cannot be compared."""
     if kind(tree) == "unjudged":
         yield place, str(tagged(tree)[1])
     elif kind(tree) in ("dict", "record"):

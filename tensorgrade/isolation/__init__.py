@@ -1,1 +1,1 @@
-"""The trusted side of the processes that learner code runs in: rungs, layers, a warm process."""
+"""The trusted side of the processes that run learner code: isolation levels and a warm process."""

@@ -11,21 +11,24 @@ from .readable import DEVICES, interpreter, links, readable_paths, site_folders
 
 RUNNER = Path(__file__).resolve().parent.parent / "runner"
 SHOWN_RUNNER = "/engine/runner"
-# No site: neither a .pth file nor a sitecustomize.py is ever run.
+# Without site, neither a .pth file nor a sitecustomize.py is ever run.
 PYTHON = ("-I", "-S", "-c")
 START = "import sys, json; sys.path[:0] = json.loads(sys.argv[1]); from runner.{} import main; "
 START += "main(*map(json.loads, sys.argv[2:]))"
-# An ordinary user that no system gives out; root becomes this one before anything else.
+# An ordinary user that no system assigns; root becomes this user before anything else.
 UNPRIVILEGED = 61000
 
 
 def runner_command(program: str, *arguments: Any) -> list[str]:
-    """A program of the runner's folder, as itself; arguments must be JSON."""
+    """Return the command line for a program in the runner's folder; arguments must be JSON."""
     return python(str(RUNNER.parent), program, arguments)
 
 
 def sandboxed_command(program: str, *arguments: Any, network: bool = False) -> list[str]:
-    """The same inside bubblewrap, which shows only Python, torch and the runner's folder."""
+    """Return the command line for a program inside bubblewrap.
+
+    There the program sees only Python, torch and the runner's folder.
+    """
     shown = [(path, path) for path in readable_paths()] + [(str(RUNNER), SHOWN_RUNNER)]
     view = View(tuple(shown), tuple(links()), network)
     inner = python(os.path.dirname(SHOWN_RUNNER), program, arguments)
@@ -33,7 +36,7 @@ def sandboxed_command(program: str, *arguments: Any, network: bool = False) -> l
 
 
 def as_ordinary_user(options: list[str | int], sources: list[str]) -> list[str]:
-    """Return bubblewrap's command line with its sources put in; root steps down first."""
+    """Return bubblewrap's command line with its sources filled in; root first becomes a user."""
     folder, program = bubblewrap()
     if os.geteuid() == 0:
         order = {"user": UNPRIVILEGED, "sources": [*sources, folder]}
@@ -43,10 +46,10 @@ def as_ordinary_user(options: list[str | int], sources: list[str]) -> list[str]:
 
 
 def bubblewrap() -> tuple[str, str]:
-    """Return a folder and the path of `bwrap` in it: the system's, else the one that pip installed.
+    """Return a folder and the path of `bwrap` in it: the system's, or the one installed by pip.
 
     The system's path is absolute, because AppArmor allows namespaces to that path only. The other
-    one needs the libraries in its folder, so both can be shown elsewhere together.
+    one needs the libraries in its folder, so both can be mounted elsewhere together.
     Raises FileNotFoundError.
     """
     if found := shutil.which("bwrap"):
@@ -61,28 +64,29 @@ def bubblewrap() -> tuple[str, str]:
 
 
 def python(folder: str, program: str, arguments: tuple) -> list[str]:
-    """An isolated Python that knows only the runner and torch's folder."""
+    """Return the command line of an isolated Python with only the runner and torch's folder."""
     path = json.dumps([folder, *site_folders()])
     words = [json.dumps(argument) for argument in arguments]
     return [interpreter(), *PYTHON, START.format(program), path, *words]
 
 
 def readable_inside() -> list[str]:
-    """What a locked-in child may read, by the names that bubblewrap gives."""
+    """Return the paths that a locked-in child may read, as bubblewrap names them."""
     return [*readable_paths(), SHOWN_RUNNER]
 
 
 def readable_outside() -> list[str]:
-    """What a child may read that sees the whole system, by the names it has there."""
+    """Return the paths that a child may read outside bubblewrap, with their real names."""
     return [*readable_paths(), str(RUNNER)]
 
 
-# One thread only: a fork after a multi-threaded operation hangs. No other variable goes along.
+# Only one thread, because a fork after a multi-threaded operation hangs. No other variable is
+# passed on.
 ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENVIRONMENT |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
-# `@torch.compile` would look for a compiler; without one the function runs as it is written.
+# `@torch.compile` would search for a compiler. Without one the function runs uncompiled.
 ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}
-# Memory that is given back to the system costs a page fault each time that it is taken again.
+# Memory that is returned to the system costs a page fault each time it is allocated again.
 ENVIRONMENT |= {"MALLOC_TRIM_THRESHOLD_": str(1 << 24), "MALLOC_MMAP_THRESHOLD_": str(1 << 22)}
 INSIDE = ENVIRONMENT | {"HOME": "/w", "TMPDIR": "/w"}
 ALONE = """
@@ -93,7 +97,7 @@ ALONE = """
 
 @dataclass(frozen=True)
 class View:
-    """What a sandbox shows: (source, target) of files and folders, (target, path) of links."""
+    """The contents of a sandbox: (source, target) of files and folders, (target, path) of links."""
 
     shown: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str], ...] = ()
@@ -101,9 +105,10 @@ class View:
 
 
 def bubblewrapped(inner: list[str], view: View) -> list[str | int]:
-    """bubblewrap's options for `inner`. A number stands for the source of that entry of `shown`.
+    """Return bubblewrap's options for `inner`; a number refers to that entry's source in `shown`.
 
-    Inside, the program is root over nothing: it may make namespaces of its own, and no more.
+    Inside, the program is root without any power over the system. It may only create namespaces of
+    its own.
     """
     words: list[str | int] = [*ALONE, *(["--share-net"] if view.network else [])]
     for name, value in INSIDE.items():

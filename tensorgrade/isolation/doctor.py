@@ -1,4 +1,4 @@
-"""`tensorgrade doctor`: which isolation this machine gives, and what would give more."""
+"""`tensorgrade doctor`: report the machine's isolation level and ways to improve it."""
 
 import os
 import platform
@@ -29,9 +29,9 @@ LAYERS = {
 def examine(wanted: str | None = None) -> dict:
     """Return a report for JSON. wanted: the lowest isolation level that the course accepts.
 
-    `rung` is the level that grading would use now. `layers` has each layer: whether it works, its
-    error, and whether it would give a higher level. `mend` is what to do for the highest level,
-    `bwrap` the path of bubblewrap's program.
+    `rung` is the level that grading would use now. `layers` contains each layer, with its error and
+    two booleans: it works, and it would give a higher level. `mend` lists the steps to the highest
+    level. `bwrap` is the path of bubblewrap's program.
     """
     findings = probe()
     best = best_rung(findings)
@@ -50,14 +50,14 @@ def examine(wanted: str | None = None) -> dict:
 
 
 def describe(layer: str, trouble: str, best: Rung) -> dict:
-    """Return the report's entry for one layer. best: the isolation level that the machine gives."""
+    """Return the report's entry for one layer. best: the isolation level of this machine."""
     higher = LADDER[: [level.name for level in LADDER].index(best.name)]
     gives_more = bool(trouble) and any(layer in level.layers for level in higher)
     return {"works": not trouble, "trouble": trouble, "gives_more": gives_more}
 
 
 def path_of_bwrap() -> str | None:
-    """Return the program that makes the namespaces."""
+    """Return the path of the program that creates the namespaces; None without one."""
     try:
         return os.path.join(*bubblewrap())
     except FileNotFoundError:
@@ -65,13 +65,13 @@ def path_of_bwrap() -> str | None:
 
 
 def steps(findings: dict[str, str]) -> list[str]:
-    """Return what to do for the highest isolation level, each step once."""
+    """Return the steps to the highest isolation level, each of them once."""
     missing = [layer for layer in sorted(FULL.layers) if findings.get(layer)]
     return list(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
 
 
 def notes() -> list[str]:
-    """Return what is unusual about this machine, but no obstacle."""
+    """Return notes on unusual settings of this machine that do no harm."""
     closed = closed_to_others() if os.geteuid() == 0 else None
     if closed is None:
         return []
@@ -82,7 +82,7 @@ def notes() -> list[str]:
 
 
 def as_text(report: dict) -> str:
-    """Return the report for people: a line for each layer, then what to do."""
+    """Return the report as text: a line for each layer, then the steps to take."""
     lines = [f"Isolation on this machine: {report['rung']} ({report['system']})", ""]
     lines += [line_of(name, found) for name, found in report["layers"].items()]
     lines += ["", report["protects"], f"bwrap: {report['bwrap'] or 'not installed'}"]
@@ -97,7 +97,7 @@ def as_text(report: dict) -> str:
 
 
 def line_of(name: str, found: dict) -> str:
-    """Return the line for one layer; its error is in the JSON."""
+    """Return the line for one layer, without its error, which is in the JSON report."""
     if found["works"]:
         return f"  ✓ {name:<12}{LAYERS[name]}"
     if found["gives_more"]:

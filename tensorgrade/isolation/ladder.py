@@ -1,7 +1,7 @@
-"""The rungs of isolation, best first, and which one a machine gives.
+"""Isolation levels, best first, and the choice of one for this machine.
 
-A rung is a set of layers that make sense together. A machine gives a rung when each of its
-layers worked when it was tried.
+A level is a useful set of layers. A machine supports a level if each of its layers worked in a
+trial.
 """
 
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ OWN_NAMESPACES = frozenset({"bubblewrap", "pid", "mount", "ipc", "net"})
 
 @dataclass(frozen=True)
 class Rung:
-    """A name, the layers it is made of, and what they protect from.
+    """An isolation level: its name, its layers, and a text on the protection it gives.
 
-    also: layers that are put on where the machine gives them; the rung does not rest on them.
+    also: layers that are added if the machine supports them. The level does not depend on them.
     """
 
     name: str
@@ -58,7 +58,7 @@ UID = Rung(
 )
 CUDA = Rung(
     "cuda",
-    (BASIC | {"parent", "privileges"}) - {"memory"},  # a GPU is mapped into terabytes of addresses
+    (BASIC | {"parent", "privileges"}) - {"memory"},  # a GPU maps terabytes of addresses
     "Learner code runs in a process of its own with bounded time, since the layers would hide the "
     "GPU. It can read what the grader can read: grade files that you trust.",
 )
@@ -72,11 +72,11 @@ LADDER = (FULL, NAMESPACES, LANDLOCK, UID, NONE)
 
 
 class NotIsolated(CourseError):
-    """The machine gives less isolation than the course demands; the message says what to do."""
+    """The machine supports less isolation than the course demands; the message names the remedy."""
 
 
 def rung_named(name: str) -> Rung:
-    """A rung of the ladder by its name. Raises CourseError."""
+    """Return the isolation level with this name. Raises CourseError."""
     for rung in LADDER:
         if rung.name == name:
             return rung
@@ -85,23 +85,23 @@ def rung_named(name: str) -> Rung:
 
 
 def best_rung(findings: dict[str, str]) -> Rung:
-    """The highest rung all of whose layers worked when they were tried."""
+    """Return the highest isolation level whose layers all worked in a trial."""
     works = BASIC | {layer for layer, trouble in findings.items() if not trouble}
     best = next(rung for rung in LADDER if rung.layers <= works)
     return replace(best, layers=best.layers | best.also & works) if best.also else best
 
 
 def enough(rung: Rung, lowest: Rung) -> bool:
-    """Whether a rung is at least as high as another."""
+    """Return True if an isolation level is at least as high as another."""
     names = [each.name for each in LADDER]
     return names.index(rung.name) <= names.index(lowest.name)
 
 
 def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
-    """The rung to grade on: what was said aloud, or the best that there is.
+    """Return the isolation level for grading: the requested one, or the best available.
 
-    wanted: the lowest rung that the course accepts. isolation: `auto`, the lowest rung that is
-    accepted this time, or `none`. Raises NotIsolated where the machine gives less.
+    wanted: the lowest level that the course accepts. isolation: `auto`, the lowest level accepted
+    this time, or `none`. Raises NotIsolated if the machine supports less.
     """
     names = [rung.name for rung in LADDER]
     if isolation not in ("auto", *names):
@@ -119,7 +119,7 @@ def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
 
 
 def must_be_closed(rung: Rung, paths: Iterable[Path]) -> None:
-    """Make sure that learner code cannot read these files and folders, on a rung that rests on it.
+    """Check that learner code cannot read these paths, if the level relies on file permissions.
 
     Raises NotIsolated.
     """
@@ -136,7 +136,7 @@ def must_be_closed(rung: Rung, paths: Iterable[Path]) -> None:
 
 
 def refusal(lowest: Rung, best: Rung, findings: dict[str, str]) -> str:
-    """Why grading does not start, and what to do about it, in plain sentences."""
+    """Return the reason why grading does not start, and the remedy, in plain sentences."""
     from .mending import mend
 
     missing = sorted(layer for layer in lowest.layers if findings.get(layer))

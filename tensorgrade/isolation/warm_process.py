@@ -1,4 +1,4 @@
-"""Starts a warm process and gets fresh children from it, each with a stream of its own."""
+"""Start a warm process and fork children from it, each with a stream of its own."""
 
 import itertools
 import json
@@ -21,24 +21,24 @@ from .orders import orders
 from .probing import last_line
 
 LONGEST_START = 120
-SECONDS_OF_SILENCE = 0.5  # after which it is looked at whether the warm process is there at all
-SHORTEST_WAIT = 0.001  # a socket takes 0 for "do not wait", and nothing below it
+SECONDS_OF_SILENCE = 0.5  # seconds until the next check that the warm process is alive
+SHORTEST_WAIT = 0.001  # seconds; a socket takes 0 as "do not wait", and rejects negative times
 DRIVER_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
 
 
 class TimedOut(Exception):
-    """No complete reply within the time allowed."""
+    """Raised if no complete reply arrives within the time allowed."""
 
 
 class Ended(Exception):
-    """The stream broke: the child is gone, or sent what no reply may be."""
+    """Raised if the stream breaks: the child is gone, or sent an invalid reply."""
 
 
 class Budget:
-    """The seconds and the bytes that all children of one submission may take together.
+    """The seconds and bytes that all children of one submission may use together.
 
-    Only waiting for a child counts: what this side is busy with costs no learner anything. The
-    bytes are those of all replies, which this side holds until the submission is judged.
+    Only time spent waiting for a child counts, so that work on this side costs learners nothing.
+    The bytes are those of all replies, which this side stores until the submission is judged.
     """
 
     def __init__(self, seconds: float = inf, reply_bytes: float = inf):
@@ -51,17 +51,17 @@ class Budget:
 
     @property
     def full(self) -> bool:
-        """Return True if a reply was refused, because all of them were too large together."""
+        """Return True if a reply was refused because all replies together were too large."""
         return self.bytes_left <= 0
 
     def takes(self, count: int) -> bool:
-        """Return True if a reply of so many bytes fits; after one that does not, none does."""
+        """Return True if a reply of this many bytes fits. After one refusal, refuse all others."""
         self.bytes_left = self.bytes_left - count if count <= self.bytes_left else 0
         return self.bytes_left > 0
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[float]:
-        """The moment until which to wait for a child, at most so long. Raises TimedOut."""
+        """Yield the deadline of a wait for a child, at most these seconds. Raises TimedOut."""
         if self.used_up:
             raise TimedOut
         begun = time.monotonic()
@@ -72,9 +72,9 @@ class Budget:
 
 
 class Child:
-    """A process that runs one learner's code. Whatever it sends is bytes until it is checked.
+    """A process that runs one learner's code. Its messages are untrusted bytes.
 
-    budget: what it shares with the children before and after it.
+    budget: shared with the children of the same submission before and after it.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Child:
                 raise self.broken_off() from None
 
     def receive(self, seconds: float, most_bytes: int) -> bytes:
-        """The next message. Raises TimedOut, or Ended (also for a message that is too large)."""
+        """Return the next message. Raises TimedOut, or Ended (also for one that is too large)."""
         with self.budget.within(seconds) as deadline:
             (length,) = LENGTH.unpack(self.exactly(LENGTH.size, deadline))
             if length > most_bytes or not self.budget.takes(length):
@@ -108,7 +108,7 @@ class Child:
             return self.exactly(length, deadline)
 
     def exactly(self, count: int, deadline: float) -> bytes:
-        """So many bytes, before the deadline, however slowly they trickle in."""
+        """Return exactly this many bytes before the deadline, however slowly they arrive."""
         pieces, missing = [], count
         while missing:
             left = deadline - time.monotonic()
@@ -128,15 +128,15 @@ class Child:
         return b"".join(pieces)
 
     def broken_off(self) -> Ended:
-        """Remember that the stream broke, and say so."""
+        """Record that the stream broke, and return the error to raise."""
         self.broken = True
         return Ended()
 
     def close(self) -> None:
-        """Have the process ended. Nobody waits for that, unless the stream broke.
+        """End the process, and wait for its end only if the stream broke.
 
-        Then it is told which of the two has ended: the child alone, or the warm process too, which
-        is no learner's fault.
+        In that case the end shows if the child died alone or with the warm process. The latter is
+        not the learner's fault.
         """
         self.stream.close()
         if self.broken:
@@ -148,12 +148,12 @@ class Child:
 class WarmProcess:
     """A process that has imported torch and forks a child for each attempt in milliseconds.
 
-    rung: how its children are locked in. Raises NotStarted.
+    rung: the isolation level of its children. Raises NotStarted.
     """
 
     def __init__(self, limits: Limits, rung: Rung = NONE):
         self.limits, self.rung = limits, rung
-        # Where children share a table of processes, one that waits could be stopped by another.
+        # Without this layer children share a process table, so one could stop another that waits.
         self.forks_ahead = "pid" in rung.layers
         self.orders = orders(limits, rung.layers)
         self.numbers = itertools.count(1)
@@ -162,11 +162,11 @@ class WarmProcess:
 
     @property
     def isolation(self) -> str:
-        """The name of the rung."""
+        """Return the name of the isolation level."""
         return self.rung.name
 
     def start(self) -> None:
-        """Launch it; once more where somebody killed it before it was ready. Raises NotStarted."""
+        """Launch the process; retry once if a signal killed it too early. Raises NotStarted."""
         try:
             self.launch()
         except NotStarted:
@@ -175,7 +175,7 @@ class WarmProcess:
             self.launch()
 
     def launch(self) -> None:
-        """The process itself, with its end of the control socket and nothing else of ours."""
+        """Launch the process with its end of the control socket and no other open file of ours."""
         self.begin()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, tempfile.TemporaryFile() as said:
@@ -192,28 +192,31 @@ class WarmProcess:
             self.await_readiness(said)
 
     def begin(self) -> None:
-        """Know of no child, and of no trouble."""
+        """Reset the records of children and errors."""
         self.starts += 1
         self.lost, self.compiler = False, False
-        self.spare: Child | None = None  # forked ahead, while the one before is at work
-        self.first = next(self.numbers)  # what has a lower number ended with the process before
+        self.spare: Child | None = None  # forked ahead, while the previous one is busy
+        self.first = next(self.numbers)  # those with a lower number ended earlier
         self.ended: dict[int, int] = {}
-        self.leaving: set[int] = set()  # whose end nobody waits for
+        self.leaving: set[int] = set()  # ending children that need no wait
 
     def command(self, control_fd: int) -> list[str]:
-        """The command line of the rung."""
+        """Return the command line for the isolation level."""
         if "bubblewrap" in self.rung.layers:
             network = "net" not in self.rung.layers
             return sandboxed_command("warm", control_fd, self.orders, network=network)
         return runner_command("warm", control_fd, self.orders)
 
     def environment(self) -> dict[str, str]:
-        """What the process may know of ours: nothing, or where the GPU and its driver are."""
+        """Return the environment variables of the process.
+
+        On the GPU's level they include the location of the GPU's driver.
+        """
         told = DRIVER_VARIABLES if self.rung is CUDA else ()
         return ENVIRONMENT | {name: os.environ[name] for name in told if name in os.environ}
 
     def await_readiness(self, said: IO[bytes]) -> None:
-        """Wait until it can fork. Raises NotStarted with the last that it said."""
+        """Wait until the process can fork. Raises NotStarted with the last line of its output."""
         self.control.settimeout(LONGEST_START)
         try:
             ready = self.control.recv(4096)
@@ -226,16 +229,16 @@ class WarmProcess:
             raise NotStarted(f"the warm process did not start: {trouble}")
 
     def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
-        """A fresh child with a stream to it; from a fresh warm process where that has died.
+        """Return a new child with a stream to it, and restart the warm process if it has died.
 
-        compiles: it will need torch's compiler.
+        compiles: the child will need torch's compiler.
         """
         self.take_leave()
         if not self.alive():
             self.restart()
         if compiles:
             self.import_compiler()
-        child = self.forked()  # first, since this is where a death is noticed
+        child = self.forked()  # before the next step, because this call detects a dead process
         if self.forks_ahead:
             if self.spare is None or self.spare.number in self.ended:
                 self.spare = self.forked()
@@ -244,63 +247,64 @@ class WarmProcess:
         return child
 
     def forked(self) -> Child:
-        """A child that knows nothing yet."""
+        """Fork a child that has not received any code yet."""
         number = next(self.numbers)
         ours, theirs = socket.socketpair()
         with theirs:
             request = json.dumps({"fork": number}).encode()
             try:
                 socket.send_fds(self.control, [request], [theirs.fileno()])
-            except OSError:  # it died since we looked
+            except OSError:  # the process died after the last check
                 self.restart()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
         return Child(self, number, ours)
 
     def import_compiler(self) -> None:
-        """Have torch's compiler imported: once for all children, and on nobody's clock."""
+        """Import torch's compiler once for all children, without charging a learner's time."""
         if self.compiler:
             return
         if self.spare is not None:
-            self.spare.close()  # it has been forked without
+            self.spare.close()  # it was forked without the compiler
             self.spare = None
         number = next(self.numbers)
         self.order({"compiler": number})
         self.compiler = self.wait(number) == 0
 
     def restart(self) -> None:
-        """Put a fresh one in its place. Raises NotStarted."""
+        """Replace the process with a new one. Raises NotStarted."""
         self.close()
         self.start()
 
     def end(self, number: int) -> None:
-        """Have a child ended, without waiting for it."""
+        """End a child without waiting for it."""
         if self.ended.pop(number, None) is None:
             self.leaving.add(number)
             self.order({"kill": number})
 
     def kill(self, number: int) -> int:
-        """End a child if it still runs; returns its exit status (negative: by that signal)."""
+        """End a child if it still runs; return its exit status (negative: ended by that signal)."""
         if number not in self.ended:
             self.order({"kill": number})
         return self.wait(number)
 
     def order(self, request: dict) -> None:
-        """Send a request to it; where it is gone, that is noted."""
+        """Send a request to the process; if the process is gone, record that."""
         try:
             self.control.send(json.dumps(request).encode())
         except OSError:
             self.lost = True
 
     def wait(self, number: int) -> int:
-        """Wait until a child's end is reported; -9 where the warm process itself is gone."""
+        """Wait for a child's end; return its status, or -9 if the warm process is gone."""
         while number not in self.ended and number > self.first and not self.lost:
             self.take_report()
         return self.ended.pop(number, -9)
 
     def take_report(self) -> None:
-        """Wait for the next end that is reported, and note it; or that the process has died.
+        """Wait for the next report of an end and record it, or record that the process has died.
 
-        Whoever else has its end of the socket, it is asked for itself now and then.
+        Another process may hold the other end of the socket and keep it open. The warm process
+        itself is therefore checked now and then.
         """
         until = time.monotonic() + LONGEST_START
         while not select.select([self.control], [], [], SECONDS_OF_SILENCE)[0]:
@@ -321,16 +325,16 @@ class WarmProcess:
             self.ended[report["ended"]] = report["status"]
 
     def take_leave(self) -> None:
-        """Note all ends that are reported by now."""
+        """Record all ends reported so far."""
         while not self.lost and select.select([self.control], [], [], 0)[0]:
             self.take_report()
 
     def alive(self) -> bool:
-        """Whether it can still fork: it has not ended, and has not stopped to answer."""
+        """Return True if the process can still fork: it has not ended or stopped answering."""
         return not self.lost and self.process.poll() is None
 
     def close(self) -> None:
-        """End it and all its children."""
+        """End the process and all its children."""
         self.control.close()
         try:
             self.process.wait(5)
@@ -346,9 +350,9 @@ class WarmProcess:
 
 
 def was_killed(status: int) -> bool:
-    """Whether an exit status tells of a signal: negative, or above 128 (from bubblewrap)."""
+    """Return True if an exit status shows a signal: negative, or above 128 (from bubblewrap)."""
     return status < 0 or status > 128
 
 
 class NotStarted(CourseError):
-    """The warm process could not be started; the message says why."""
+    """The warm process could not be started; the message states the reason."""

@@ -1,1 +1,1 @@
-"""Fingerprints: how a mistake shows on the cases, and which mistake an attempt made."""
+"""Fingerprints: the effects of mistakes on the cases, used to recognize a mistake in an attempt."""

@@ -1,7 +1,7 @@
-"""Dropout by its properties, never by its pattern, which differs between platforms.
+"""Dropout judged by its properties, never by its pattern, which differs between platforms.
 
-Inverted dropout (Srivastava et al. 2014, section 10) zeroes a share p of the entries and scales
-the rest by 1 / (1 - p), so that the expected value stays; in evaluation it does nothing.
+Inverted dropout (Srivastava et al. 2014, section 10) zeroes a share p of the entries. It scales
+the others by 1 / (1 - p), so that the expected value is preserved. In evaluation it does nothing.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ from .imprints import Imprint, changed_inputs
 
 @dataclass(frozen=True)
 class DropoutBehaviour:
-    """What a training run did to entries whose values without dropout are known.
+    """The effect of a training run on entries whose values without dropout are known.
 
-    zeros: the share of entries set to zero. scale: the one factor on all kept entries, or None
-    where there is no single one.
+    zeros: the share of entries set to zero. scale: the common factor of all remaining entries; None
+    if there is no common factor.
     """
 
     zeros: float
@@ -31,7 +31,7 @@ class DropoutBehaviour:
 
 
 def behaviour(before: torch.Tensor, after: torch.Tensor, spread: float = 1e-3) -> DropoutBehaviour:
-    """How `after` came out of `before` (both of any one shape); zeros of `before` are left out.
+    """Compare `after` with `before` (both of the same shape); ignore zeros of `before`.
 
     >>> behaviour(torch.ones(4), torch.tensor([2.0, 0, 0, 2]))
     DropoutBehaviour(zeros=0.5, scale=2.0)
@@ -49,10 +49,10 @@ def behaviour(before: torch.Tensor, after: torch.Tensor, spread: float = 1e-3) -
 
 
 def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
-    """Whether the behaviour is inverted dropout with probability p on that many entries.
+    """Return True if this is inverted dropout with probability p on this many entries.
 
-    The share of zeros may lie six standard deviations from p: a right answer fails about once
-    in a billion runs.
+    The share of zeros may differ from p by six standard deviations, so a correct answer fails about
+    once in a billion runs.
     """
     width = 6 * (p * (1 - p) / entries) ** 0.5
     return (
@@ -62,27 +62,28 @@ def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
     )
 
 
-UNLIKELY = 1e-10  # the chance with which a right answer may fail one comparison
-FAR = 8.0  # the same for a sum that is nearly normal, in its standard deviations
+UNLIKELY = 1e-10  # the accepted probability that a correct answer fails one comparison
+FAR = 8.0  # the same limit for a nearly normal sum, in standard deviations
 
 
 def chances(kept: torch.Tensor, entries: torch.Tensor, p: float) -> torch.Tensor:
-    """Which entries were kept (bool), each with mean 0 and variance 1; 0 where there is no entry.
+    """Return the indicators of kept entries (bool), scaled to mean 0 and variance 1.
 
-    entries: a bool mask that `kept` broadcasts with; several runs may stand in front.
+    Places without an entry are 0. entries: a bool mask that broadcasts with `kept`. There may be a
+    leading dimension for several runs.
     """
     return torch.where(entries, (kept.double() - (1 - p)) / (p * (1 - p)) ** 0.5, 0.0)
 
 
 def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | None:
-    """The first dimension along which entries were not dropped each on its own; None for none.
+    """Return the first dimension along which entries were not dropped independently, or None.
 
-    drawn: `chances` of entries. An entry and another one, near or mirrored, must not go together,
-    nor against one another, and what is dropped along a dimension must vary as much as chance makes
-    it, no more and no less.
+    drawn: the result of `chances`. Nearby or mirrored entries must be neither positively nor
+    negatively correlated. Sums along a dimension must vary as much as those of independent entries,
+    no more and no less.
     """
     if entries.sum() * min(p, 1 - p) ** 2 < 30:
-        return None  # too few to tell
+        return None  # too few to decide
     entries = entries.expand_as(drawn)
     least = 30 / min(p, 1 - p) ** 2
     for dim in range(drawn.dim()):
@@ -95,28 +96,32 @@ def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | No
     return drawn.dim() - 1 if together else None
 
 
-# A way to bring the entries of a tensor to one another's places.
+# A map that moves the entries of a tensor to other places.
 Image = Callable[[torch.Tensor], torch.Tensor]
 
 
 def along(drawn: torch.Tensor, dim: int) -> list[Image]:
-    """What stands one or two on along a dimension, half of it on, or mirrored."""
+    """Return maps along a dimension: shifts by one, two and half of it, and the mirror image."""
     size = drawn.shape[dim]
     steps = sorted({step for step in (1, 2, size // 2) if 0 < step < size})
     return [*(partial(torch.roll, shifts=-n, dims=dim) for n in steps), lambda t: t.flip(dim)]
 
 
 def across(drawn: torch.Tensor) -> list[Image]:
-    """What stands one on along the diagonals of the last two dimensions, or mirrored in them."""
+    """Return shifts by one along the diagonals of the last two dimensions, and the transpose.
+
+    The transpose requires equal sizes of both dimensions.
+    """
     rows, columns = drawn.shape[-2:]
     steps = [partial(torch.roll, shifts=(-1, n), dims=(-2, -1)) for n in (-1, 1)]
     return [*steps, lambda t: t.mT] if rows == columns else [*steps]
 
 
 def go_together(drawn: torch.Tensor, entries: torch.Tensor, image: Image, least: float) -> bool:
-    """Whether entries and their images are dropped together, or against one another.
+    """Return True if entries and their images are dropped together, or in opposition.
 
-    That is, farther from 0 than chance alone takes them. Of fewer pairs than `least` none can tell.
+    That is the case if their sum is farther from 0 than chance explains. With fewer pairs than
+    `least` the answer is False, because nothing can be decided.
     """
     places = torch.arange(drawn.numel(), dtype=torch.int32).reshape(drawn.shape)
     once = (image(places) > places) & entries & image(entries)
@@ -126,16 +131,16 @@ def go_together(drawn: torch.Tensor, entries: torch.Tensor, image: Image, least:
 
 
 def varies(drawn: torch.Tensor, entries: torch.Tensor, dim: int, p: float) -> bool:
-    """Whether sums along a dimension vary as those of independent entries do.
+    """Return True if sums along a dimension vary as those of independent entries do.
 
-    Their squares add up to a chi-square, but for the fourth moment of a single entry, which
-    scales it (Satterthwaite 1946).
+    Their squares add up to a chi-square, scaled because of the fourth moment of a single entry
+    (Satterthwaite 1946).
     """
     counts = entries.sum(dim=dim)
     counts, sums = counts[counts > 1].double(), drawn.sum(dim=dim)[counts > 1]
     if not len(counts):
         return True
-    fourth = 1 / (p * (1 - p)) - 6  # excess over the normal distribution's
+    fourth = 1 / (p * (1 - p)) - 6  # excess over that of the normal distribution
     scale = 1 + float((fourth / counts).mean()) / 2
     total = (sums**2 / counts).sum() / (2 * scale)
     degrees = torch.tensor(len(counts) / (2 * scale), dtype=torch.float64)
@@ -144,9 +149,9 @@ def varies(drawn: torch.Tensor, entries: torch.Tensor, dim: int, p: float) -> bo
 
 
 def counts_by_chance(totals: list[float]) -> bool:
-    """Whether the numbers dropped in several runs vary at all.
+    """Return True if the numbers of dropped entries vary between runs.
 
-    totals: by how many standard deviations each run lies off its mean, at least half an entry.
+    totals: the distance of each run from its mean in standard deviations, plus half an entry.
     """
     squares = torch.tensor(totals, dtype=torch.float64).square().sum() / 2
     half = torch.tensor(len(totals) / 2, dtype=torch.float64)
@@ -154,25 +159,31 @@ def counts_by_chance(totals: list[float]) -> bool:
 
 
 def once(case: Case, tensor: torch.Tensor, halves: int) -> torch.Tensor:
-    """A tensor in the parts that its case says; of each part only the first of equal halves."""
+    """Return a tensor in the parts that its case names, but of each part only the first share.
+
+    halves: the number of equal shares of each part.
+    """
     parts = in_parts(tensor, number_of_parts(case))
     return parts[..., : parts.shape[-1] // halves]
 
 
 def deviations(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> list[float]:
-    """By how many standard deviations each run's number of entries lies off, and half an entry."""
+    """Return each run's distance from the mean number of entries, in standard deviations.
+
+    Half an entry is added to each distance.
+    """
     size = float(entries.sum())
     off = drawn.flatten(1).sum(dim=1).abs() / size**0.5 + 0.5 / (size * p * (1 - p)) ** 0.5
     return off.tolist()
 
 
 def in_parts(tensor: torch.Tensor, parts: int) -> torch.Tensor:
-    """(…, parts * m) with parts side by side as (…, parts, m); as it is where they do not fit."""
+    """Return (…, parts * m) as (…, parts, m), or unchanged if the size is not divisible."""
     return tensor if parts == 1 or tensor.shape[-1] % parts else tensor.unflatten(-1, (parts, -1))
 
 
 def slices_alike(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Whether one pattern of dropped entries serves all slices along some dimension.
+    """Return True if all slices along some dimension lost the same entries.
 
     >>> slices_alike(torch.ones(3, 4), torch.tensor([[2.0, 0, 2, 0]]).expand(3, 4))
     True
@@ -182,7 +193,7 @@ def slices_alike(before: torch.Tensor, after: torch.Tensor) -> bool:
 
 
 def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
-    """Whether neighbours along a dimension lost the same entries, as far as both had any."""
+    """Return True if neighbours along a dimension lost the same of the entries that both had."""
     size = filled.shape[dim] - 1
     if size < 1:
         return False
@@ -192,7 +203,7 @@ def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
 
 
 def sentence(seen: DropoutBehaviour, p: float) -> Message:
-    """Return a message about what dropout did, which points at the idea."""
+    """Return a message about the effect of dropout, which points at the idea."""
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale - 1) < 1e-3:
         return values.NothingDropped()
     if seen.zeros == 1:
@@ -213,7 +224,7 @@ def sentence(seen: DropoutBehaviour, p: float) -> Message:
 
 
 def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """How the `dropped` run came out of the `plain` one, but not which entries were hit."""
+    """Compare the `dropped` run with the `plain` one, without the positions of dropped entries."""
     if (runs := pair_of_runs(seen)) is None:
         return Imprint("no pair of results")
     plain, dropped = runs
@@ -232,14 +243,17 @@ def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
 
 
 def size_without(reference: torch.Tensor, plain: torch.Tensor, noisy: bool) -> float:
-    """The one factor between the run without dropout and the reference; 0 where there is none."""
+    """Return the factor between the run without dropout and the reference; 0 if there is none."""
     if noisy or plain.shape != reference.shape:
         return 0.0
     return behaviour(reference, plain).scale or 0.0
 
 
 def pair_of_runs(seen: Observation) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """The results `plain` and `dropped`; None where they are no two tensors of one shape."""
+    """Return the results `plain` and `dropped`; None unless they are tensors of the same shape.
+
+    The tensors need at least two dimensions.
+    """
     plain, dropped = seen.tensors.get("plain"), seen.tensors.get("dropped")
     if plain is None or dropped is None or plain.shape != dropped.shape or plain.dim() < 2:
         return None
@@ -247,21 +261,24 @@ def pair_of_runs(seen: Observation) -> tuple[torch.Tensor, torch.Tensor] | None:
 
 
 def rate(case: Case) -> float:
-    """The dropout rate that a case asks for, by the argument that it names. Raises CourseError."""
+    """Return the dropout rate that a case passes in the argument it names. Raises CourseError."""
     if not case.rate:
         raise CourseError(f"{case.id}: which argument is the dropout rate? Say so: rate=…")
     return case.asked(case.rate)
 
 
 def number_of_parts(case: Case) -> int:
-    """How many equal parts the last dimension falls into; 1 where the case names no argument."""
+    """Return the number of equal parts in the last dimension; 1 if the case names no argument."""
     return int(case.asked(case.parts)) if case.parts else 1
 
 
 def repeats(
     case: Case, plain: torch.Tensor, dropped: torch.Tensor, again: torch.Tensor | None
 ) -> str:
-    """`calls` where another seed drops the same entries, `slices` where rows or parts do."""
+    """Return `calls` if another seed drops the same entries, `slices` if rows or parts share them.
+
+    Otherwise return `nothing`.
+    """
     if again is not None and same_zeros(again, dropped):
         return "calls"
     plain, dropped = (in_parts(run, number_of_parts(case)) for run in (plain, dropped))
@@ -269,12 +286,16 @@ def repeats(
 
 
 def same_zeros(first: torch.Tensor, second: torch.Tensor) -> bool:
-    """Whether two tensors of one shape are zero at the same places."""
+    """Return True if two tensors of the same shape are zero at the same places."""
     return first.shape == second.shape and bool(((first == 0) == (second == 0)).all())
 
 
 def learns(expected: Observation, seen: Observation, dropped: torch.Tensor) -> str:
-    """Whether gradients pass through what was kept, and through nothing else."""
+    """Compare the zeros of the gradient with the dropped entries.
+
+    Return `True` if gradients pass through all kept entries and through no others, otherwise
+    `False`. Return `untold` if there is no gradient, and `misshapen` if its shape is wrong.
+    """
     name = next((name for name in sorted(expected.tensors) if name.startswith("gradient.")), "")
     gradient = seen.tensors.get(name)
     if gradient is None or gradient.shape != dropped.shape:
@@ -283,7 +304,7 @@ def learns(expected: Observation, seen: Observation, dropped: torch.Tensor) -> s
 
 
 def sums_kept(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
-    """Whether the rows still have their sums, as they do when each is brought back to 1."""
+    """Return True if the rows still have their sums, as they do if each is divided by its sum."""
     before, after = (tensor.double().sum(dim=-1) for tensor in (plain, dropped))
     return bool(torch.isclose(before, after).double().mean() > 0.9)
 
@@ -302,7 +323,7 @@ def steady_by_row(case: Case, plain: torch.Tensor, dropped: torch.Tensor) -> boo
 
 
 def share_of_zeros(zeros: float, p: float) -> str:
-    """`none`, `all`, `p`, or `other`: a share near to what was asked for, or not."""
+    """Return `none`, `all`, `p` (close to the requested share) or `other`."""
     if zeros < 0.01 or zeros > 0.99:
         return "none" if zeros < 0.01 else "all"
     return "p" if abs(zeros - p) < 0.1 else "other"

@@ -1,6 +1,7 @@
-"""Fingerprints: what each mistake gives on the cases of its exercise, as imprints.
+"""Fingerprints: the effects of each mistake on the cases of its exercise, as imprints.
 
-They ship with the references, compressed. They name a mistake without holding any code of it.
+They ship with the references in compressed form. They identify a mistake without containing its
+code.
 """
 
 import functools
@@ -23,7 +24,7 @@ from .signatures import Signature, imprint
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What one mistake, or two at once, gives on each case (by the case's name)."""
+    """The imprints of one mistake, or of two at once, by the cases' names."""
 
     mistakes: tuple[str, ...]
     imprints: dict[str, Imprint]
@@ -31,9 +32,9 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """All fingerprints of a chapter, by exercise, and the mistakes' messages by name.
+    """All fingerprints of a chapter by exercise, and the mistakes' messages by name.
 
-    pairs: by exercise, a digest of what its pairs of mistakes were made from.
+    pairs: by exercise, a digest of the input from which its pairs of mistakes were computed.
     """
 
     by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
@@ -41,8 +42,10 @@ class Fingerprints:
     pairs: dict[str, str] = field(default_factory=dict)
 
     def form_of(self, exercise: str) -> dict:
-        """An exercise's fingerprints in the form in which they are stored; what was read from there
-        is handed on unread, for a chapter has thousands.
+        """Return an exercise's fingerprints in their stored form.
+
+        Fingerprints that were loaded from a file are returned without decoding, because a chapter
+        has thousands of them.
         """
         if isinstance(self.by_exercise, ReadWhenAsked):
             return self.by_exercise.stored[exercise]
@@ -67,7 +70,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read what `write_text` wrote. Raises CourseError if the file is missing or damaged."""
+    """Read the output of `write_text`. Raises CourseError if the file is missing or damaged."""
     try:
         content = path.read_bytes()
         return (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
@@ -78,7 +81,7 @@ def read_text(path: Path) -> str:
 
 
 def as_text(fingerprints: Fingerprints) -> str:
-    """Fingerprints as JSON."""
+    """Return fingerprints as JSON."""
     exercises = {name: fingerprints.form_of(name) for name in fingerprints.by_exercise}
     header: dict[str, dict] = {"messages": fingerprints.messages, "pairs": fingerprints.pairs}
     header |= {"exercises": exercises}
@@ -86,7 +89,7 @@ def as_text(fingerprints: Fingerprints) -> str:
 
 
 def stored_form(prints: list[Fingerprint]) -> dict:
-    """One exercise's fingerprints as they are stored; equal imprints are written once."""
+    """Return one exercise's fingerprints in their stored form, with each distinct imprint once."""
     cases = sorted({case for fingerprint in prints for case in fingerprint.imprints})
     table: dict[str, int] = {}
     rows = [[list(p.mistakes), [number_of(table, p.imprints[c]) for c in cases]] for p in prints]
@@ -94,24 +97,24 @@ def stored_form(prints: list[Fingerprint]) -> dict:
 
 
 def number_of(table: dict[str, int], one: Imprint) -> int:
-    """The imprint's place in the table of those seen so far."""
+    """Return the imprint's index in the table, adding it if it is new."""
     numbers = ",".join(map(shortened, one.numbers))
     return table.setdefault(f"{numbers}|{one.words}", len(table))
 
 
 def shortened(number: float) -> str:
-    """A number of an imprint as it is stored."""
+    """Return a number of an imprint in its stored form."""
     return f"{number:.6g}"
 
 
 def as_stored(one: Imprint) -> Imprint:
-    """An imprint as it is read again: what is compared before and after storing is the same."""
+    """Return an imprint rounded as by storing it, so that comparisons give the same result."""
     first, second = (float(shortened(number)) for number in one.numbers)
     return Imprint(one.words, (first, second))
 
 
 def load_fingerprints(path: Path) -> Fingerprints:
-    """Read what `save_fingerprints` wrote. Raises CourseError for a missing or an older file."""
+    """Read the output of `save_fingerprints`. Raises CourseError if it is missing or outdated."""
     stored = json.loads(read_text(path))
     try:
         exercises = ReadWhenAsked(stored["exercises"])
@@ -123,9 +126,10 @@ def load_fingerprints(path: Path) -> Fingerprints:
 
 
 class ReadWhenAsked(Mapping[str, list[Fingerprint]]):
-    """Stored fingerprints by exercise: most runs need those of one exercise, or none.
+    """Stored fingerprints by exercise, decoded on demand.
 
-    Raises KeyError for an older form.
+    Most runs need those of one exercise, or none.
+    Raises KeyError for an outdated form.
     """
 
     def __init__(self, stored: dict[str, dict]):
@@ -137,7 +141,7 @@ class ReadWhenAsked(Mapping[str, list[Fingerprint]]):
         return self.read(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.stored  # a Mapping would read them, to see whether they are there
+        return name in self.stored  # a Mapping would decode them to answer this
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.stored)
@@ -147,7 +151,7 @@ class ReadWhenAsked(Mapping[str, list[Fingerprint]]):
 
 
 def read_prints(data: dict) -> list[Fingerprint]:
-    """The fingerprints of one exercise."""
+    """Return the fingerprints of one exercise."""
     imprints = [read_imprint(text) for text in data["imprints"]]
     return [
         Fingerprint(
@@ -164,15 +168,16 @@ def read_imprint(text: str) -> Imprint:
 
 
 def imprints_of(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprint]:
-    """The imprint of every case, by the case's name. own: the course's signatures."""
+    """Return the imprint of each case, by the case's name. own: the course's signatures."""
     return {case.name: imprint(case, expected, observed, own) for case, expected, observed in seen}
 
 
 def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str:
-    """Names all wrong answers that give the same: equal words, and numbers to four digits.
+    """Return a name that is equal for all wrong answers with the same imprints.
 
-    secret: what learner code never sees. Without it that code, which words its own errors, could
-    look for words whose digest tells what it has seen.
+    Words must be equal, and numbers must agree to four digits. secret: bytes that learner code
+    never sees. Learner code words its own errors. Without the secret, it could search for words
+    whose digest encodes something it has observed.
     """
     told = [
         (case, one.words, *(f"{number:.4g}" for number in one.numbers))
@@ -183,7 +188,7 @@ def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str
     return digest.translate(LETTERS)
 
 
-# A name of letters, none of which stands for a digit anywhere else.
+# The digest uses letters, none of which has a meaning as a digit anywhere else.
 LETTERS = str.maketrans("0123456789abcdef", "klmnopqrstuvwxyz")
 
 
@@ -194,11 +199,11 @@ def recognise(
     own: dict[str, Signature],
     pair: Callable[[], tuple[str, ...]] = tuple,
 ) -> tuple[str, ...]:
-    """Names of the mistakes whose fingerprint matches on every case; () where none does.
+    """Return the names of the mistakes whose fingerprint matches on every case; () if none matches.
 
     own: the course's signatures. pair: finds two mistakes at once if no fingerprint matches. One
-    mistake is preferred to two that look alike. A right answer gets no name, since every mistake
-    differs from the solution on some case.
+    mistake is preferred to two with similar effects. A correct answer gets no name, because each
+    mistake differs from the solution on some case.
     """
     if fingerprints is None or any(one.observed.status == Outcome.UNREACHED for one in seen):
         return ()
@@ -215,16 +220,17 @@ def recognise(
     return both or but_for_errors(singles, imprints, right)
 
 
-ENOUGH = 3  # cases that are wrong in the very way of a mistake
+ENOUGH = 3  # wrong cases that match a mistake exactly
 
 
 def but_for_errors(
     fingerprints: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> tuple[str, ...]:
-    """The one mistake that matches but for cases in which one form of it ends in another error.
+    """Return the only mistake that matches apart from cases with different errors.
 
-    A learner's own assert comes before torch's error, and a step in place raises where another one
-    is broadcast. Then the cases without an error have to tell, and they must tell of one mistake.
+    A learner's own assert can precede torch's error. An operation in place raises an error if the
+    out-of-place version would broadcast. Then the cases without an error decide, and they must all
+    point to the same mistake.
     """
     names = {
         p.mistakes
@@ -239,7 +245,7 @@ def but_for_errors(
 def tells(
     fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> bool:
-    """Whether a case gives the values of a mistake, and they are wrong ones."""
+    """Return True if a case has the same wrong values as a mistake."""
     same = agrees(fingerprint, case, imprints) and not agrees(fingerprint, case, right)
     return same and not imprints[case].is_error
 
@@ -247,7 +253,7 @@ def tells(
 def fails_both(
     fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> bool:
-    """Whether a case is wrong with the mistake and in the attempt, and one of them is an error."""
+    """Return True if the mistake and the attempt are both wrong on a case, one with an error."""
     both = fingerprint.imprints[case], imprints[case]
     return any(one.is_error for one in both) and not any(one.matches(right[case]) for one in both)
 
@@ -259,10 +265,11 @@ def in_order_for(
     imprints: dict[str, Imprint],
     right: dict[str, Imprint],
 ) -> tuple[str, ...]:
-    """Mistakes made at once, the one first that alone explains a case; last what plays no part.
+    """Return mistakes made at once, sorted by their part in the result on a case.
 
-    Where several do, the one first that explains more of the other cases. prints: all fingerprints
-    of the exercise.
+    A mistake that alone explains the case comes first; one without any effect on it comes last.
+    Among equals, the mistake that explains more of the other cases comes first. prints: all
+    fingerprints of the exercise.
     """
 
     def part_played(name: str) -> tuple[int, int]:
@@ -276,27 +283,27 @@ def in_order_for(
 
 
 def only_errors(seen: list[Seen]) -> bool:
-    """Whether every call ended in an error: that can show one mistake, but hardly two."""
+    """Return True if every call ended in an error; that can show one mistake, but hardly two."""
     return all(observed.error for case, _, observed in seen if case.calls)
 
 
 def hands_back(seen: list[Seen]) -> bool:
-    """Whether what came back is never more than what was passed in, where more is asked for.
+    """Return True if the attempt returned only its inputs although more was expected.
 
-    Whoever does nothing has made no mistake on the way, and certainly not two.
+    Code that does nothing contains no particular mistake, and certainly not two.
     """
     asked = [one for one in seen if not echoes(one.case, one.expected)]
     return bool(asked) and all(echoes(case, observed) for case, _, observed in asked)
 
 
 def echoes(case: Case, observed: Observation) -> bool:
-    """Whether every result (gradients aside) is one of the tensors that were passed in."""
+    """Return True if every result, apart from gradients, is one of the tensors passed in."""
     results = [t for name, t in observed.tensors.items() if not name.startswith("gradient.")]
     return bool(results) and all(echoed(case, result) for result in results)
 
 
 def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
-    """Whether every case gave what the fingerprint says."""
+    """Return True if every case has the fingerprint's imprint."""
     return fingerprint.imprints.keys() == imprints.keys() and all(
         agrees(fingerprint, case, imprints) for case in imprints
     )
@@ -304,10 +311,10 @@ def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
 
 @dataclass(frozen=True)
 class Near:
-    """A mistake, or two, that an attempt comes near to.
+    """A mistake, or two, with a fingerprint close to an attempt.
 
-    wrong: on how many cases the attempt or the mistake is wrong. matched: on how many of these they
-    give the same. differs: on which they do not.
+    wrong: the number of cases on which the attempt or the mistake is wrong. matched: how many of
+    these have the same imprint. differs: the names of the others.
     """
 
     mistakes: tuple[str, ...]
@@ -323,10 +330,10 @@ def nearly(
     own: dict[str, Signature],
     most: int = 3,
 ) -> list[Near]:
-    """The fingerprints that match on at least half of what is wrong, the best first.
+    """Return the fingerprints that match on at least half of the wrong cases, the best first.
 
-    Where both are right they agree with every other mistake too: that makes nothing near. One
-    mistake comes before two. own: the course's signatures.
+    Cases on which both the attempt and the mistake are right do not count, because most mistakes
+    agree there. One mistake comes before two. own: the course's signatures.
     """
     imprints, right = imprints_of(seen, own), right_imprints(seen, own)
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
@@ -343,10 +350,10 @@ def nearly(
 
 
 def right_imprints(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprint]:
-    """What a right answer gives on every case, by the case's name."""
+    """Return the imprint of a correct answer on each case, by the case's name."""
     return {case.name: imprint(case, expected, expected, own) for case, expected, _ in seen}
 
 
 def agrees(fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint]) -> bool:
-    """Whether a fingerprint matches on one case."""
+    """Return True if a fingerprint matches on one case."""
     return case in fingerprint.imprints and fingerprint.imprints[case].matches(imprints[case])

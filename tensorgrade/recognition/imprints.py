@@ -1,7 +1,7 @@
-"""What an observation is boiled down to: a few words and numbers, to tell mistakes apart by.
+"""Imprints: a few words and numbers that summarize an observation and distinguish mistakes.
 
-An imprint holds too little to learn an answer from, is the same on every platform, and keeps out
-what right answers may do differently.
+An imprint contains too little to reveal an answer. It is the same on every platform. It excludes
+details in which correct answers may differ.
 """
 
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from ..exchange.values import kind, plain
 from .operations import grows
 
 LONGEST_WORDS = 300
-ENDED = "ended in "  # what the words of an error's imprint begin with
+ENDED = "ended in "  # prefix of the words in an error's imprint
 
 
 @dataclass(frozen=True)
 class Imprint:
-    """words: what must be equal. numbers: what must be close."""
+    """A summary of an observation. words: must be equal. numbers: must be close."""
 
     words: str
     numbers: tuple[float, float] = (0.0, 0.0)
 
     @property
     def is_error(self) -> bool:
-        """Whether it is that of a call that ended in an error."""
+        """Return True if this is the imprint of a call that ended in an error."""
         return self.words.startswith(ENDED)
 
     def matches(self, other: "Imprint") -> bool:
-        """Equal words and close numbers."""
+        """Return True if the words are equal and the numbers are close."""
         return self.words == other.words and all(
             abs(a - b) <= 2e-4 * (1 + abs(a))
             for a, b in zip(self.numbers, other.numbers, strict=True)
@@ -39,10 +39,10 @@ class Imprint:
 
 
 def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Every result: names, shapes, and two fixed weighted sums; and which inputs changed.
+    """Summarize each result by name, shape and two fixed weighted sums, and name changed inputs.
 
-    Where not all weights were loaded the values are those of a random start: it depends on the
-    order of construction, which right answers choose freely, and is left out.
+    If some weights were not loaded, the values come from a random start and are ignored. A random
+    start depends on the order of construction, in which correct answers may differ.
     """
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
@@ -58,15 +58,15 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
 
 
 def not_loaded(seen: Observation) -> list[str]:
-    """Which parameters kept their random start: of another shape than the weights, or extra."""
+    """Return the parameters that kept their random start: with another shape, or not expected."""
     load = seen.facts.get("load", {})
     return [f"{how}: {load[how]}" for how in ("misshapen", "unexpected") if load.get(how)]
 
 
 def plain_value(value: dict, floats: list[float]) -> object:
-    """A value whatever the types of its containers; whether anything else is there at all.
+    """Return a value without the types of its containers, or only the fact that it exists.
 
-    floats: is given the numbers with a fraction, which need be close only; each leaves a ~.
+    floats: receives the numbers with a fraction, which need only be close. Each leaves a ~.
     """
     if value["json"] is None:
         return "nothing" if value["type"] == "NoneType" else "an object"
@@ -76,7 +76,7 @@ def plain_value(value: dict, floats: list[float]) -> object:
 
 
 def without_floats(value: object, floats: list[float]) -> object:
-    """A plain value with its floats taken out."""
+    """Return a plain value with its floats taken out."""
     if isinstance(value, float):
         floats.append(value)
         return "~"
@@ -88,7 +88,7 @@ def without_floats(value: object, floats: list[float]) -> object:
 
 
 def brief(value: object) -> str:
-    """A value as text; a long one as a digest of that, which tells as much."""
+    """Return a value as text, or as a digest of its text if that is long."""
     text = str(value)
     return (
         text if len(text) <= LONGEST_WORDS else blake2b(text.encode(), digest_size=12).hexdigest()
@@ -96,7 +96,7 @@ def brief(value: object) -> str:
 
 
 def changed_inputs(seen: Observation) -> list[str]:
-    """Which calls changed which of their inputs in place."""
+    """Return a text for each call that changed inputs in place."""
     return [
         f"{name} changes {changes(facts)}"
         for name, facts in sorted(seen.facts.items())
@@ -109,9 +109,10 @@ def changes(facts: dict) -> list:
 
 
 def echoed(case: Case, result: torch.Tensor) -> bool:
-    """Whether a result is a tensor that was passed in: equal in shape and value, but for rounding.
+    """Return True if a result equals a tensor that was passed in, apart from rounding.
 
-    Weights over their own sum are the same weights, whichever way the last digit falls.
+    For example, weights divided by their own sum are the same weights, whichever way the last digit
+    is rounded.
     """
     return any(
         passed.shape == result.shape
@@ -121,18 +122,18 @@ def echoed(case: Case, result: torch.Tensor) -> bool:
 
 
 def weighted(tensors: list[torch.Tensor], pace: float) -> float:
-    """A weighted mean over all entries; no two entries weigh the same."""
+    """Return a weighted mean over all entries; no two entries have the same factor."""
     if not tensors:
         return 0.0
     flat = torch.cat([t.double().flatten() for t in tensors])
-    # Where NaN stands tells mistakes apart.
+    # NaN gets a value of its own because its position distinguishes mistakes.
     flat = flat.nan_to_num(nan=7.0, posinf=11.0, neginf=-11.0)
     steps = torch.arange(1, 1 + flat.numel(), dtype=torch.float64)
     return float((flat * torch.cos(pace * steps)).sum() / max(1, flat.numel()) ** 0.5)
 
 
 def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Parameters by name, shape and gradient; and where each expected buffer was kept."""
+    """Summarize parameters by name, shape and gradient, and the place of each expected buffer."""
     words = []
     for name, facts in sorted(expected.facts.items()):
         if "parameters" in facts:
@@ -144,24 +145,24 @@ def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprin
 
 
 def of_growth(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Whether the larger call needed more operations than the smaller one, as a loop does."""
+    """Compare the numbers of operations: they grow with the size if the code uses a loop."""
     few, many = (seen.fact(r, "operations", default={}) for r in ("few", "many"))
     return Imprint(f"grows={grows(few, many)}")
 
 
 def of_use(seen: Observation, names: set[str]) -> Imprint:
-    """Whether a watched call ran one of these operations."""
+    """Record if a watched call ran one of these operations."""
     return Imprint(f"used={seen.uses(names)}")
 
 
 def of_dtype(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """The dtype of the result, or of each of its parts."""
+    """Summarize the dtype of the result, or of each of its parts."""
     results = [seen.tensors.get(name) for name in results_in(expected)]
     return Imprint(", ".join("none" if part is None else str(part.dtype) for part in results))
 
 
 def results_in(expected: Observation) -> list[str]:
-    """`result`, or the names of its parts."""
+    """Return `result`, or the names of its parts."""
     if "result" in expected.tensors:
         return ["result"]
     return sorted(name for name in expected.tensors if name.startswith(("result.", "result[")))

@@ -1,7 +1,7 @@
-"""Mistakes: known wrong ways to solve an exercise, made by small edits of the solution.
+"""Mistakes: known wrong solutions of an exercise, made by small edits of the right one.
 
-An edit replaces one piece of the solution's text by another. Edits that touch different pieces
-can be made together, which is how two mistakes at once come about.
+An edit replaces one piece of the solution's text with another. Edits of different pieces can be
+combined, which gives two mistakes at once.
 """
 
 import ast
@@ -16,16 +16,16 @@ Edits = tuple[tuple[str, str], ...]  # texts of the solution, each with its repl
 
 
 class EditError(Exception):
-    """An edit does not fit the solution: its text is not there exactly once."""
+    """Raised if an edit does not fit the solution: its text does not occur exactly once."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One wrong way.
+    """One known mistake.
 
     name: short, with underscores. message: one or two sentences that point at the idea.
-    edits: for each exercise that it can happen in, pairs of (text of the solution, replacement).
-    same_as: the name of a mistake that no case can tell from this one.
+    edits: for each exercise in which it can occur, pairs of (text of the solution, replacement).
+    same_as: the name of a mistake that no case can distinguish from this one.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Mistake:
 
 
 def on(exercises: str, *edits: tuple[str, str]) -> dict:
-    """The same edits in each of several exercises, whose names stand in one string.
+    """Return the same edits for each of several exercises, whose names are in one string.
 
     >>> on("a b", ("/ d", ""))["b"]
     (('/ d', ''),)
@@ -44,10 +44,10 @@ def on(exercises: str, *edits: tuple[str, str]) -> dict:
 
 
 def mistake(name: str, message: str, *places: dict | tuple[str, str], same_as: str = "") -> Mistake:
-    """A mistake, with its edits gathered from several `on(…)`.
+    """Return a mistake, with its edits gathered from several `on(…)`.
 
-    In an exercise's own file plain pairs of (text, replacement) do; they are for that exercise,
-    whose name is filled in later.
+    In an exercise's own file, plain pairs of (text, replacement) are enough. They belong to that
+    exercise, whose name is filled in later.
     """
     edits = {e: edit for place in places if isinstance(place, dict) for e, edit in place.items()}
     if own := tuple(place for place in places if isinstance(place, tuple)):
@@ -56,16 +56,17 @@ def mistake(name: str, message: str, *places: dict | tuple[str, str], same_as: s
 
 
 def form(name: str, *places: dict) -> Mistake:
-    """Another right way to write solutions, as edits of them: in it a mistake may look otherwise.
+    """Return edits that give the solution another accepted form.
 
-    A step in place raises where another one broadcasts; so the fingerprints of mistakes are taken
-    from each form as well.
+    A mistake may have other effects in it. For example, an operation in place raises an error if
+    the out-of-place version would broadcast. Fingerprints are therefore computed for each form as
+    well.
     """
     return mistake(name, "", *places)
 
 
 def make(source: str, exercise: str, mistakes: list[Mistake]) -> str:
-    """The chapter's source with these mistakes in one exercise. Raises EditError if one fits not.
+    """Return the chapter's source with these mistakes in one exercise. Raises EditError.
 
     >>> no_scale = mistake("no_scale", "…", on("f", (" / 2", "")))
     >>> text = "def f(x):\\n    ### BEGIN SOLUTION\\n    return x / 2\\n    ### END SOLUTION"
@@ -74,7 +75,8 @@ def make(source: str, exercise: str, mistakes: list[Mistake]) -> str:
     """
     first, last = place_of(source, exercise)
     lines = source.splitlines()
-    # Only solution regions are edited: a docstring may quote the very text that an edit seeks.
+    # Only solution regions are edited, because a docstring may quote the text that an edit
+    # replaces.
     parts = REGION.split("\n".join(lines[first:last]))
     for one in mistakes:
         for old, new in one.edits[exercise]:
@@ -83,7 +85,7 @@ def make(source: str, exercise: str, mistakes: list[Mistake]) -> str:
 
 
 def replace_once(parts: list[str], old: str, new: str, what: str) -> None:
-    """Replace a text that stands exactly once in the regions (every second part)."""
+    """Replace a text that occurs exactly once in the regions (every second part)."""
     regions = range(1, len(parts), 2)
     found = sum(parts[i].count(old) for i in regions)
     if found != 1:
@@ -95,9 +97,9 @@ def replace_once(parts: list[str], old: str, new: str, what: str) -> None:
         parts[i] = parts[i].replace(old, new)
 
 
-@lru_cache(maxsize=64)  # thousands of wrong versions are made of one text
+@lru_cache(maxsize=64)  # thousands of wrong versions are made from one text
 def place_of(source: str, name: str) -> tuple[int, int]:
-    """(first line, line after the last) of a top-level definition, counted from 0."""
+    """Return (first line, line after the last) of a top-level definition, counted from 0."""
     lines = source.splitlines()
     for node in ast.parse(source).body:
         if getattr(node, "name", None) == name:

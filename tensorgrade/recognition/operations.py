@@ -1,6 +1,6 @@
-"""Reads the operations that were counted in a watched call (a claim of the learner's process)."""
+"""Evaluation of operations counted in a watched call (a claim of the learner's process)."""
 
-# Every torch operation that multiplies matrices, among them the fused products of each device.
+# All torch operations that multiply matrices, including the fused products of each device.
 PRODUCTS = {
     "mm",
     "bmm",
@@ -21,7 +21,8 @@ PRODUCTS = {
     "_addmm_activation",
     "mkldnn_linear",
 }
-# How often a tensor is laid out anew differs with its sizes: a single part needs no copy.
+# Operations that only change a tensor's layout. Their number depends on the tensor's sizes; for
+# example, a single part needs no copy.
 LAYOUT = {
     "view",
     "_unsafe_view",
@@ -55,7 +56,7 @@ LAYOUT = {
 
 
 def products(operations: dict) -> int:
-    """How many matrix products ran.
+    """Return the number of matrix products.
 
     >>> products({"bmm": 2, "addmm": 4, "_softmax": 1})
     6
@@ -65,7 +66,7 @@ def products(operations: dict) -> int:
 
 
 def arithmetic(operations: dict) -> int:
-    """How many operations of torch's core computed something, and did not only lay it out anew.
+    """Return the number of core torch operations other than mere changes of layout.
 
     >>> arithmetic({"bmm": 2, "add": 4, "view": 9, "call:matmul": 2})
     6
@@ -79,9 +80,9 @@ def arithmetic(operations: dict) -> int:
 
 
 def grows(few: dict, many: dict) -> bool:
-    """Whether the larger call computed more often, as a loop does.
+    """Return True if the larger call computed more often, as a loop does.
 
-    More matrix products tell at once. Other operations may differ by one or two where code treats
-    a size in a way of its own; a loop's grow with what it goes over, here by three and more.
+    One more matrix product is enough. Other operations may differ by one or two if code treats a
+    size as a special case. The operations of a loop grow with its length, here by at least three.
     """
     return products(many) > products(few) or arithmetic(many) >= arithmetic(few) + 3

@@ -1,4 +1,7 @@
-"""Signatures: by what a case's mistakes are told apart. A case names one; a course may add some."""
+"""Signatures: methods to distinguish the mistakes on a case.
+
+A case names one; a course may add its own.
+"""
 
 from collections.abc import Callable
 
@@ -17,19 +20,19 @@ SIGNATURES: dict[str, Signature] = {
     "growth": of_growth,
     "dtype": of_dtype,
     "error": lambda case, expected, seen: Imprint("no error"),
-    # A random start depends on the order of construction, which right answers choose freely.
+    # A random start depends on the order of construction, in which correct answers may differ.
     "ignored": lambda case, expected, seen: Imprint("ignored"),
 }
 
-UNSEEN = {"ignored"}  # whatever a version gives, its imprint is the same
+UNSEEN = {"ignored"}  # these signatures give every version the same imprint
 
 
 def imprint(
     case: Case, expected: Observation, seen: Observation, own: dict[str, Signature]
 ) -> Imprint:
-    """The imprint of what was seen, after the case's own signature.
+    """Return the imprint of an observation, by the case's own signature.
 
-    own: the course's signatures by name. Raises CourseError where the case's is not known.
+    own: the course's signatures by name. Raises CourseError if the case's signature is unknown.
     """
     if seen.status != Outcome.ANSWERED:
         return Imprint(seen.status)
@@ -37,20 +40,21 @@ def imprint(
         return Imprint("refused")
     if seen.error and case.signature != "ignored":
         error = seen.error
-        # With its numbers: the sizes that do not fit tell one cause from another.
+        # The text keeps its numbers, because sizes that do not fit distinguish one cause from
+        # another.
         return Imprint(f"{ENDED}{error.verb}: {error.type}: {error.text[:LONGEST]}")
     return signature_of(case, own)(case, expected, seen)
 
 
 def refuses(error: CaughtError, expected: CaughtError | None) -> bool:
-    """Whether an error is a refusal, of a kind that is always fine or of the solution's own."""
+    """Return True if an error is a refusal of an accepted kind, or of the solution's own kind."""
     if expected is None:
         return error.is_refusal("construct")
     return error.is_refusal(expected.verb, {*REFUSALS, expected.type})
 
 
 def signature_of(case: Case, own: dict[str, Signature]) -> Signature:
-    """The signature that a case names. Raises CourseError where there is none of that name."""
+    """Return the signature that a case names. Raises CourseError if it does not exist."""
     known = {**own, **SIGNATURES}
     if case.signature not in known:
         names = ", ".join(sorted(known))

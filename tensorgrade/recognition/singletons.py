@@ -1,4 +1,4 @@
-"""Results that are right but for dimensions of size 1, which `squeeze` takes away."""
+"""Results that are correct except for dimensions of size 1, which `squeeze` removes."""
 
 from dataclasses import replace
 
@@ -11,12 +11,12 @@ from .signatures import Signature, imprint
 
 
 def sizes(tensor: torch.Tensor) -> list[int]:
-    """A tensor's shape without its dimensions of size 1."""
+    """Return a tensor's shape without its dimensions of size 1."""
     return [size for size in tensor.shape if size != 1]
 
 
 def is_squeezed(actual: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Whether a tensor has lost dimensions of size 1, and its shape is right in all else.
+    """Return True if a tensor only lacks dimensions of size 1 and its shape is otherwise right.
 
     >>> is_squeezed(torch.ones(4, 3), torch.ones(1, 4, 3))
     True
@@ -25,7 +25,7 @@ def is_squeezed(actual: torch.Tensor, expected: torch.Tensor) -> bool:
 
 
 def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
-    """Whether some results have lost dimensions of size 1, and nothing else is wrong in any case.
+    """Return True if some results lack dimensions of size 1 and everything else is right.
 
     own: the course's signatures.
     """
@@ -39,9 +39,9 @@ def only_squeezed(seen: list[Seen], own: dict[str, Signature]) -> bool:
 
 
 def unsqueezed(expected: Observation, observed: Observation) -> Observation:
-    """The same with the lost dimensions given back, if there are any.
+    """Return the observation with the lost dimensions restored, if there are any.
 
-    Its gradients could not be asked for where the result had another shape: they count as right.
+    Its gradients could not be computed if the result had another shape, so they count as right.
     """
     tensors, asked = observed.tensors, expected.tensors
     lost = {n: t for n, t in tensors.items() if n in asked and is_squeezed(t, asked[n])}

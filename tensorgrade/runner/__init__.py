@@ -1,5 +1,5 @@
-"""What runs beside the learner's code: loads it, calls it, watches it, and knows no answer.
+"""The learner's side: load learner code, call it and watch it, without knowing any answer.
 
-This folder stands alone. It imports the standard library, torch and safetensors, and nothing
-else of tensorgrade, so that it can be shown to a sandboxed process without showing any more.
+This folder depends on the standard library, torch and safetensors only, and imports nothing else
+of tensorgrade. A sandboxed process can therefore see it without seeing the rest.
 """

@@ -1,4 +1,4 @@
-"""Pass arguments to a learner's own parameters: by position, unless something else was decided."""
+"""Pass arguments to a learner's own parameters, by position unless assigned otherwise."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ REST, NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWO
 
 
 def parameters_of(function: Callable) -> Parameters:
-    """Return what a function, a class or a module takes; nothing if Python cannot tell."""
+    """Return the parameters of a function, a class or a module; nothing if Python cannot tell."""
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -21,7 +21,7 @@ def parameters_of(function: Callable) -> Parameters:
 
 
 def called_code(function: Callable) -> Callable:
-    """Return what runs when something is called: the `forward` of a module."""
+    """Return the code that runs in a call: the `forward` of a module, else the function itself."""
     return getattr(function, "forward", function) if isinstance(function, nn.Module) else function
 
 
@@ -63,7 +63,7 @@ def bound(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the positional and the named arguments of a call.
 
-    assigned: the learner's parameter for each that is asked for. arguments: in the stub's order.
+    assigned: the learner's parameter for each requested one. arguments: in the stub's order.
     Raises TypeError if no parameter can take one of them.
     """
     values = {assigned[name]: value for name, value in arguments.items() if name in assigned}
@@ -81,7 +81,7 @@ def bound(
 
 
 def is_bare_module(function: Callable) -> bool:
-    """Return True for a class of modules without an `__init__`, so that torch's own is called."""
+    """Return True for a module class without an `__init__`, so that torch's own is called."""
     return inspect.isclass(function) and getattr(function, "__init__", None) is nn.Module.__init__
 
 
@@ -91,7 +91,7 @@ def takes(parameters: Parameters, kind: Any) -> bool:
 
 
 def lacking(function: Callable, names: list[str]) -> str:
-    """Return which parameters a function, or the making of an object, lacks; all of them at once.
+    """Return a message that names all parameters that a function or constructor lacks.
 
     >>> lacking(dict, ["size", "width"])
     "__init__() has no parameters 'size' and 'width'"

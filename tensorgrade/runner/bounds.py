@@ -1,12 +1,12 @@
-"""Bounds on what one process may use: memory, processor time, files, processes."""
+"""Bounds on the resources of one process: memory, processor time, files, processes."""
 
 import os
 from typing import Any
 
 
 def set_bounds(config: dict) -> None:
-    """Set the kernel's limits from `config["bounds"]`, by name; soft and hard alike."""
-    import resource  # not there on Windows
+    """Set the kernel's limits from `config["bounds"]`, by name, soft and hard ones alike."""
+    import resource  # not available on Windows
 
     for name, bound in config["bounds"].items():
         number = getattr(resource, name, None)
@@ -15,25 +15,25 @@ def set_bounds(config: dict) -> None:
 
 
 def set_bound(resource: Any, number: int, bound: int) -> None:
-    """Lower one limit; one that is lower already stays."""
+    """Lower one limit, unless it is lower already."""
     _, hard = resource.getrlimit(number)
     lowest = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
     try:
         resource.setrlimit(number, (lowest, lowest))
     except (OSError, ValueError):
-        if os.uname().sysname == "Linux":  # macOS refuses some; its rung promises nothing
+        if os.uname().sysname == "Linux":  # macOS refuses some; its level promises nothing
             raise
 
 
 def with_own_memory(bounds: dict) -> dict:
-    """The same bounds, with the address space that the process takes already on top."""
+    """Return the bounds plus the address space that the process already uses."""
     if "RLIMIT_AS" not in bounds:
         return bounds
     return bounds | {"RLIMIT_AS": bounds["RLIMIT_AS"] + virtual_bytes()}
 
 
 def virtual_bytes() -> int:
-    """Address space that this process already takes; 0 where the system does not tell."""
+    """Return the address space that this process already uses; 0 if it is unknown."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")

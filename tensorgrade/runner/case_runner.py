@@ -1,6 +1,6 @@
-"""Runs cases beside learner code: holds the objects that their steps make, and keeps the results.
+"""Run cases on learner code: hold the objects that their steps create, and collect the results.
 
-An object stays on this side and is known outside by a handle. What each step does is in verbs.py.
+Objects stay in this process and are known outside by a handle. The steps are defined in verbs.py.
 """
 
 import inspect
@@ -30,8 +30,8 @@ from .values import (
     unpack,
 )
 
-KEYS = {"result": "as"}  # how a field of a step is called in JSON, if not by its name
-MISMATCH = "Mismatch in shape:"  # how torch begins to tell that a gradient does not fit
+KEYS = {"result": "as"}  # names of a step's fields in JSON, if they differ
+MISMATCH = "Mismatch in shape:"  # prefix of torch's message that a gradient does not fit
 # A header as JSON, and tensors by name.
 Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
@@ -40,9 +40,10 @@ Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 class Step(ABC):
     """A step of a case; its subclasses are the verbs.
 
-    name, on, path: what it is about: a name of the file, or an object that an earlier step made, or
-    a part of that at a dotted path. result: a name for what it makes or keeps. stages: whether the
-    values on the way are told of, in the whole case.
+    name, on, path: the target of the step. It is a name of the file, or an object that an earlier
+        step created, or a part of that object at a dotted path.
+    result: the name of the object or result.
+    stages: True if intermediate values are reported, in the whole case.
     """
 
     name: str = ""
@@ -53,23 +54,23 @@ class Step(ABC):
 
     @property
     def verb(self) -> str:
-        """`call` for a Call."""
+        """Return the step's verb, such as `call` for a Call."""
         return type(self).__name__.lower()
 
     @abstractmethod
     def run(self, runner: "CaseRunner") -> None:
-        """Do what it asks; what comes of it is kept by the runner."""
+        """Execute the step; the runner stores the outcome."""
 
     def describe(self, arguments: str) -> str:
         """Return the step in words, given its arguments in words; empty if it says nothing."""
         return ""
 
     def in_float32(self) -> "Step":
-        """Return the same in float32, if it asks for a dtype."""
+        """Return the step in float32, if it uses a dtype."""
         return self
 
     def encode(self) -> dict[str, Any]:
-        """Return the step as JSON, with what differs from the defaults of its verb."""
+        """Return the step as JSON, without fields that have their default values."""
         told: dict[str, Any] = {"verb": self.verb}
         for one in fields(self):
             made = one.default_factory
@@ -80,19 +81,20 @@ class Step(ABC):
 
 
 class MissingName(Exception):
-    """The learner's file does not define what the case calls."""
+    """Raised if the learner's file does not define a name that the case calls."""
 
 
 @dataclass(eq=False)
 class CaseRunner:
-    """Runs cases on one learner's module.
+    """A runner of cases on one learner's module.
 
-    given: stand-ins of the course, for cases that ask for `given` names.
-    device: `cpu` or `cuda`; inputs and modules are moved there, results come back to the CPU.
-    misspelt: the learner's own names of what was loaded under the names that are asked for.
-    beside: the tensors of files that were handed in beside the code, by the files' names.
-    asked: the stubs' parameters in their order, by what is called. assigned: by the same, the
-    learner's parameter for each of them, where that is not the one at its place.
+    given: substitutes of the course, for cases that ask for `given` names.
+    device: `cpu` or `cuda`; inputs and modules are moved there, and results come back to the CPU.
+    misspelt: by requested name, the learner's own name of a definition loaded under it.
+    beside: the tensors of companion files, by the files' names.
+    asked: the stub's parameters in their order, by the name of the callable.
+    assigned: by the same names, the learner's parameter for each of the stub's, if it is not the
+        one at the same position.
     """
 
     module: ModuleType
@@ -102,28 +104,28 @@ class CaseRunner:
     beside: Mapping[str, dict[str, torch.Tensor]] = field(default_factory=dict)
     asked: Mapping[str, list[str]] = field(default_factory=dict)
     assigned: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # Beside what they are of: while that lives, nothing else has its id().
+    # Each entry also holds its function. While that is alive, no other object has its id().
     parameters: dict[int, tuple[Callable, Parameters]] = field(default_factory=dict, init=False)
 
     def on(self, module: ModuleType) -> "CaseRunner":
-        """Return the same on another version of the learner's module."""
+        """Return the runner for another version of the learner's module."""
         return replace(self, module=module, misspelt={})
 
     def run_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Do the steps in order; returns (header, tensors) with whatever was reached.
+        """Run the steps in order; return (header, tensors) with the results reached.
 
-        Code that makes float32 buffers of its own cannot be mixed with float64 inputs, and a
-        mask of the least float64 overflows in them; both are right all the same. So a case that
-        ends in an error about dtypes, or in NaN, is run again in float32.
+        Learner code that creates float32 buffers cannot mix them with float64 inputs. A mask of the
+        least float64 overflows in them. Such code is correct nevertheless. A case that ends in an
+        error about dtypes, or in NaN, is therefore run again in float32.
         """
         with standard_torch():
             return self.fair_reply(steps, tensors)
 
     def fair_reply(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Return what a case gives; if float64 itself is what fails, what it gives in float32.
+        """Return the result of a case, in float32 if float64 itself causes the failure.
 
-        The tolerance of float32 comes with an error about dtypes alone: whoever gets it otherwise,
-        say by an error of one's own, would have the less to get right.
+        Only an error about dtypes gives the tolerance of float32. Otherwise learners could get the
+        more generous tolerance by raising an error of their own.
         """
         reply = self.try_case(steps, tensors)
         mixed = is_about_dtypes(reply[0]["error"])
@@ -137,14 +139,14 @@ class CaseRunner:
         return reply if again[0]["error"] or has_nan(again) else in_double(again)
 
     def try_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
-        """One run through the steps."""
+        """Run the steps once."""
         self.tensors = tensors
         self.recorder = recorder_for(steps, str(self.module.__file__))
         self.objects: dict[str, Any] = {}
-        self.made_of: dict[str, str] = {}  # by object, its class, as that is asked for
-        self.returned: dict[str, Any] = {}  # by the names of the results, for calls that follow
+        self.made_of: dict[str, str] = {}  # by object, the requested name of its class
+        self.returned: dict[str, Any] = {}  # by the names of the results, for later calls
         self.passed: dict[str, dict[str, Any]] = {}  # arguments, by the same names
-        self.renamed: dict[str, dict[str, str]] = {}  # by object, the names that it has for parts
+        self.renamed: dict[str, dict[str, str]] = {}  # by object, the learner's names of parts
         self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
         self.results: dict[str, torch.Tensor] = {}
         for step in steps:
@@ -159,7 +161,7 @@ class CaseRunner:
         return self.header, self.results
 
     def keep(self, name: str, value: object) -> None:
-        """Keep a tensor, the parts of a list or tuple of tensors, or any other value by a name."""
+        """Store a tensor, the parts of a list or tuple of tensors, or another value by name."""
         kind = type(value).__name__
         if isinstance(value, Iterator):
             value = list(islice(value, MOST_PARTS + 1))
@@ -176,7 +178,7 @@ class CaseRunner:
             self.header["values"][name] = {"type": kind, "json": told}
 
     def keep_part(self, place: str, tensor: torch.Tensor) -> Tree:
-        """Keep a tensor that lies within another value; what stands for it there."""
+        """Store a tensor from inside another value; return a reference to it."""
         if special := special_kind(tensor):
             return {"unjudged": f"a {special} tensor"}
         if len(self.results) >= MOST_TENSORS:
@@ -185,10 +187,10 @@ class CaseRunner:
         return {"tensor": place}
 
     def call(self, function: Callable, arguments: dict, called: str = "") -> Any:
-        """Call by position, unless another assignment was decided on.
+        """Call a function with arguments by position, unless they are assigned otherwise.
 
-        called: which of the stub's names that is; empty if it is none of them. Raises TypeError if
-        no parameter can take an argument.
+        called: the stub's name of the callable; empty if it has none. Raises TypeError if no
+        parameter can take an argument.
         """
         parameters = self.parameters_of(function)
         order = self.asked.get(called, list(arguments))
@@ -201,20 +203,20 @@ class CaseRunner:
         return function(*positional, **named)
 
     def called_in(self, step: Step) -> str:
-        """Return which of the stub's names a step calls: `f`, or `Layer.forward`."""
+        """Return the stub's name of the callable of a step: `f`, or `Layer.forward`."""
         owner = self.made_of.get(step.on, "")
         return step.name or (f"{owner}.{step.path or 'forward'}" if owner else "")
 
     def parameters_of(self, function: Callable) -> Parameters:
-        """Return what a function, class or module takes; Python takes long to find that out."""
+        """Return the parameters of a function, class or module; cached, because this is slow."""
         code = called_code(function)
-        known = getattr(code, "__func__", code)  # a bound method is another object each time
+        known = getattr(code, "__func__", code)  # a bound method is a new object each time
         if id(known) not in self.parameters:
             self.parameters[id(known)] = known, parameters_of(code)
         return self.parameters[id(known)][1]
 
     def own_parameters(self) -> dict[str, list[tuple[str, str]]]:
-        """Return (name, kind) of the learner's parameters, by what the stub has there."""
+        """Return (name, kind) of the learner's parameters, by the stub's name of the callable."""
         own = {}
         for called in self.asked:
             name, _, method = called.partition(".")
@@ -226,13 +228,13 @@ class CaseRunner:
         return own
 
     def understood(self, renamed: dict[str, str]) -> None:
-        """Note names that stand for names that are asked for."""
+        """Record names that were accepted in place of requested names."""
         if renamed:
             names = self.header["facts"].setdefault("names", {})
             names.setdefault("understood", {}).update(renamed)
 
     def find(self, name: str, given: bool = False) -> Any:
-        """A name of the learner's file, or of the stand-ins."""
+        """Return a definition of the learner's file, or a substitute, by its name."""
         names = self.given if given else vars(self.module)
         if name not in names:
             raise MissingName(name)
@@ -241,7 +243,7 @@ class CaseRunner:
         return names[name]
 
     def target(self, step: Step) -> Any:
-        """Return what a step is about: a name of the file, an object, or a part of an object."""
+        """Return a step's target: a definition of the file, an object, or a part of an object."""
         if step.name:
             return self.find(step.name)
         found = self.objects[step.on]
@@ -250,7 +252,7 @@ class CaseRunner:
         return found
 
     def resolve(self, value: Tree) -> Any:
-        """An argument as the learner gets it: fresh, so that nobody can spoil it for others."""
+        """Return an argument with copies of its tensors, so that changes stay in this call."""
         return unpack(
             value,
             lambda key: self.tensors[key].clone().to(self.device),
@@ -258,7 +260,7 @@ class CaseRunner:
         )
 
     def held_under(self, handle: str) -> Any:
-        """An object by its handle; or what an earlier call gave, `first`, or a part, `first.1`."""
+        """Return an object by its handle, or a result such as `first` or its part `first.1`."""
         if handle in self.objects:
             return self.objects[handle]
         name, *path = handle.split(".")
@@ -269,12 +271,12 @@ class CaseRunner:
 
 
 def recorder_for(steps: Sequence[Step], filename: str) -> StageRecorder | None:
-    """Return what writes down the values on the way, if a step asks for it."""
+    """Return a recorder of intermediate values, if a step asks for it."""
     return StageRecorder(filename) if any(step.stages for step in steps) else None
 
 
 def seed_everything(seed: int, device: str) -> None:
-    """Seed the generators that are in use; torch.manual_seed prepares all kinds of devices."""
+    """Seed the generators that are in use; torch.manual_seed would prepare all kinds of devices."""
     torch.default_generator.manual_seed(seed)
     if device != "cpu":
         torch.cuda.manual_seed(seed)
@@ -284,9 +286,9 @@ METHODS = ("__init__", "forward")
 
 
 def methods_meant(found: object) -> dict[str, str]:
-    """The methods that a class of modules lacks and has under a name like theirs.
+    """Find the methods that a module class lacks but has under similar names, and rename them.
 
-    They are put in their places.
+    Return the class's own names, by the required names.
     """
     renamed: dict[str, str] = {}
     if not (inspect.isclass(found) and issubclass(found, nn.Module)):
@@ -303,9 +305,9 @@ def methods_meant(found: object) -> dict[str, str]:
 
 
 def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
-    """Copy in what fits, also under another name that can only mean the one asked for.
+    """Copy matching weights in, also under another name if it clearly means the requested one.
 
-    Returns what does not fit (missing, of another shape, not asked for), and the other names.
+    Return the weights that do not match (missing, misshapen, unexpected), and the other names.
     """
     parameters = dict(module.named_parameters())
     renamed = meant_parts(shapes(weights), shapes(parameters))
@@ -329,7 +331,7 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
 def load_file(
     module: nn.Module, weights: Mapping[str, torch.Tensor], renamed: Mapping[str, str]
 ) -> None:
-    """Copy in what fits of a file by its name there, the learner's own or the one asked for."""
+    """Copy the matching weights of a file, by the learner's own names or the requested ones."""
     for own, parameter in module.named_parameters():
         value = weights.get(own, weights.get(as_asked(own, renamed)))
         if value is not None and value.shape == parameter.shape:
@@ -341,7 +343,7 @@ def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
 
 
 def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
-    """A tensor kept as a plain attribute where a parameter was asked for."""
+    """Return a tensor stored as a plain attribute although a parameter was required."""
     owner: Any = module
     for part in name.split("."):
         owner = getattr(owner, part, None)
@@ -349,7 +351,7 @@ def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
 
 
 def in_float64(steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> bool:
-    """Return True if anything of a case is float64."""
+    """Return True if any part of a case is float64."""
     return any(step != step.in_float32() for step in steps) or any(
         tensor.dtype == torch.float64 for tensor in tensors.values()
     )
@@ -363,13 +365,13 @@ def has_nan(reply: Reply) -> bool:
 
 
 def in_double(reply: Reply) -> Reply:
-    """Return a reply with its float32 results as float64, to be compared as closely."""
+    """Return a reply with its float32 results as float64, for an equally strict comparison."""
     header, results = reply
     return header, {n: t.double() if t.dtype == torch.float32 else t for n, t in results.items()}
 
 
 def scattered(tensor: torch.Tensor) -> torch.Tensor:
-    """The same numbers, laid out in memory by columns; those of a vector with gaps.
+    """Return the same numbers in column order in memory; those of a vector with gaps.
 
     >>> scattered(torch.ones(2, 3)).stride(), scattered(torch.ones(3)).stride()
     ((1, 2), (2,))
@@ -381,9 +383,10 @@ def scattered(tensor: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def refilled(kept: object, value: Any) -> Any:
-    """A tensor that was passed before, holding another one's numbers; that one if none fits.
+    """Write a value's numbers into a tensor that was passed before, and return that tensor.
 
-    Who keeps an answer by the object that came in must look at what it holds by now.
+    If it does not fit, return the value itself. A learner who caches an answer by the identity of
+    the input must notice that its content has changed.
 
     >>> kept = torch.zeros(2)
     >>> refilled(kept, torch.ones(2)) is kept, kept
@@ -394,7 +397,7 @@ def refilled(kept: object, value: Any) -> Any:
     return kept.copy_(value)
 
 
-# Of torch's sentences on dtypes some name both ("Float did not match Double"), and some the one
+# Some of torch's messages on dtypes name both ("Float did not match Double"). Others name the one
 # for which a number is too large.
 ABOUT_DTYPES = re.compile(
     r"dtype|scalar type|without overflow|float\b.*\bdouble\b|double\b.*\bfloat\b", re.I | re.S
@@ -402,9 +405,7 @@ ABOUT_DTYPES = re.compile(
 
 
 def is_about_dtypes(error: dict | None) -> bool:
-    """Return True if an error says that tensors of different dtypes met, or that a number of one is
-    too large for another.
-    """
+    """Return True if an error is about mixed dtypes, or about a number too large for a dtype."""
     return error is not None and bool(ABOUT_DTYPES.search(error["text"]))
 
 
@@ -413,7 +414,7 @@ def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
 
 
 def special_kind(tensor: torch.Tensor) -> str:
-    """What keeps a tensor from being stored as plain numbers, in a word; empty where nothing does.
+    """Return a word for the reason why a tensor is not stored as plain numbers; empty if it is.
 
     >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
     ('sparse', '')
@@ -430,13 +431,13 @@ def special_kind(tensor: torch.Tensor) -> str:
 
 
 class Snapshot:
-    """What a value holds now: all of a container, the state and the attributes of an object."""
+    """The content of a value at one moment: of a container, or an object's state and attributes."""
 
     def __init__(self, value: Any):
         self.value, self.before = value, state_of(value)
 
     def changed(self) -> bool:
-        """Whether it holds something else by now, bit by bit in effect."""
+        """Return True if the content has changed since then, in any entry."""
         (was, tensors), (now, others) = self.before, state_of(self.value, copies=False)
         return (
             was != now
@@ -448,10 +449,11 @@ class Snapshot:
 def gradients(
     results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
 ) -> tuple[torch.Tensor | None, ...]:
-    """The gradients of the leaves, where each result comes with its own; None where none arrives.
+    """Return the gradients of the leaves, given one for each result; None if none arrives.
 
-    torch imports sympy to compare a result's shape with its gradient's. So they are compared here,
-    with torch's own words where they differ; and a sum needs no gradient.
+    torch imports sympy to compare the shapes of a result and its gradient. To avoid that, this
+    function compares them itself, with torch's message if they differ. It then differentiates a
+    weighted sum, which needs no gradient argument.
     """
     if not all(result.is_floating_point() for result in results):
         return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
@@ -467,14 +469,14 @@ def gradients(
 
 
 def same(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Whether two tensors agree in dtype, shape and every entry."""
+    """Return True if two tensors agree in dtype, shape and every entry."""
     return before.dtype == after.dtype and torch.equal(before, after)
 
 
 def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
-    """A value as text, and copies of the tensors in it. Of what cannot be packed, which it is.
+    """Return a value as text, and the tensors in it. Unknown objects are named only.
 
-    copies: else the tensors themselves, to be looked at and let go.
+    copies: copy the tensors. Otherwise return the tensors themselves, for a short comparison.
     """
     tensors: dict[str, torch.Tensor] = {}
 
@@ -483,7 +485,7 @@ def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tens
             tensors[place] = tensor.detach().clone() if copies else tensor
         return {"tensor": place}
 
-    if is_tensor(value):  # the most frequent of all, and there is nothing more to it
+    if is_tensor(value):  # by far the most frequent case
         noted("", value)
         return "", tensors
     if is_brief(value):
@@ -492,7 +494,7 @@ def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tens
         return repr(Packer(noted).pack(value, "")), tensors
     brief: dict[str, object] = {}
     held: dict[str, object] = {}
-    for name, part in attributes_of(value).items():  # most of what a module holds is soon told
+    for name, part in attributes_of(value).items():  # most parts of a module are brief
         if is_tensor(part):
             brief[name] = noted(name, part)
         else:
@@ -501,15 +503,18 @@ def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tens
 
 
 def is_brief(value: object) -> bool:
-    """Whether Python's own text of a value is short and says all."""
+    """Return True if Python's own text of a value is short and complete."""
     return type(value) in PLAIN and (type(value) is not int or value.bit_length() <= MOST_BITS)
 
 
-REGISTERED = ("_parameters", "_buffers")  # under which a module keeps its tensors by name
+REGISTERED = ("_parameters", "_buffers")  # attributes with a module's tensors by name
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:
-    """What an object holds by name: of a module its tensors, and its submodules' attributes too."""
+    """Return an object's attributes by name, including those of a module's submodules.
+
+    Of a module's own attributes with a leading underscore, only its tensors are included.
+    """
     if not isinstance(owner, nn.Module):
         return vars(owner)
     held: dict[str, Any] = {}
@@ -522,17 +527,17 @@ def attributes_of(owner: Any) -> dict[str, Any]:
 
 
 def is_handle(value: Tree) -> bool:
-    """Whether an argument is an object that was made by an earlier step."""
+    """Return True if an argument is an object from an earlier step."""
     return isinstance(value, dict) and "object" in value
 
 
 def is_list(value: object) -> TypeGuard[list | tuple]:
-    """Whether something is a list or a tuple."""
+    """Return True if the argument is a list or a tuple."""
     return isinstance(value, (list, tuple))
 
 
 def parts_of(returned: Any) -> list | tuple:
-    """The results of a call, one after another, whatever they came in."""
+    """Return the results of a call in order, whatever container they came in."""
     if isinstance(returned, dict):
         return list(returned.values())
     if is_dataclass(returned) and not isinstance(returned, type):

@@ -1,7 +1,7 @@
-"""Definitions that were given with a mistake: how much of one was changed, and the code to run.
+"""Find-the-bug exercises: count the changes of a definition, and select the code to run.
 
-Both are taken from the text, before a line of it has run. Changes are counted on the syntax tree:
-comments, docstrings, type hints and how lines are broken do not count.
+Both use the text, before any of it has run. Changes are counted on the syntax tree, so that
+comments, docstrings, type hints and line breaks do not count.
 """
 
 import ast
@@ -14,14 +14,14 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 LOOKING_UP = {"globals", "locals", "vars", "getattr", "eval", "exec", "__import__", "__globals__"}
 LOOKING_UP |= {"sys", "importlib", "inspect", "gc", "operator", "builtins"}
-MOST_PARTS = 3000  # of a definition; more are a rewrite, whatever they say
+MOST_PARTS = 3000  # of a definition; more count as a rewrite
 
 
 def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
-    """By name: how many parts of the tree differ from the code that was given; 0 where none does.
+    """Return by name the number of changed parts of the syntax tree; 0 if nothing has changed.
 
-    bugs: by name, the text with the definition that was given. A name that the text does not
-    define is left out.
+    bugs: by name, the text with the given definition. Names that the text does not define are left
+    out.
 
     >>> changes("def f(x):\\n    return x / 2  # halves", {"f": "def f(x): return x / 3"})
     {'f': 1}
@@ -32,17 +32,17 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
         given = definitions(bound_by(bugs[name]))[name]
         before, after = parts_of(given), parts_of(there[name])
         whole = len(after) > MOST_PARTS or looks_up(there[name], given, bound)
-        both = max(len(before), len(after))  # what was there is gone, however short the new is
+        both = max(len(before), len(after))  # the given code is gone, however short the new code is
         found[name] = both if whole else differing(before, after)
     return found
 
 
 def definition_alone(text: str, name: str, given: str, own: str = "") -> list[ast.stmt]:
-    """Return what to run of a text of which one definition counts, and nothing else.
+    """Return the statements to run if only one definition of a text counts.
 
-    given: the course's own text, in which the learner's definition replaces the one that was given.
-    own: its name in the learner's text, if that is misspelt. Of the rest of that text only imports
-    are kept, those whose names the definition reads: nothing else of the file can interfere.
+    given: the course's own text, in which the learner's definition replaces the given one.
+    own: its name in the learner's text, if that is misspelt. From the rest of that text, only the
+    imports that the definition uses are retained. Other code of the file cannot interfere.
 
     >>> text = "import math, sys\\ndef f(x): return math.exp(x)\\nprint(f(1))"
     >>> [ast.unparse(one)[:12] for one in definition_alone(text, "f", "import torch\\ndef f(x): 1")]
@@ -64,8 +64,10 @@ def imports_of(definition: ast.stmt, bound: Mapping[str, ast.stmt]) -> list[ast.
 
 
 def looks_up(definition: ast.stmt, given: ast.stmt, bound: Mapping[str, ast.stmt]) -> bool:
-    """Return True if a definition makes code or names as it runs, or has a decorator more than was
-    given, which may return another function. No small change does.
+    """Return True if a definition can hide larger changes.
+
+    That is the case if it creates code or looks up names at run time. It is also the case if it has
+    more decorators than the given code, because they can return another function.
     """
     if len(getattr(definition, "decorator_list", ())) > len(getattr(given, "decorator_list", ())):
         return True
@@ -87,23 +89,23 @@ def names_in(definition: ast.AST) -> set[str]:
 
 
 def definitions(bound: Mapping[str, ast.stmt]) -> dict[str, ast.stmt]:
-    """Of what binds names, the functions and classes."""
+    """Return the functions and classes among the statements that bind names."""
     return {name: one for name, one in bound.items() if isinstance(one, DEFINITIONS)}
 
 
 def bound_by(text: str) -> dict[str, ast.stmt]:
-    """By name, the last statement of a text that binds it."""
+    """Return by name the last statement of a text that binds it."""
     return {name: one for one in statements(text, "", []) for name in bound_names(one)}
 
 
 def differing(before: list[str], after: list[str]) -> int:
-    """How many parts were put in, taken out or replaced."""
+    """Return the number of parts that were added, removed or replaced."""
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in blocks if tag != "equal")
 
 
 def parts_of(definition: ast.AST) -> list[str]:
-    """A tree's nodes in order, each with its own name or value. However deep the tree is."""
+    """Return a tree's nodes in order, each with its own name or value, for trees of any depth."""
     found, left = [], [definition]
     while left:
         node = left.pop()
@@ -114,15 +116,15 @@ def parts_of(definition: ast.AST) -> list[str]:
 
 
 def told(node: ast.AST) -> str:
-    """What a node is, without what is below it."""
-    if isinstance(node, ast.Constant):  # not its value itself, which may be endless
+    """Return a text for a node, without its child nodes."""
+    if isinstance(node, ast.Constant):  # not the value itself, which may be very long
         return f"{type(node.value).__name__} {hash(node.value)}"
     own = (value for _, value in ast.iter_fields(node) if isinstance(value, str | int))
     return " ".join([type(node).__name__, *map(str, own)])
 
 
 def nodes_in(field: str, value: object) -> list[ast.AST]:
-    """The nodes in a field of a node, as far as they count."""
+    """Return the nodes in a field of a node, without the ones that do not count."""
     if field in ("annotation", "returns", "ctx"):
         return []
     several = value if isinstance(value, list) else [value]
@@ -130,7 +132,7 @@ def nodes_in(field: str, value: object) -> list[ast.AST]:
 
 
 def is_text(node: ast.AST) -> bool:
-    """Whether a statement is a text alone, such as a docstring."""
+    """Return True if a statement is only a text, such as a docstring."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
         return False
     return isinstance(node.value.value, str)

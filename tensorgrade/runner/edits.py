@@ -1,6 +1,6 @@
-"""Small edits of a learner's own definition, one of which may mend it.
+"""Small edits of a learner's own definition, one of which may fix it.
 
-Made from its text where that may be parsed: beside learner code.
+They are computed from its text on the learner's side, where parsing it is safe.
 """
 
 import ast
@@ -43,7 +43,7 @@ SIBLINGS = {
     "view": ("reshape",),
 }
 COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
-# What may be missing around a value. {} is the value.
+# Operations that may be missing around a value, which replaces {}.
 MISSING = (
     "({}).transpose(-2, -1)",
     "({}).transpose(1, 2)",
@@ -56,7 +56,7 @@ MISSING = (
 )
 
 
-# What to look at, in words. Between ` stands what is written there.
+# Hints at a place to check, in words. A pair of ` encloses the code at that place.
 IDEAS = {
     "what becomes of the result there",
     "what is changed in place there",
@@ -81,9 +81,10 @@ IDEAS = {
 
 @dataclass(frozen=True)
 class Edit:
-    """line: where. idea: what to look at there, in words. text: the whole file with the edit.
+    """An edit of one definition.
 
-    above, below: how many of its lines stand around the definition that is edited.
+    line: its line. idea: a hint at the place, in words. text: the whole file with the edit.
+    above, below: the number of lines above and below the edited definition.
     """
 
     line: int
@@ -94,12 +95,12 @@ class Edit:
 
     @property
     def definition(self) -> str:
-        """The definition alone, on the lines that it has in the file."""
+        """Return the definition alone, on the same lines as in the file."""
         lines = self.text.split("\n")
         return "\n" * self.above + "\n".join(lines[self.above : len(lines) - self.below])
 
     def is_one_of(self, text: str) -> bool:
-        """Whether its idea is one of ours, about something that stands in a text."""
+        """Return True if its idea is one of IDEAS and quotes only parts of a text."""
         parts = self.idea.split("`")
         told = "`".join(part if at % 2 == 0 else "" for at, part in enumerate(parts))
         return told in IDEAS and all(part.rstrip("…") in text for part in parts[1::2])
@@ -107,9 +108,9 @@ class Edit:
 
 @dataclass(frozen=True)
 class Change:
-    """An edit before its text is written: there are thousands of them, and few are tried.
+    """An edit whose text is not written yet, because there are thousands and few are tried.
 
-    places: from where to where other words stand, and which.
+    places: the start and end of each replaced piece, and its new text.
     """
 
     line: int
@@ -118,7 +119,7 @@ class Change:
 
 
 class Text:
-    """A file's text, of which parts of its syntax tree can be written anew in their places."""
+    """A file's text, with functions that replace parts of its syntax tree."""
 
     def __init__(self, text: str):
         self.text = text
@@ -128,26 +129,26 @@ class Text:
             self.starts.append(self.starts[-1] + len(line) + 1)
 
     def offset(self, line: int, column: int) -> int:
-        """Where a place stands; columns of a tree count bytes."""
+        """Return the index of a place in the text; columns of a tree count bytes."""
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Where a node begins and where it ends."""
+        """Return the start and the end of a node."""
         assert node.end_lineno is not None and node.end_col_offset is not None, "it was parsed"
         begin = self.offset(node.lineno, node.col_offset)
         return begin, self.offset(node.end_lineno, node.end_col_offset)
 
     def of(self, node: ast.expr | ast.stmt) -> str:
-        """How a node is written."""
+        """Return the text of a node."""
         begin, end = self.span(node)
         return self.text[begin:end]
 
     def change(self, line: int, idea: str, *changes: tuple[ast.expr | ast.stmt, str]) -> Change:
-        """Other words in the places of these nodes."""
+        """Return a change that replaces these nodes with other text."""
         return Change(line, idea, tuple((*self.span(node), new) for node, new in changes))
 
     def put(self, change: Change, begin: int = 0, end: int | None = None) -> str:
-        """The text, or what stands between two places of it, with a change."""
+        """Return the text, or the part between two places, with a change."""
         pieces, at = [], begin
         for start, stop, new in sorted(change.places):
             pieces += [self.text[at:start], new]
@@ -156,10 +157,11 @@ class Text:
 
 
 def edits(text: str, name: str, line: int, first: int = 0, most: int | None = None) -> list[Edit]:
-    """Edits of the definition that holds a line (of the one of that name, for line 0).
+    """Return edits of the definition that contains a line (the one of that name, for line 0).
 
-    Those on that line come first, then those beside it. Of a text that does not parse, none.
-    first, most: which of them, since a large file's would fill the memory with all their texts.
+    Edits on that line come first, then those close to it. A text that does not parse has none.
+    first, most: the portion to return, because the texts of all edits of a large file would fill
+    the memory.
     """
     if (node := definition_of(text, name, line)) is None:
         return []
@@ -171,7 +173,7 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
 
 @lru_cache(1)
 def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
-    """The definition that holds a line (the one of that name, for line 0)."""
+    """Return the definition that contains a line (the one of that name, for line 0)."""
     try:
         tree = ast.parse(text)
     except UNPARSABLE:
@@ -183,21 +185,21 @@ def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
 
 @lru_cache(1)
 def changes_of(text: str, name: str, line: int) -> list[Change]:
-    """All changes of that definition, the most promising first; they are asked for in portions."""
+    """Return all changes of that definition, the most promising first, cached between portions."""
     node = definition_of(text, name, line)
     made = Definition(Text(text), node).different() if node else []
     return sorted(made, key=lambda change: promise(change, line)) if line else made
 
 
 def promise(edit: Change, line: int) -> tuple[int, bool, int]:
-    """What is tried first is smallest: the line itself, its neighbours, then names and numbers."""
+    """Return a sort key: the line itself first, then its neighbours, then names and numbers."""
     away = abs(edit.line - line)
     simple = edit.idea.startswith(("`", "the number"))
     return min(away, 2), away > 1 and not simple, away
 
 
 def holds(node: ast.stmt, line: int) -> bool:
-    """Whether a line is one of a definition's."""
+    """Return True if a line belongs to a definition."""
     definition = isinstance(node, (ast.FunctionDef, ast.ClassDef))
     return definition and node.lineno <= line <= (node.end_lineno or 0)
 
@@ -220,7 +222,7 @@ class Definition:
         }
 
     def different(self) -> list[Change]:
-        """One change for each text that they make, and none that leaves it as it is."""
+        """Return one change for each resulting text that differs from the original."""
         span = self.text.span(self.node)
         made = {digest(self.text.of(self.node)): Change(0, "", ())}
         for change in self.changes():
@@ -228,7 +230,7 @@ class Definition:
         return list(made.values())[1:]
 
     def changes(self) -> Iterator[Change]:
-        """All single edits; a name or a number in all its places too."""
+        """Yield all single edits, and edits of a name or a number in all its places."""
         for function in self.functions:
             names = names_in(function)
             for node in parts(function):
@@ -242,7 +244,7 @@ class Definition:
         return self.text.change(node.lineno, idea, (node, new))
 
     def of_statement(self, node: ast.stmt) -> Iterator[Change]:
-        """A lost result is kept; a statement is left out; += is no longer in place."""
+        """Yield changes that store a lost result, drop a statement, or replace an in-place +=."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             owner = node.value.func
             if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name):
@@ -258,7 +260,7 @@ class Definition:
             yield self.edit(node, "pass", "whether that statement belongs there")
 
     def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
-        """Everything that may stand in an expression's place."""
+        """Yield all replacements of an expression."""
         if isinstance(node, ast.Constant):
             yield from self.of_constant(node, names)
         if isinstance(node, ast.UnaryOp):
@@ -339,7 +341,7 @@ class Definition:
             yield self.edit(node, f"({self.text.of(node.func.value)})", idea)
 
     def around(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
-        """Something that is missing around a value."""
+        """Yield changes that add a missing operation around a value."""
         value = self.text.of(node)
         shown = value if len(value) <= 30 else value[:29] + "…"
         idea = f"whether something is still to be done with `{shown}` there"
@@ -349,7 +351,7 @@ class Definition:
             yield self.edit(node, wrap.replace("{}", value), idea)
 
     def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Change]:
-        """All uses of a number, or of a name, in one function; and two names exchanged."""
+        """Yield changes of all uses of a number, or of a name, in one function."""
         numbers: dict[float, list[ast.expr]] = {}
         uses: dict[str, list[ast.expr]] = {}
         for node in parts(function):
@@ -368,12 +370,12 @@ class Definition:
 
 
 def digest(text: str) -> bytes:
-    """What tells texts apart in little room."""
+    """Return a short digest that distinguishes texts."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:
-    """The statements and expressions in a function's body that can be written anew."""
+    """Yield the statements and expressions in a function's body that can be replaced."""
     for statement in function.body:
         for node in ast.walk(statement):
             if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
@@ -384,7 +386,7 @@ def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:
 
 
 def names_in(function: ast.FunctionDef) -> list[str]:
-    """A function's arguments and locals."""
+    """Return a function's arguments and local names."""
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     names = [argument.arg for argument in arguments if argument.arg != "self"]
     for node in ast.walk(function):
@@ -398,5 +400,5 @@ def is_self(node: ast.expr) -> bool:
 
 
 def is_module(node: ast.expr) -> bool:
-    """Whether a name is a module's, or the object itself: neither is a value on the way."""
+    """Return True if a name is that of a module or `self`, so not an intermediate value."""
     return isinstance(node, ast.Name) and node.id in ("torch", "nn", "F", "math", "np", "self")

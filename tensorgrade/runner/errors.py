@@ -1,4 +1,4 @@
-"""What to tell about an error that learner code raised: its kind and the learner's own line."""
+"""Descriptions of errors that learner code raised: their kind and the learner's own line."""
 
 import inspect
 import linecache
@@ -10,20 +10,20 @@ from contextlib import contextmanager
 from types import FrameType
 
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
-# Frames of their own to Python, and to whoever wrote them a part of a line.
+# These have frames of their own in Python, but are only a part of a line to the reader.
 PARTS_OF_A_LINE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
-# What else can be seen at the place of an error (`signs_of`).
+# Further observations at the place of an error (`signs_of`).
 SIGNS = {"on self", "argument of init", "local in init"}
 
 
-BLOCK = "a broken block"  # what such a block of a notebook is compiled as
+BLOCK = "a broken block"  # the file name under which a broken block of a notebook is compiled
 
 
 class OutOfTime(BaseException):
     """Raised inside learner code when its time is up; no `except Exception` catches it.
 
-    seconds: how long that time was; set by who raises it, which can only be done by the class.
-    welcome: whether learner code is under way, where it may be raised from outside.
+    seconds: the length of that time, set on the class by the code that raises it.
+    welcome: True while learner code runs, so that the exception may be raised from outside.
     """
 
     seconds: float = 0.0
@@ -35,7 +35,7 @@ class OutOfTime(BaseException):
 
 @contextmanager
 def may_be_ended() -> Iterator[None]:
-    """Learner code is under way inside: when its time is up, it is ended; nothing else ever is."""
+    """Allow OutOfTime to interrupt the learner code that runs inside this context, and only it."""
     OutOfTime.welcome = True
     try:
         yield
@@ -44,10 +44,14 @@ def may_be_ended() -> Iterator[None]:
 
 
 def describe_error(error: BaseException, filename: str) -> dict:
-    """`type`, its `kinds` (base classes too), `text`; and of the place in the learner's file, if
-    there is one: the `line`, its `source`, the `function`, the `definition` that this is a part of,
-    the line that `called` it, what else can be seen there (`signs`), and the `sizes` of what the
-    line names.
+    """Return a description of an error as a dict.
+
+    It contains the `type`, its `kinds` (base classes too) and the `text`. Other entries describe
+    the place in the learner's file, if there is one:
+    - the `line` and its `source`,
+    - the `function`, and the `definition` that contains it,
+    - the line that `called` it,
+    - further observations there (`signs`), and the `sizes` of values that the line names.
 
     >>> try: 1 / 0
     ... except ZeroDivisionError as error: describe_error(error, "no such file")["text"]
@@ -60,7 +64,7 @@ def describe_error(error: BaseException, filename: str) -> dict:
         line, source = place_in(error)
     elif isinstance(error, SyntaxError) and error.filename == BLOCK:
         further, source = place_in(error)
-        line = (line or 1) + (further or 1) - 1  # the block begins on that line
+        line = (line or 1) + (further or 1) - 1  # the block starts on that line
     return {
         "type": type(error).__name__[:LONGEST],
         "kinds": [kind.__name__[:LONGEST] for kind in type(error).__mro__[:DEEPEST]],
@@ -76,7 +80,10 @@ def describe_error(error: BaseException, filename: str) -> dict:
 
 
 def place_in(error: SyntaxError) -> tuple[int | None, str]:
-    """The line that Python could not read, and its text; who raises one may put anything there."""
+    """Return the line that Python could not read, and its text.
+
+    Code that raises a SyntaxError may put anything there, so types are checked.
+    """
     line = error.lineno if type(error.lineno) is int else None
     return line, error.text if isinstance(error.text, str) else ""
 
@@ -85,17 +92,16 @@ Frames = list[tuple[FrameType, int]]
 
 
 def learner_frames(error: BaseException, filename: str) -> Frames:
-    """The frames of the traceback that lie in the learner's file, with their lines; the innermost
-    last.
-    """
+    """Return the traceback's frames in the learner's file, with their lines; innermost last."""
     walked = traceback.walk_tb(error.__traceback__)
     return [(frame, line) for frame, line in walked if frame.f_code.co_filename == filename]
 
 
 def calling_line(frames: Frames) -> int | None:
-    """The line that calls the function in which an error was raised; None where none does.
+    """Return the line that calls the function that raised an error; None if there is none.
 
-    Of a statement that stands by itself its own line, over however many functions.
+    If a top-level statement led to the error, return the statement's line, across any number of
+    functions.
     """
     whole = [(f, line) for f, line in frames if f.f_code.co_name not in PARTS_OF_A_LINE]
     callers = whole[:-1]
@@ -107,12 +113,12 @@ def calling_line(frames: Frames) -> int | None:
 
 
 def is_function(frame: FrameType) -> bool:
-    """Whether a function runs in a frame, and not the text of a file or of a class."""
+    """Return True if a frame runs a function, not the text of a file or of a class."""
     return bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
 
 
 def signs_of(error: BaseException, frame: FrameType) -> list[str]:
-    """Where else the name is that a NameError or an AttributeError is about."""
+    """Return further places of the name that a NameError or an AttributeError is about."""
     name, first = getattr(error, "name", None), frame.f_code.co_varnames[:1]
     try:
         if isinstance(error, NameError) and first:
@@ -124,12 +130,12 @@ def signs_of(error: BaseException, frame: FrameType) -> list[str]:
         else:
             found = {}
         return [sign for sign, there in found.items() if there]
-    except Exception:  # looking at a learner's object can run code of his own
+    except Exception:  # inspecting a learner's object can run code of the learner
         return []
 
 
 def names_in_init(owner: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The arguments, and the other local names, of the `__init__` of an object's class."""
+    """Return the arguments, and the other local names, of the `__init__` of an object's class."""
     code = getattr(type(owner).__init__, "__code__", None)
     if code is None:
         return (), ()
@@ -138,8 +144,8 @@ def names_in_init(owner: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def sizes_in(frame: FrameType, source: str) -> dict[str, list[int] | int]:
-    """Shapes of the tensors, and values of the whole numbers, that a line of code names."""
-    # Without torch there are no tensors, and nobody is to import it for this.
+    """Return the shapes of tensors, and the values of integers, that a line of code names."""
+    # Without torch there are no tensors, so do not import it just for this.
     tensors = getattr(sys.modules.get("torch"), "Tensor", ())
     seen: dict[str, list[int] | int] = {}
     for name in re.findall(r"(?<![.\w])[A-Za-z_]\w*", source):
@@ -152,7 +158,7 @@ def sizes_in(frame: FrameType, source: str) -> dict[str, list[int] | int]:
 
 
 def text_of(error: BaseException) -> str:
-    """The error's message; its own `__str__` may fail, and may be endless."""
+    """Return the error's message; its own `__str__` may fail, or return a very long text."""
     try:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
         return str(text)[:LONGEST]

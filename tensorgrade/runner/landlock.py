@@ -1,7 +1,7 @@
-"""Landlock: the kernel's list of what a process may read and write. It needs no privilege.
+"""Landlock: the kernel's list of readable and writable files. It needs no privilege.
 
-What is not named is refused: files outside the list, and from later versions of Landlock on
-TCP, abstract sockets and signals to processes outside.
+Access outside the list is refused. Later versions of Landlock also refuse TCP, abstract sockets,
+and signals to processes outside.
 """
 
 import ctypes
@@ -23,12 +23,12 @@ WRITE |= MAKE_FOLDER | MAKE_FILE | MAKE_LINK
 
 
 def version() -> int:
-    """The kernel's version of Landlock; 0 where there is none."""
+    """Return the kernel's version of Landlock; 0 if there is none."""
     return max(0, LIBC.syscall(ctypes.c_long(CREATE), None, ctypes.c_size_t(0), 1))
 
 
 def restrict_files(config: dict) -> None:
-    """Allow to read `config["readable"]`, to write `config["writable"]`, and nothing else."""
+    """Allow only reading `config["readable"]` and writing `config["writable"]`."""
     rules = system_call(CREATE, *ruleset(version()), 0)
     handled = handled_files(version())
     for path in config["readable"]:
@@ -41,19 +41,19 @@ def restrict_files(config: dict) -> None:
 
 
 def handled_files(version: int) -> int:
-    """All rights over files that a version of Landlock knows of: 13, then more."""
+    """Return all rights over files that a version of Landlock knows: 13, then more."""
     return (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
 
 
 def ruleset(version: int) -> tuple[bytes, ctypes.c_size_t]:
-    """What to govern, as the kernel wants it: files, TCP (version 4), signals and sockets (6)."""
+    """Return the governed rights: files, TCP (version 4), signals and sockets (version 6)."""
     fields = [handled_files(version)] + [3] * (version >= 4) + [3] * (version >= 6)
     data = struct.pack(f"{len(fields)}Q", *fields)
     return data, ctypes.c_size_t(len(data))
 
 
 def allow(rules: int, path: str, rights: int) -> None:
-    """Let a path and all below it be used with these rights; one that is not there is skipped."""
+    """Allow the use of a path and everything below it with these rights; skip a missing path."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

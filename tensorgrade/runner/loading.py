@@ -1,8 +1,8 @@
-"""Turns a learner's file into a module, keeping whatever in it works.
+"""Turn a learner's file into a module, and retain the parts that work.
 
-A file is run statement by statement. A statement that fails is noted and the rest goes on, so
-that one broken definition costs only itself. A file that does not parse is cut at its top-level
-blocks, and the blocks that parse are kept.
+A file is run statement by statement. A failing statement is recorded, and the others still run. One
+broken definition therefore costs only itself. A file that does not parse is split into its
+top-level blocks, and the blocks that parse are retained.
 """
 
 import __future__
@@ -25,13 +25,13 @@ from .errors import OutOfTime, describe_error
 from .source import UNPARSABLE
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
-SPELT = 0.85  # how like a name that is asked for one has to be that stands for it
+SPELT = 0.85  # required similarity of a misspelt name to a requested one
 KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass
 class Problem:
-    """Why one statement of the file could not be used: its names and the error."""
+    """The names and the error of one statement of the file that could not be used."""
 
     names: list[str]
     error: dict
@@ -45,12 +45,13 @@ def load_module(
     misspelt: Mapping[str, str] = MappingProxyType({}),
     alone: Collection[ast.stmt] | None = None,
 ) -> tuple[types.ModuleType, list[dict]]:
-    """A module made from the learner's source, and the problems met on the way.
+    """Return a module made from the learner's source, and the problems that occurred.
 
-    `definitions_only` keeps imports, functions, classes and literal assignments: the second try
-    for a file whose other code hangs or ends the process. `misspelt`: definitions that get the
-    names that are asked for, by those; their own stay good as well. `alone`: the statements to run
-    in place of the source's own, if one of its definitions is run alone.
+    definitions_only: run only imports, functions, classes and literal assignments. This is the
+        second attempt for a file whose other code hangs or ends the process.
+    misspelt: by requested name, the misspelt definition that is loaded under it. Its own name
+        remains valid too.
+    alone: the statements to run instead of the source's own, if one of its definitions runs alone.
 
     >>> module, problems = load_module("a", "x = 1\\ny = 1 / 0\\ndef f(): return x", "a.py")
     >>> module.f(), problems[0]["error"]["type"]
@@ -62,7 +63,7 @@ def load_module(
     module = types.ModuleType(name)
     module.__file__ = filename
     sys.modules[name] = module
-    # Errors quote the learner's line even where the file itself is not to be seen.
+    # Errors quote the learner's line even if the file itself is not visible.
     linecache.cache[filename] = (
         len(source),
         None,
@@ -71,7 +72,7 @@ def load_module(
     )
     problems: list[Problem] = []
     asked = {own: name for name, own in misspelt.items()}
-    # A type hint may name what is not there, and costs nobody the definition that it is in.
+    # A type hint may name something undefined without making its definition fail.
     flags = FUTURES["annotations"]
     for statement in statements(source, filename, problems) if alone is None else alone:
         flags |= future_flags(statement)
@@ -85,7 +86,7 @@ def load_module(
 
 
 def renamed(definition: ast.stmt, name: str) -> ast.stmt:
-    """A definition under another name."""
+    """Return a definition under another name."""
     other: Any = copy(definition)
     other.name = name
     return other
@@ -98,13 +99,13 @@ def run(
     flags: int,
     problems: list[Problem],
 ) -> None:
-    """Run one top-level statement; a failure takes away the names it would have bound."""
+    """Run one top-level statement; if it fails, remove the names it would have bound."""
     try:
         tree = ast.Module([statement], [])
         exec(compile(tree, filename, "exec", flags, dont_inherit=True), module.__dict__)
     except OutOfTime:
         raise
-    except BaseException as error:  # exit(), KeyboardInterrupt and the like end no grading
+    except BaseException as error:  # exit(), KeyboardInterrupt and the like must not end grading
         names = bound_names(statement)
         problems.append(Problem(names, describe_error(error, filename)))
         for name in names:
@@ -112,7 +113,7 @@ def run(
 
 
 def misspelt_in(source: str, asked: Collection[str]) -> dict[str, str]:
-    """The definitions in a text that can only be meant as one of those asked for, by its name.
+    """Return the misspelt definitions of a text, by the only requested name they can mean.
 
     >>> misspelt_in("def widht(): pass\\ndef other(): pass", ["width", "height"])
     {'width': 'widht'}
@@ -133,12 +134,14 @@ def misspelt_in(source: str, asked: Collection[str]) -> dict[str, str]:
 
 
 def letters(name: str) -> str:
-    """A name without what only sets its words apart."""
+    """Return a name without underscores and upper case."""
     return name.lower().replace("_", "")
 
 
 def spelt_like(asked: str, own: str) -> bool:
-    """Whether a name is another one but for a slip: letters exchanged, one too many, one too few.
+    """Return True if a name is a slip of another one.
+
+    A slip has letters exchanged, one too many, or one too few.
 
     >>> spelt_like("width", "widht"), spelt_like("width_of", "Width_of"), spelt_like("new", "old")
     (True, True, False)
@@ -149,12 +152,12 @@ def spelt_like(asked: str, own: str) -> bool:
 
 @lru_cache(maxsize=2)
 def tree_of(text: str) -> ast.Module:
-    """A text as Python parses it, once, for all who look at it. Raises what UNPARSABLE names."""
+    """Return the syntax tree of a text, cached for all users. Raises the errors in UNPARSABLE."""
     return ast.parse(text)
 
 
 def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.stmt]:
-    """The file's top-level statements; of a file that does not parse, those blocks that do."""
+    """Return the file's top-level statements; if it does not parse, those of blocks that do."""
     try:
         return tree_of(source).body
     except UNPARSABLE:
@@ -170,7 +173,7 @@ def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.
 
 
 def top_level_blocks(source: str) -> list[tuple[int, str]]:
-    """(first line, text) of each block that starts at the left margin.
+    """Return (first line, text) of each block that starts at the left margin.
 
     >>> top_level_blocks("import a\\ndef f(:\\n    pass\\n@d\\ndef g(): pass")
     [(0, 'import a'), (1, 'def f(:\\n    pass'), (3, '@d\\ndef g(): pass')]
@@ -186,12 +189,12 @@ def top_level_blocks(source: str) -> list[tuple[int, str]]:
 
 
 def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
-    """For each function and class of a file: which of the file's own values it reads by name.
+    """Return, for each function and class of a file, the names of the file's own values it reads.
 
-    Values are tensors, torch modules and whole numbers: what a notebook's cells leave behind. A
-    name in capitals is a constant, and meant to be read so.
+    Values are tensors, torch modules and integers, such as a notebook's cells leave behind. A name
+    in capitals is a constant, which definitions are allowed to read.
     """
-    import torch  # here: notebooks are read by processes that never need it
+    import torch  # here, because processes that read notebooks do not need it
 
     kinds = (torch.Tensor, torch.nn.Module, int)
     values = {
@@ -208,41 +211,41 @@ def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
 
 
 def codes_of(definition: object) -> list[types.CodeType]:
-    """The code of a function, or of all methods of a class."""
+    """Return the code of a function, or of all methods of a class."""
     parts = vars(definition).values() if isinstance(definition, type) else [definition]
     return [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
 
 
 def globals_in(code: types.CodeType, names: set[str]) -> set[str]:
-    """Those of some names that a code, or a function inside of it, reads from its module."""
+    """Return the names that a code object, or a function inside it, reads from its module."""
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
     found = set().union(*(globals_in(part, names) for part in inner))
-    if names.isdisjoint(code.co_names):  # attributes are among them: only then look closer
+    if names.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
         return found
     steps = dis.get_instructions(code)
     return found | {step.argval for step in steps if step.opname == "LOAD_GLOBAL"} & names
 
 
 def future_flags(statement: ast.stmt) -> int:
-    """Compiler flags that a `from __future__ import …` asks for."""
+    """Return the compiler flags that a `from __future__ import …` requests."""
     if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
         return sum(FUTURES.get(alias.name, 0) for alias in statement.names)
     return 0
 
 
 def is_definition(statement: ast.stmt) -> bool:
-    """Whether a statement only defines something: an import, function, class or literal."""
+    """Return True if a statement only defines an import, a function, a class or a literal."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         try:
             ast.literal_eval(statement.value)
             return True
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            return False  # all that literal_eval is documented to raise
+            return False  # all errors that literal_eval is documented to raise
     return isinstance(statement, KEPT)
 
 
 def bound_names(statement: ast.stmt) -> list[str]:
-    """The names that a top-level statement binds.
+    """Return the names that a top-level statement binds.
 
     >>> bound_names(ast.parse("import torch.nn as nn, os.path").body[0])
     ['nn', 'os']

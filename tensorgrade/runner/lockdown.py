@@ -1,7 +1,7 @@
-"""Locks a freshly forked child in, layer by layer, before it sees a line of learner code.
+"""Lock a newly forked child in, layer by layer, before it receives any learner code.
 
-The order matters: mounting and leaving namespaces need the privileges that are then given up,
-and the last layer refuses the calls that the layers before it were made with.
+The order matters. Mounting and leaving namespaces need privileges that are dropped afterwards. The
+last layer refuses the system calls that set up the earlier ones.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ MOST_CAPABILITIES = 64
 
 
 def lock_down(config: dict) -> None:
-    """Put on the layers that `config["layers"]` names. Raises OSError where one cannot be had."""
+    """Apply the layers that `config["layers"]` names. Raises OSError if one is not available."""
     if "parent" in config["layers"]:
         die_with_parent()
     for name, put_on in STEPS:
@@ -31,33 +31,34 @@ def lock_down(config: dict) -> None:
 
 
 def die_with_parent() -> None:
-    """End when the warm process ends, and be the first to go when memory runs out."""
+    """End when the warm process ends, and be the first victim if memory runs out."""
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
     prctl(DUMPABLE, 1)  # only a dumpable process owns its own files in /proc
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
     except OSError:
-        pass  # a kernel without it; the bound on memory holds all the same
+        pass  # a kernel without it; the bound on memory still holds
     prctl(DUMPABLE, 0)
 
 
 def own_session(config: dict) -> None:
-    """A session of its own: a signal to the process group crosses even PID namespaces."""
+    """Start a new session, because a signal to a process group crosses even PID namespaces."""
     if os.getsid(0) != os.getpid():
         os.setsid()
 
 
 def own_user(config: dict) -> None:
-    """Be the user `config["user"]`, as whom nothing else runs, and nobody else for good."""
+    """Become the user `config["user"]`, which runs nothing else, permanently."""
     become(config["user"])
-    die_with_parent()  # with another user the kernel forgets that
+    die_with_parent()  # the kernel resets that when the user changes
 
 
 def give_up_privileges(config: dict) -> None:
-    """No capabilities, none to be gained by running a program, no set-user-id programs.
+    """Drop all capabilities, and prevent gaining new ones, also through set-user-id programs.
 
-    The bounding set can only be dropped by a process that may; an ordinary one has no use of it.
+    Only a privileged process can drop the bounding set. For an ordinary process that does not
+    matter.
     """
     for number in range(MOST_CAPABILITIES):
         LIBC.prctl(DROP_BOUNDING, number, 0, 0, 0)
@@ -72,13 +73,13 @@ INSTRUCTION_BYTES = 8
 
 
 class Program(ctypes.Structure):
-    """A filter as the kernel takes it: how many instructions, and where they are."""
+    """A filter in the kernel's form: the number of instructions, and their address."""
 
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
 
 
 def filter_calls(config: dict) -> None:
-    """From here on the kernel refuses what `config["call_filter"]` (hex of BPF) refuses."""
+    """Install the filter `config["call_filter"]` (BPF in hex); the kernel applies it at once."""
     code = bytes.fromhex(config["call_filter"])
     buffer = ctypes.create_string_buffer(code, len(code))
     program = Program(len(code) // INSTRUCTION_BYTES, ctypes.addressof(buffer))

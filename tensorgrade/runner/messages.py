@@ -13,28 +13,28 @@ from safetensors import TensorSpec, serialize
 from safetensors.torch import load
 
 LENGTH = struct.Struct("<Q")
-BESIDE = "beside|"  # how tensors of a `load` message are called that are handed in beside code
+BESIDE = "beside|"  # prefix for the tensors of companion files in a `load` message
 
 
 class BadMessage(Exception):
-    """The bytes are not a message of ours, or are larger than allowed."""
+    """The bytes are not a valid message, or are larger than allowed."""
 
 
 def plain(tensor: torch.Tensor) -> torch.Tensor:
-    """A detached, contiguous CPU copy that safetensors stores faithfully.
+    """Return a detached, contiguous CPU copy that safetensors stores correctly.
 
-    safetensors refuses shared storage and saves conjugate views wrong, so both are resolved.
+    safetensors refuses shared storage and stores conjugate views wrong, so both are resolved.
     """
     tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
     return tensor.contiguous().clone()
 
 
 def serialized(tensors: dict[str, torch.Tensor]) -> bytes:
-    """Tensors in safetensors' form, from where they lie in memory.
+    """Return tensors in safetensors' form, read directly from memory.
 
-    Its own `save` for torch gives the same bytes, and takes longer than most cases do.
+    Its own `save` for torch gives the same bytes, but takes longer than most cases do.
     """
-    held = {name: plain(tensor) for name, tensor in tensors.items()}  # alive until it is written
+    held = {name: plain(tensor) for name, tensor in tensors.items()}  # keeps memory alive
     specs = {
         name: TensorSpec(
             dtype=str(tensor.dtype).removeprefix("torch."),
@@ -48,7 +48,7 @@ def serialized(tensors: dict[str, torch.Tensor]) -> bytes:
 
 
 def pack(header: dict, tensors: dict[str, torch.Tensor] | None = None) -> bytes:
-    """One message as bytes.
+    """Return one message as bytes.
 
     >>> header, tensors = unpack(pack({"verb": "call"}, {"x": torch.ones(2)}))
     >>> header, tensors["x"].tolist()
@@ -61,9 +61,9 @@ def pack(header: dict, tensors: dict[str, torch.Tensor] | None = None) -> bytes:
 def unpack(
     message: bytes, most_header_bytes: int | None = None
 ) -> tuple[dict, dict[str, torch.Tensor]]:
-    """The header and the tensors of a message. Raises BadMessage on anything else.
+    """Return the header and the tensors of a message. Raises BadMessage on any other bytes.
 
-    most_header_bytes: parsed JSON takes up to twenty times as much memory as its text.
+    most_header_bytes: a limit, because parsed JSON takes up to twenty times the memory of its text.
     """
     try:
         (length,) = LENGTH.unpack_from(message)
@@ -71,22 +71,22 @@ def unpack(
             raise BadMessage("the header is too large")
         text = message[LENGTH.size : LENGTH.size + length]
         header, tensors = json.loads(text), load(message[LENGTH.size + length :])
-    except Exception as error:  # every parser fails in its own way
+    except Exception as error:  # each parser raises errors of its own
         raise BadMessage(f"{type(error).__name__}: {error}"[:200]) from None
     if not isinstance(header, dict):
         raise BadMessage("the header is not an object")
-    # safetensors gives names in another order each time.
+    # safetensors returns the names in a varying order.
     return header, dict(sorted(tensors.items()))
 
 
 def send(stream: IO[bytes], message: bytes) -> None:
-    """Write one message with its length in front to a binary stream."""
+    """Write one message, preceded by its length, to a binary stream."""
     stream.write(LENGTH.pack(len(message)) + message)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """The next message of a binary stream, or None when the other side has closed it."""
+    """Return the next message of a binary stream; None if the other side has closed it."""
     prefix = stream.read(LENGTH.size)
     if len(prefix) < LENGTH.size:
         return None

@@ -1,4 +1,4 @@
-"""Which of a learner's names can only mean one that is asked for: by shape, order, likeness."""
+"""Match a learner's names to requested ones, by shape, order and similarity."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from functools import lru_cache
 from itertools import permutations, takewhile
 
-MOST = 6  # names that are weighed against one another: all their orders are tried
-LIKE = 0.4  # what is less alike than this is not alike
+MOST = 6  # names compared at once, because all their orders are tried
+LIKE = 0.4  # the least similarity that counts
 Fits = Callable[[str, str], bool]
 
 
 @lru_cache(maxsize=1000)
 def likeness(asked: str, there: str) -> float:
-    """How much a name looks like another one: 0 for not at all, 1 for the same words.
+    """Return the similarity of two names: 0 for different names, 1 for the same words.
 
     >>> likeness("max_width", "mw"), likeness("max_width", "m_width"), likeness("width", "rate")
     (0.8, 0.9, 0.0)
@@ -28,7 +28,7 @@ def likeness(asked: str, there: str) -> float:
 
 
 def words_of(name: str) -> list[str]:
-    """The words that a name is made of, in small letters.
+    """Return the words in a name, in lower case.
 
     >>> words_of("maxWidth_2")
     ['max', 'width', '2']
@@ -37,7 +37,7 @@ def words_of(name: str) -> list[str]:
 
 
 def alike(asked: str, there: str) -> float:
-    """How much one word looks like another; its first letters stand for all of it."""
+    """Return the similarity of two words; an abbreviation of the first one scores 0.8."""
     if asked == there:
         return 1.0
     if asked.startswith(there):
@@ -46,7 +46,7 @@ def alike(asked: str, there: str) -> float:
 
 
 def ratio(left: str, right: str) -> float:
-    """How close two words are in their letters, in steps: 0 for less than 0.6, up to 1."""
+    """Return the similarity of two words by their letters, in steps: 0 below 0.6, up to 1."""
     steps = (1.0, 0.9, 0.8, 0.7, 0.6)
     return next((step for step in steps if get_close_matches(left, [right], 1, step)), 0.0)
 
@@ -56,10 +56,10 @@ def meant(
     there: Sequence[str],
     fits: Fits = lambda asked, there: True,
 ) -> dict[str, str]:
-    """The names there that stand for names asked for; both without those that are in both.
+    """Return the names that match requested ones. Callers exclude names that are on both sides.
 
-    fits: whether one can stand for the other at all. Where as many are left over as are asked
-    for, in the same order, that tells too.
+    fits: returns True if one name can replace the other at all. If equal numbers of names remain on
+    both sides, they are matched in their order.
     """
     if not asked or not there or max(len(asked), len(there)) > MOST:
         return {}
@@ -73,7 +73,7 @@ def meant(
 
 
 def assignments(asked: Sequence[str], there: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """All ways to pair names, those in their order first."""
+    """Return all ways to pair names, the one in their own order first."""
     if len(asked) <= len(there):
         return [list(zip(asked, some, strict=True)) for some in permutations(there, len(asked))]
     return [list(zip(some, there, strict=True)) for some in permutations(asked, len(there))]
@@ -87,10 +87,10 @@ Shapes = Mapping[str, Sequence[int]]
 
 
 def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
-    """The same for the parts of a module, from the shapes of its tensors by their dotted names.
+    """Match the parts of a module, by the shapes of its tensors under their dotted names.
 
-    A part stands for another one only where the tensors that both have are of the same shapes, or
-    where they have none in common, but as many of each shape.
+    Two parts match only if the tensors under the same names have the same shapes. If they share no
+    names, they must have equally many tensors of each shape.
 
     >>> meant_parts({"first.weight": (2, 3), "last.weight": (3, 3)},
     ...             {"fst.weight": (2, 3), "out.weight": (3, 3)})
@@ -98,7 +98,7 @@ def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
     >>> meant_parts({"table.weight": (2, 3)}, {"table": (2, 3)})
     {'table.weight': 'table'}
     """
-    if asked.keys() == there.keys():  # nearly always, and the rest takes a while to find that out
+    if asked.keys() == there.keys():  # nearly always true, and the rest is slow
         return {}
     wanted, found = by_part(asked), by_part(there)
 
@@ -122,14 +122,15 @@ def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
 
 
 def left_over(asked: Shapes, there: Shapes, renamed: Mapping[str, str]) -> dict[str, str]:
-    """The parts that are meant by tensors for which no name is found yet, by shapes alone.
+    """Match the remaining tensors by shape alone.
 
-    Only where each one asked for has a partner, and none is over: `first.weight` and `last.weight`
-    for `layers.0.weight` and `layers.2.weight`. Of several with one shape the names that are most
-    alike belong together, and where that does not tell, the order in which they are made. That is
-    a guess, and a safe one: what it decides is only which values a tensor gets, and without it it
-    gets none, which fails every check of values. A wrong guess fails them too, and no more. If the
-    shapes are others, layers of the same kind belong together in their order.
+    This happens only if each requested tensor has a partner and none is left over, for example
+    `first.weight` and `last.weight` for `layers.0.weight` and `layers.2.weight`. Among tensors of
+    the same shape, the most similar names are matched. If that decides nothing, the order of
+    creation does. That is a safe guess, because it only decides the values that a tensor receives.
+    Without the guess it would receive none and fail every check of values. A wrong guess fails
+    these checks too, but no others. If the shapes differ, layers of the same kind are matched in
+    their order.
     """
     known = {name: as_asked(name, renamed) for name in there}
     lacking = {n: shape for n, shape in asked.items() if n not in known.values()}
@@ -146,7 +147,7 @@ def left_over(asked: Shapes, there: Shapes, renamed: Mapping[str, str]) -> dict[
 
 
 def layers_in_order(asked: Sequence[str], there: Sequence[str]) -> dict[str, str]:
-    """Return which layer stands for which, if as many are there, with tensors of the same names.
+    """Match layers in order, if equally many have tensors of the same names.
 
     >>> layers_in_order(["layers.0.weight", "layers.2.weight"], ["fc_1.weight", "fc_2.weight"])
     {'layers.0': 'fc_1', 'layers.2': 'fc_2'}
@@ -166,7 +167,7 @@ def layers_in_order(asked: Sequence[str], there: Sequence[str]) -> dict[str, str
 
 
 def told_apart(names: Sequence[str]) -> dict[str, str]:
-    """Dotted names by what is left of each without the beginnings and ends that all share.
+    """Return dotted names, each by the part left after removing shared beginnings and ends.
 
     >>> told_apart(["made.q.weight", "made.k.weight"])
     {'q': 'made.q.weight', 'k': 'made.k.weight'}
@@ -180,17 +181,17 @@ def told_apart(names: Sequence[str]) -> dict[str, str]:
 
 
 def shared(split: list[list[str]]) -> int:
-    """How many parts all begin with."""
+    """Return the number of leading parts that all names share."""
     return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*split, strict=False))))
 
 
 def sizes(tensors: Shapes) -> list[list[int]]:
-    """The shapes of some tensors, in an order of their own."""
+    """Return the shapes of some tensors, sorted."""
     return sorted(map(list, tensors.values()))
 
 
 def by_shape(tensors: Shapes) -> dict[tuple[int, ...], list[str]]:
-    """The names of tensors by their shapes."""
+    """Return the names of tensors by their shapes."""
     names: dict[tuple[int, ...], list[str]] = {}
     for name, shape in tensors.items():
         names.setdefault(tuple(shape), []).append(name)
@@ -198,7 +199,7 @@ def by_shape(tensors: Shapes) -> dict[tuple[int, ...], list[str]]:
 
 
 def by_owner(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Pairs of tensors as pairs of the parts that hold them, where that says the same.
+    """Return pairs of tensors as pairs of the parts that own them, if that is equivalent.
 
     >>> by_owner({"layers.0.weight": "first.weight", "layers.0.bias": "first.bias"})
     {'layers.0': 'first'}
@@ -212,7 +213,7 @@ def by_owner(pairs: Mapping[str, str]) -> dict[str, str]:
 
 
 def by_part(shapes: Shapes) -> dict[str, dict[str, Sequence[int]]]:
-    """Shapes by the first part of their names, and by the rest of them."""
+    """Return shapes by the first part of their names, and then by the rest."""
     parts: dict[str, dict[str, Sequence[int]]] = {}
     for name, shape in shapes.items():
         first, _, rest = name.partition(".")
@@ -221,7 +222,7 @@ def by_part(shapes: Shapes) -> dict[str, dict[str, Sequence[int]]]:
 
 
 def as_asked(name: str, renamed: Mapping[str, str]) -> str:
-    """A dotted name there as it is asked for.
+    """Return the requested form of a learner's dotted name.
 
     >>> as_asked("fst.weight", {"first": "fst"}), as_asked("fsts", {"first": "fst"})
     ('first.weight', 'fsts')

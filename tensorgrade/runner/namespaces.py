@@ -1,7 +1,7 @@
-"""Gives a child its own view of the system: processes, files, network, shared memory.
+"""Give a child its own view of the system: processes, files, network, shared memory.
 
-The process that calls these needs CAP_SYS_ADMIN in its user namespace, which bubblewrap gives
-to the warm process and `privileges` takes from the child afterwards.
+The calling process needs CAP_SYS_ADMIN in its user namespace. bubblewrap gives it to the warm
+process, and the `privileges` layer drops it in the child afterwards.
 """
 
 import os
@@ -15,15 +15,15 @@ FOLDER = "/w"
 
 
 def unshare(flag: int) -> None:
-    """Leave a namespace for a fresh one. Raises OSError."""
+    """Leave a namespace for a new one. Raises OSError."""
     checked(LIBC.unshare(flag), "unshare")
 
 
 def fork_as_first_process(own_namespace: int) -> int:
     """Fork a child that is process 1 of a new PID namespace; returns as `os.fork` does.
 
-    When process 1 ends, the kernel ends all that it started. `own_namespace` is a descriptor of
-    the caller's namespace, to which it returns so that it can do this again.
+    When process 1 ends, the kernel ends all processes in its namespace. `own_namespace` is a
+    descriptor of the caller's namespace. The caller returns to it, so that it can fork again.
     """
     unshare(NEW_PID)
     try:
@@ -38,7 +38,7 @@ def fork_as_first_process(own_namespace: int) -> int:
 
 
 def own_mounts(config: dict) -> None:
-    """An empty folder of bounded size to work in, and an empty `/proc`."""
+    """Mount an empty working folder of bounded size, and an empty `/proc`."""
     unshare(NEW_MOUNT)
     size = f"size={config['folder_bytes']},nr_inodes={config['folder_files']},mode=0777"
     mount("tmpfs", FOLDER, "tmpfs", LOCKED, size)
@@ -47,10 +47,10 @@ def own_mounts(config: dict) -> None:
 
 
 def own_shared_memory(config: dict) -> None:
-    """System V shared memory, semaphores and queues that nobody else has."""
+    """Use private System V shared memory, semaphores and queues."""
     unshare(NEW_IPC)
 
 
 def own_network(config: dict) -> None:
-    """A network with nothing in it, and abstract sockets that nobody else hears."""
+    """Use an empty network, and private abstract sockets."""
     unshare(NEW_NET)

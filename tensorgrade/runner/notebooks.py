@@ -1,13 +1,13 @@
-"""Takes the Python out of a notebook: what defines something, and nothing that merely runs.
+"""Extract the Python from a notebook: its definitions, without code that merely runs.
 
-Kept are imports, functions, classes, and assignments of literals, lambdas and plain names. A class
-that leans on a value which another cell computes is so found out. Dropped are calls, prints,
-plots, loops, `await`, magics and shell lines, so long-running cells cost no time. Tags, outputs
-and other metadata mean nothing; every code cell counts, in the order in which they stand.
+Retained are imports, functions, classes, and assignments of literals, lambdas and plain names. A
+class that depends on a value computed by another cell therefore fails visibly. Dropped are calls,
+prints, plots, loops, `await`, magics and shell lines, so long-running cells cost no time. Tags,
+outputs and other metadata are ignored. All code cells count, in their order in the notebook.
 
-An exercise has a cell of its own. If other cells define it too, that one counts as soon as it is
-written: a last line `mean = 3` or a scratch version below takes nothing away. A copy of the
-cell that is written counts before one that is untouched.
+An exercise has a cell of its own. If other cells define it too, its own cell counts once it is
+solved. A last line `mean = 3` or a scratch version below therefore does no harm. A solved copy of
+the cell takes precedence over an untouched one.
 """
 
 import ast
@@ -24,21 +24,22 @@ from .loading import bound_names, is_definition, statements, top_level_blocks
 from .source import UNPARSABLE, Source, Unreadable, with_plain_ends
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
-# After its indentation, on which a pattern would spend time by the square of its length.
+# This matches a line without its indentation, which would make matching quadratic in its length.
 ESCAPED = re.compile(r"[%!?].*|.*\?|[\w, .]+=\s*[%!].*")
 OWN_TOOLS = "tensorgrade"
 MOST_REPAIRS = 20
 MOST_CHARACTERS = 1 << 18
-# What to put in the place of a broken block, given its text and the names that it would define.
+# A function that returns a replacement for a broken block, given its text and the names that it
+# would define.
 Broken = Callable[[str, list[str]], str]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell: its source, and how it is called in messages.
+    """One code cell: its source, and its name in messages.
 
-    exercise: whose cell it is, if any. place: which of all cells it is, in words. is_code: False
-    for a cell of an exercise that somebody has turned into text.
+    exercise: the exercise that owns it, if any. place: its position among all cells, in words.
+    is_code: False for an exercise's cell that was converted to text.
     """
 
     source: str
@@ -49,11 +50,11 @@ class Cell:
 
 
 def code_cells(text: str, filename: str) -> list[Cell]:
-    """The code cells of an `.ipynb` file's content. Raises Unreadable with a sentence."""
+    """Return the code cells of an `.ipynb` file's content. Raises Unreadable with a sentence."""
     if not text.strip():
         raise Unreadable(f"{filename} is empty.")
     try:
-        notebook = json.loads(text, parse_int=float)  # a whole number may have too many digits
+        notebook = json.loads(text, parse_int=float)  # an integer may have too many digits
         sheets = notebook.get("worksheets") or [notebook]  # the oldest notebooks have sheets
         cells = [cell for sheet in sheets for cell in sheet["cells"]]
         numbers = itertools.accumulate(int(cell.get("cell_type") == "code") for cell in cells)
@@ -64,18 +65,18 @@ def code_cells(text: str, filename: str) -> list[Cell]:
 
 
 def source_of(cell: dict) -> str:
-    """A cell's text: a string or a list of lines, under its new or its old name."""
+    """Return a cell's text: a string or a list of lines, under its new or its old name."""
     source = cell.get("source", cell.get("input", ""))
     return with_plain_ends(source if isinstance(source, str) else "".join(source))
 
 
 def is_read(cell: dict) -> bool:
-    """Return True for code cells, and for an exercise's cell that somebody has turned into text."""
+    """Return True for code cells, and for an exercise's cell that was converted to text."""
     return cell.get("cell_type") == "code" or bool(exercise_of(cell))
 
 
 def read_cell(cell: dict, number: int) -> Cell:
-    """Return a cell, called by its exercise or by its number among the code cells."""
+    """Return a cell, named after its exercise or by its number among the code cells."""
     exercise, is_code = exercise_of(cell), cell.get("cell_type") == "code"
     place = f"code cell {number}" if is_code else f"the text cell `{exercise}`"
     return Cell(
@@ -84,7 +85,7 @@ def read_cell(cell: dict, number: int) -> Cell:
 
 
 def exercise_of(cell: dict) -> str:
-    """Return the exercise whose cell it is, as nbgrader marks it; empty if it is none's."""
+    """Return the exercise that owns a cell, as nbgrader marks it; empty if there is none."""
     marks: Any = (cell.get("metadata") or {}).get("nbgrader")
     named = (
         isinstance(marks, dict) and marks.get("solution") and isinstance(marks.get("grade_id"), str)
@@ -93,9 +94,9 @@ def exercise_of(cell: dict) -> str:
 
 
 def extract(cells: list[Cell], filename: str = "the notebook") -> Source:
-    """All definitions of the cells as one text. A broken cell costs only what is broken in it.
+    """Return all definitions of the cells as one text. In a broken cell only broken parts are lost.
 
-    Raises Unreadable where there is more code than any answer needs.
+    Raises Unreadable if there is more code than any answer needs.
     """
     if sum(len(cell.source) for cell in cells) > MOST_CHARACTERS:
         raise Unreadable(f"{filename} has more than {MOST_CHARACTERS} characters of code.")
@@ -103,15 +104,15 @@ def extract(cells: list[Cell], filename: str = "the notebook") -> Source:
     as_written = replace(assemble(cells, filename, keep_broken), notes=notes)
     if line_of_error(as_written.text) is None:
         return as_written
-    # Beside a broken cell, a file is read block by block; where that would cut through a string
-    # of another cell, say of the broken block only that it is broken.
+    # A file with a broken cell is read block by block. If that would cut a string of another cell
+    # in two, replace the broken block with a line that raises its error.
     sound = assemble(cells, filename, drop_broken)
     lost = names_in(sound.text) - names_in(as_written.text)
     return replace(assemble(cells, filename, name_broken), notes=notes) if lost else as_written
 
 
 def with_one_definition(cells: list[Cell]) -> tuple[list[Cell], tuple[tuple[str, str], ...]]:
-    """Return the cells without what would replace a definition that counts, and notes on that."""
+    """Return the cells without overridden definitions of exercises, and notes about them."""
     notes = []
     for name in dict.fromkeys(cell.exercise for cell in cells if cell.exercise):
         found = {at: made for at, cell in enumerate(cells) if (made := last_made(cell, name))}
@@ -129,9 +130,10 @@ def with_one_definition(cells: list[Cell]) -> tuple[list[Cell], tuple[tuple[str,
 
 
 def which_counts(cells: list[Cell], name: str, found: dict[int, ast.stmt]) -> int | None:
-    """Return which cell's definition of an exercise counts; None if no cell has one.
+    """Return the index of the cell whose definition of an exercise counts; None without any.
 
-    That is the last of its own that is written, as code or as text, or else of all that are.
+    That is the exercise's last solved own cell, with code preferred to text. Otherwise it is the
+    last solved definition in a code cell, otherwise the last unsolved own cell.
     """
     own = [at for at in found if cells[at].exercise == name]
     written = [at for at in found if is_written(found[at])]
@@ -145,7 +147,7 @@ def which_counts(cells: list[Cell], name: str, found: dict[int, ast.stmt]) -> in
 
 
 def which_counted(name: str, chosen: Cell, others: list[Cell]) -> str:
-    """Return a sentence on which of several definitions counts, and which does not."""
+    """Return a sentence that names the definition that counts, and those that do not."""
     said = f"`{name}` is taken from {chosen.place}"
     if not chosen.is_code:
         said += ", which is no code cell any more"
@@ -154,9 +156,10 @@ def which_counted(name: str, chosen: Cell, others: list[Cell]) -> str:
 
 
 def last_made(cell: Cell, name: str) -> ast.stmt | None:
-    """Return the last statement of a cell that gives a name something, None if there is none.
+    """Return the last statement of a cell that binds a name; None if there is none.
 
-    For a definition that is no Python another one stands: what is wrong with it is to be said.
+    A definition that is not valid Python is represented by an empty one, so that its error is
+    reported.
     """
     text = definitions(cell.source, drop_broken)
     made = [one for one in statements(text, "notebook", []) if name in bound_names(one)]
@@ -168,14 +171,14 @@ def last_made(cell: Cell, name: str) -> ast.stmt | None:
 
 
 def is_written(made: ast.stmt) -> bool:
-    """Return True if a statement defines a function or a class that is no untouched stub."""
+    """Return True if a statement defines a function or a class that is not an untouched stub."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     named = isinstance(made, ast.Assign) and isinstance(made.value, (ast.Lambda, ast.Name))
     return (isinstance(made, kinds) or named) and "NotImplementedError" not in ast.unparse(made)
 
 
 def without(cell: Cell, name: str) -> Cell:
-    """Return a cell without what gives a name something; its lines stay where they are."""
+    """Return a cell without the statements that bind a name; other lines stay in place."""
     text = definitions(cell.source, keep_broken)
     if line_of_error(text) is not None:
         return cell
@@ -183,11 +186,11 @@ def without(cell: Cell, name: str) -> Cell:
 
 
 def assemble(cells: list[Cell], filename: str, broken: Broken) -> Source:
-    """The cells' definitions one below the other, each cell under a line with its name."""
+    """Return the cells' definitions in one text, each cell under a comment with its number."""
     lines: list[str] = []
     starts = []
     for number, cell in enumerate(cells, 1):
-        lines.append(f"# cell {number}")  # its name is the learner's: no text to be run
+        lines.append(f"# cell {number}")  # without the cell's name, which the learner chose
         starts.append(len(lines))
         lines += definitions(cell.source, broken).split("\n")
     names = tuple(cell.name for cell in cells)
@@ -195,14 +198,14 @@ def assemble(cells: list[Cell], filename: str, broken: Broken) -> Source:
 
 
 def names_in(text: str) -> set[str]:
-    """The names that the parts of a text bind which the runner will be able to read."""
+    """Return the names bound by the statements of a text that the runner can read."""
     return {
         name for statement in statements(text, "notebook", []) for name in bound_names(statement)
     }
 
 
 def definitions(source: str, broken: Broken) -> str:
-    """A cell's text with everything blanked that defines nothing; line numbers stay.
+    """Return a cell's text without code other than definitions; line numbers stay the same.
 
     >>> definitions("import torch\\n%time f()\\nx = 1; print(x)\\n!ls", keep_broken)
     'import torch\\n\\nx = 1; 0\\n'
@@ -216,12 +219,13 @@ def definitions(source: str, broken: Broken) -> str:
         )
 
 
-# As Python's own prompt, IPython's and its text for notebooks write a line, and how it goes on.
+# Prompts at the start of a line and of its continuation, as Python, IPython and its text for
+# notebooks write them.
 PROMPTS = re.compile(r"(?:>>> ?|\.\.\. ?|In \[\d+\]: ?| +\.{3,}: ?)")
 
 
 def as_it_runs(source: str) -> str:
-    """A cell without what a notebook takes away before it runs one: prompts, and an indentation.
+    """Return a cell without its prompts and indentation, which a notebook also removes.
 
     >>> as_it_runs(">>> def f(x):\\n...     return x"), as_it_runs("  x = 1\\n  y = 2")
     ('def f(x):\\n    return x', 'x = 1\\ny = 2')
@@ -236,7 +240,7 @@ def as_it_runs(source: str) -> str:
 
 
 def definitions_of_block(block: str, broken: Broken) -> str:
-    """The definitions of one block; of a block that does not parse, what `broken` makes of it."""
+    """Return the definitions of one block; if it does not parse, the result of `broken`."""
     try:
         return only_definitions(block)
     except UNPARSABLE:
@@ -245,25 +249,25 @@ def definitions_of_block(block: str, broken: Broken) -> str:
 
 
 def keep_broken(block: str, names: list[str]) -> str:
-    """A broken definition as it is: the runner says what is wrong with it."""
+    """Return a broken definition unchanged, so that the runner reports its error."""
     return block
 
 
 def drop_broken(block: str, names: list[str]) -> str:
-    """Nothing in place of a broken definition."""
+    """Return empty lines in place of a broken definition."""
     return "\n" * block.count("\n")
 
 
 def name_broken(block: str, names: list[str]) -> str:
-    """In place of a broken definition, a line that raises what is wrong with it."""
+    """Return a line in place of a broken definition that raises its error."""
     raising = "; ".join(f"{name} = compile({block!r}, {BLOCK!r}, 'exec')" for name in names)
     return raising + "\n" * block.count("\n")
 
 
 def without_magics(source: str) -> str:
-    """A cell without IPython's own syntax: `%magics`, `!shell` lines and `help?`.
+    """Return a cell without IPython's own syntax: `%magics`, `!shell` lines and `help?`.
 
-    Only lines that do not parse are looked at, so a `%` that begins a line of a formula stays.
+    Only lines that do not parse are replaced, so a `%` at the start of a formula's line stays.
     """
     if source.startswith("%%"):
         first, _, rest = source.partition("\n")
@@ -284,23 +288,23 @@ def without_magics(source: str) -> str:
 
 
 def is_escaped(line: str) -> bool:
-    """Whether a line that is no Python may be IPython's own."""
+    """Return True if a line that is not Python may be IPython's own syntax."""
     return bool(ESCAPED.fullmatch(line.lstrip()))
 
 
 def passed_over(line: str) -> str:
-    """`pass` in place of a line, as deep as it."""
+    """Return `pass` with the indentation of a line, as its replacement."""
     return line[: len(line) - len(line.lstrip())] + "pass"
 
 
 @lru_cache(maxsize=1)
 def parsed(source: str) -> ast.Module:
-    """The syntax tree of a text; a cell is looked at twice in a row."""
+    """Return the syntax tree of a text, cached because a cell is parsed twice in a row."""
     return ast.parse(source)
 
 
 def line_of_error(source: str) -> int | None:
-    """The line where a text stops to be Python; None where it does not."""
+    """Return the line of the first syntax error; None if there is none."""
     try:
         parsed(source)
     except SyntaxError as error:
@@ -313,13 +317,13 @@ def line_of_error(source: str) -> int | None:
 def only_definitions(
     source: str, is_kept: Callable[[ast.stmt], bool] = lambda statement: defines(statement)
 ) -> str:
-    """A text that parses, with `0` in place of each statement that defines nothing."""
+    """Return a text that parses, with `0` in place of each statement that is not a definition."""
     text, kept, at = source.encode(), [], 0  # columns count bytes
     lines = [0, *(found.end() for found in re.finditer(b"\n", text))]
     for statement in parsed(source).body:
         if not is_kept(statement):
             begin = lines[statement.lineno - 1] + statement.col_offset
-            # A parser always says where a statement ends.
+            # A parser always reports the end of a statement.
             end = lines[(statement.end_lineno or 0) - 1] + (statement.end_col_offset or 0)
             kept += [text[at:begin], b"0", b"\n" * text.count(b"\n", begin, end)]
             at = end
@@ -328,7 +332,7 @@ def only_definitions(
 
 
 def defines(statement: ast.stmt) -> bool:
-    """Whether a statement defines something that an answer may need."""
+    """Return True if a statement defines something that an answer may need."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return not imports_own_tools(statement)
     if isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Lambda, ast.Name)):
@@ -337,7 +341,7 @@ def defines(statement: ast.stmt) -> bool:
 
 
 def imports_own_tools(statement: ast.Import | ast.ImportFrom) -> bool:
-    """Whether an import is one of the course's tools, which only a notebook needs."""
+    """Return True if an import is one of the course's tools, which only a notebook needs."""
     modules = (
         [getattr(statement, "module", None)]
         if isinstance(statement, ast.ImportFrom)

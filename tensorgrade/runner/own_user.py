@@ -1,8 +1,8 @@
-"""A user of its own for every child: what keeps it from others where there are no namespaces.
+"""A separate user for each child, as protection on machines without namespaces.
 
-Only root can give it. What only root may read is then out of a child's reach, and so are all other
-processes. A number serves one child at a time; what still runs under it, or lies in the folders
-that everybody may write to, goes with the child.
+Only root can assign one. A child then cannot read files that only root may read, and cannot affect
+other processes. A number serves one child at a time. When the child ends, its remaining processes
+end too, and its files in world-writable folders are removed.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from .step_down import become
 
-# Numbers that no system gives out: next come those of systemd's services.
+# Numbers that no system assigns; the next ones belong to systemd's services.
 USERS = range(61001, 61184)
 TRIES = 100
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
@@ -24,14 +24,14 @@ SHARED_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 
 @dataclass(frozen=True)
 class OwnUser:
-    """A user's number, and the claim that keeps other graders of this machine from taking it."""
+    """A user's number, and the claim that reserves it among the graders of this machine."""
 
     number: int
     claim: socket.socket
 
     def end(self) -> None:
-        """End what it left behind, and give the number back; not where something still runs."""
-        for _ in range(TRIES):  # what runs may end what comes to end it
+        """Remove the user's processes and files; release the number unless a process remains."""
+        for _ in range(TRIES):  # its processes may kill the one that comes to end them
             if not any(processes_of(self.number)) and not any(files_of(self.number)):
                 break
             clear(self.number)
@@ -40,14 +40,14 @@ class OwnUser:
 
 
 class Users:
-    """Gives out numbers in turn, so that one is not soon used again."""
+    """A supply of user numbers, given out in turn so that none is soon used again."""
 
     def __init__(self) -> None:
         start = os.getpid() % len(USERS)
         self.turn = itertools.cycle([*USERS[start:], *USERS[:start]])
 
     def take(self) -> OwnUser:
-        """A user under whom nothing runs. Raises OSError where there is none."""
+        """Return a user without any processes. Raises OSError if there is none."""
         for number in itertools.islice(self.turn, len(USERS)):
             claim = claimed(number)
             if claim is None:
@@ -59,7 +59,7 @@ class Users:
 
 
 def claimed(number: int) -> socket.socket | None:
-    """A name that one process at a time can have, and that is free when it ends; None if taken."""
+    """Claim a name that one process can own until it ends; return None if it is taken."""
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(f"\0tensorgrade-user-{number}")
@@ -70,9 +70,9 @@ def claimed(number: int) -> socket.socket | None:
 
 
 def processes_of(*numbers: int) -> Iterator[int]:
-    """Processes that run as one of these users.
+    """Yield the processes that run as one of these users.
 
-    Who owns their folders in /proc would not tell: of what nobody may look into, root does.
+    The owner of a folder in /proc is no evidence, because root owns those of protected processes.
     """
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError), open(f"/proc/{name}/status") as file:
@@ -82,7 +82,7 @@ def processes_of(*numbers: int) -> Iterator[int]:
 
 
 def files_of(number: int) -> Iterator[str]:
-    """What a user has in the folders that everybody may write to."""
+    """Yield the paths that a user owns in world-writable folders."""
     for folder in SHARED_FOLDERS:
         with suppress(OSError):
             for entry in os.scandir(folder):
@@ -91,13 +91,13 @@ def files_of(number: int) -> Iterator[str]:
 
 
 def clear(number: int) -> None:
-    """End all that runs as a user and remove its files, as that user: it can do no more than it."""
+    """End all processes of a user and remove its files, acting as that user for safety."""
     pid = os.fork()
     if pid == 0:
         try:
             become(number)
             with suppress(OSError):
-                os.kill(-1, signal.SIGKILL)  # everything that this user may signal, but not itself
+                os.kill(-1, signal.SIGKILL)  # all processes of the user, except this one
             for path in list(files_of(number)):
                 remove(path)
         finally:
@@ -106,7 +106,7 @@ def clear(number: int) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file, a link or a folder with all in it, as far as that goes."""
+    """Remove a file, a link, or a folder with its content, as far as possible."""
     if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,4 +1,4 @@
-"""Tries each layer of the lock-down in a process of its own: what a machine gives shows by trying.
+"""Try each layer of the lock-down in a separate process, because only a trial shows if it works.
 
 {"mount": "", "landlock": "system call 444: Function not implemented", …}
 """
@@ -13,7 +13,7 @@ from .own_user import Users
 
 
 def main(config: dict) -> None:
-    """Print, as JSON, for each layer in `config["layers"]`: nothing, or why it cannot be had."""
+    """Print, as JSON, an empty text or an error for each layer in `config["layers"]`."""
     steps = dict(STEPS) | {"uid": another_user}
     tries = {name: step for name, step in steps.items() if name in config["layers"]}
     found = {name: outcome(step, config) for name, step in tries.items()}
@@ -23,7 +23,7 @@ def main(config: dict) -> None:
 
 
 def process_namespace(config: dict) -> None:
-    """A child of its own PID namespace, which sees itself as process 1."""
+    """Fork a child into its own PID namespace, in which it is process 1."""
     own = os.open("/proc/self/ns/pid", os.O_RDONLY)
     pid = fork_as_first_process(own)
     if pid == 0:
@@ -33,7 +33,7 @@ def process_namespace(config: dict) -> None:
 
 
 def another_user(config: dict) -> None:
-    """A user of its own, who can read what Python and torch need."""
+    """Become a separate user, and check that it can read the files of Python and torch."""
     if os.geteuid() != 0:
         raise OSError("only root can give each child a user of its own")
     user = Users().take()
@@ -44,7 +44,7 @@ def another_user(config: dict) -> None:
 
 
 def outcome(step: Callable[[dict], object], config: dict) -> str:
-    """What came of a step in a forked process: "" when it worked, else the error's text."""
+    """Return the outcome of a step in a forked process: "" if it worked, otherwise the error."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -58,7 +58,7 @@ def outcome(step: Callable[[dict], object], config: dict) -> str:
 
 
 def error_of(step: Callable[[dict], object], config: dict) -> str:
-    """`ok`, or the text of the error that a step raised."""
+    """Return `ok`, or the text of the error that a step raised."""
     try:
         step(config)
         return "ok"

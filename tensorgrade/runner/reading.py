@@ -1,7 +1,7 @@
-"""Takes the Python out of what was handed in: a script, a notebook, or whichever of both counts.
+"""Extract the Python from a submission: from a script, a notebook, or the one that counts.
 
-Whatever parses a learner's text stands in this folder, so that in grading it runs in the
-learner's own process: a text that is an attack by itself meets the same walls as code.
+All code that parses a learner's text is in this folder. In grading it runs in the learner's own
+process, so that a text that attacks the parser faces the same isolation as code.
 """
 
 import ast
@@ -15,9 +15,9 @@ from .source import UNPARSABLE, Source, Unreadable, decode
 
 
 def source_in(content: bytes, filename: str) -> Source:
-    """The Python in a script or a notebook. Raises Unreadable with a sentence, and nothing else.
+    """Return the Python in a script or a notebook. Raises only Unreadable, with a sentence.
 
-    Whatever a parser meets that nobody has thought of is that file's own trouble.
+    An unexpected error of a parser affects only that file.
     """
     name = Path(filename).name
     try:
@@ -35,31 +35,31 @@ def source_in(content: bytes, filename: str) -> Source:
 def source_that_counts(
     content: bytes, filename: str, script: bytes, exercises: Mapping[str, str]
 ) -> Source:
-    """What is graded of a notebook and the script that was handed in beside it.
+    """Return the source to grade from a notebook and the script submitted along with it.
 
-    The notebook, if any exercise is written in it. exercises: by name, the code that is given to
-    be mended, empty where there is none; as it was given it is no answer. Who fetches a chapter
-    and works in a script hands in an untouched notebook beside it; a helper alone, or a file that
-    nobody can read, is no answer. Raises Unreadable.
+    exercises: by name, the given code of a find-the-bug exercise; empty for other exercises.
+    The notebook counts if any exercise in it is solved. Unchanged given code, a helper alone and an
+    unreadable file are not answers. Learners who work in a script often submit an untouched
+    notebook too. Raises Unreadable.
     """
     try:
         source = source_in(content, filename)
         if answered(source.text, exercises):
             return source
-    except (Unreadable, RecursionError):  # an answer too deep to be looked at is none
+    except (Unreadable, RecursionError):  # an answer too deep to be examined is not one
         pass
     return source_in(script, str(Path(filename).with_suffix(".py")))
 
 
 def answered(text: str, exercises: Mapping[str, str]) -> bool:
-    """Whether any exercise is written in a text, or changed where code is given to be mended."""
+    """Return True if a text solves an exercise, or changes the code of a find-the-bug exercise."""
     given = {name: code for name, code in exercises.items() if code}
     untouched = {name for name, changed in changes(text, given).items() if not changed}
     return bool((exercises.keys() & written(text)) - untouched)
 
 
 def written(source: str) -> set[str]:
-    """Names of the functions and classes in a text that do not say that they are still to do.
+    """Return the names of functions and classes in a text that are not unsolved stubs.
 
     >>> written("def f():\\n    return 1\\ndef g():\\n    raise NotImplementedError")
     {'f'}
@@ -72,8 +72,9 @@ def written(source: str) -> set[str]:
 
 
 def spans(source: str) -> list[tuple[list[str], int, int]]:
-    """(names, first line, last line) of each top-level statement; of blocks, where the source does
-    not parse.
+    """Return (names, first line, last line) of each top-level statement.
+
+    If the source does not parse, return those of its blocks.
 
     >>> spans("@d\\ndef f():\\n    pass"), spans("def f(:\\n\\ndef g(): pass")
     ([(['f'], 1, 3)], [(['f'], 1, 1), (['g'], 3, 3)])
@@ -86,20 +87,20 @@ def spans(source: str) -> list[tuple[list[str], int, int]]:
 
 
 def blocks_of_code(source: str) -> list[tuple[int, str]]:
-    """(line before it, text) of each top-level block that holds more than a comment."""
+    """Return (line number, text) of each top-level block that contains more than a comment."""
     blocks = top_level_blocks(source)
     return [(n, text) for n, text in blocks if text.strip() and text.strip("\n")[0] != "#"]
 
 
 def span_of(line: int, block: str) -> tuple[list[str], int, int]:
-    """The name that a block defines, and its lines but for empty ones around it."""
+    """Return the name that a block defines, and its lines without empty ones around it."""
     text = block.strip("\n")
     first = line + len(block) - len(block.lstrip("\n"))
     return names_of(text), first, first + text.count("\n")
 
 
 def parts(source: str) -> list[tuple[list[str], str]]:
-    """(names, text) of each top-level statement or block.
+    """Return (names, text) of each top-level statement or block.
 
     >>> parts("x = 1\\ndef f():\\n    return x")
     [(['x'], 'x = 1'), (['f'], 'def f():\\n    return x')]
@@ -109,10 +110,10 @@ def parts(source: str) -> list[tuple[list[str], str]]:
 
 
 def shapes(source: str) -> list[tuple[list[str], str]]:
-    """(names, what is left of it) of each function and class, but for what says nothing of ideas.
+    """Return (names, normalized text) of each function and class.
 
-    Comments, docstrings, hints, spaces and the names of local variables go; answers that differ in
-    these alone have the same left.
+    Normalizing removes comments, docstrings, hints and spaces, and renames local variables. Answers
+    that differ in these alone have the same result.
 
     >>> [left] = shapes("def f(x: int):\\n    'Half.'\\n    half = x / 2 # it\\n    return half")
     >>> left == shapes("def f(a):\\n  b = a/2\\n  return b")[0]
@@ -127,7 +128,7 @@ def shapes(source: str) -> list[tuple[list[str], str]]:
 
 
 def stripped(definition: ast.stmt) -> ast.stmt:
-    """A definition without docstrings and hints, its own variables numbered."""
+    """Return a definition without docstrings and hints, with its own variables numbered."""
     functions, numbers = (ast.FunctionDef, ast.AsyncFunctionDef), dict[str, str]()
     for node in ast.walk(definition):
         if isinstance(node, (*functions, ast.ClassDef)) and ast.get_docstring(node) is not None:
@@ -153,8 +154,9 @@ MOST_NAMES = 500  # of one exercise
 def foreign_names(text: str, exercises: Collection[str]) -> dict[str, list[str]]:
     """Return, for each exercise, the names in its code that are not defined in the text.
 
-    That is: attributes, names under which something was imported, names that `getattr` looks up.
-    Helpers of the file that the code names are searched too, other exercises are not.
+    These are attributes, names under which something was imported, and names looked up by
+    `getattr`. Helpers of the file that the code names are searched too, but other exercises are
+    not.
 
     >>> foreign_names("from torch import exp as e\\ndef f(x):\\n    return e(x.T)", ["f"])
     {'f': ['T', 'e', 'exp']}
@@ -172,7 +174,7 @@ def foreign_names(text: str, exercises: Collection[str]) -> dict[str, list[str]]
 def reached(
     definition: ast.stmt, bound: Mapping[str, ast.stmt], exercises: Collection[str]
 ) -> list[ast.AST]:
-    """Return a definition and what it needs of its file; of imports, the names that it reads."""
+    """Return a definition and the parts of its file that it needs; of imports only used names."""
     found: dict[str, ast.AST] = {}
     left: list[ast.AST] = [definition]
     while left:
@@ -190,7 +192,7 @@ def imported_as(name: str, statement: ast.stmt) -> ast.AST:
 
 
 def made_by(node: ast.AST) -> list[str]:
-    """Return the names that one node gives to something: variables and arguments."""
+    """Return the names that one node binds: variables and arguments."""
     match node:
         case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
             return [name]
@@ -198,7 +200,7 @@ def made_by(node: ast.AST) -> list[str]:
 
 
 def names_in_node(node: ast.AST, made: Collection[str]) -> list[str]:
-    """Return the names that one node takes from elsewhere. made: the names of the text itself."""
+    """Return the names that one node uses from elsewhere. made: the names that the text binds."""
     match node:
         case ast.Attribute(attr=name):
             return [name]
@@ -212,13 +214,13 @@ def names_in_node(node: ast.AST, made: Collection[str]) -> list[str]:
 
 
 def first_line(statement: ast.stmt) -> int:
-    """The line where a statement begins, decorators included."""
+    """Return the line where a statement begins, decorators included."""
     decorators = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def names_of(block: str) -> list[str]:
-    """The name that a block defines which may be broken.
+    """Return the names that a possibly broken block defines.
 
     >>> names_of("@torch.no_grad()\\nclass A(:")
     ['A']

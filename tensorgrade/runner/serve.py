@@ -1,9 +1,9 @@
-"""Answers the trusted side's requests over a stream: first `load`, then a `run` for each case.
+"""Answer the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
-Of files that are still to be read, `load` first answers with the text that it found in them,
-before a line of it has run, and then with what came of loading it. `read`, `parts`, `spans`,
-`shapes` and `changes` run nothing. `mend` runs a case on small edits of what was loaded;
-`parameters` says what that takes.
+If files have to be read first, `load` sends two replies: the text found in them, before any of it
+has run, and then the result of loading it. The requests `read`, `parts`, `spans`, `shapes` and
+`changes` run no learner code. `mend` runs a case on small edits of the loaded text. `parameters`
+reports the parameters of its definitions.
 """
 
 import ast
@@ -42,9 +42,9 @@ SECONDS_OF_LOOKING = 2
 
 
 def main() -> None:
-    """Answer over the standard streams, after an empty message that says that all is imported.
+    """Serve over the standard streams, after an empty message when all imports are done.
 
-    For systems that cannot fork. What learner code prints goes nowhere.
+    This is for systems that cannot fork. The output of learner code is discarded.
     """
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -86,10 +86,10 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
 def read(
     request: dict, tensors: dict[str, torch.Tensor], tell: Callable[[dict], None]
 ) -> Source | None:
-    """The text to load, which the request holds or the files in it; None where there is none.
+    """Return the text to load, from the request or from the files in it; None if there is none.
 
-    tell: is given what was found in the files, where its statements stand and in how many parts it
-    differs from code that learners were given to mend, or the reason why nothing was found.
+    tell: receives the text found in the files, the lines of its statements, and the number of
+    changes to given code of find-the-bug exercises. If nothing was found, it receives the reason.
     """
     if request["source"] is not None:
         return Source(**request["source"])
@@ -111,9 +111,9 @@ def read(
 
 
 def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
-    """What is told of a text before a line of it has run.
+    """Return the facts that are reported about a text before it runs.
 
-    exercises: the code that learners are given to mend, by name.
+    exercises: by name, the given code of a find-the-bug exercise.
     """
     given = {name: code for name, code in exercises.items() if code}
     counted = in_time(lambda: changes(text, given), {})
@@ -122,7 +122,10 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
 
 
 def in_time(look: Callable[[], Any], nothing: Any) -> Any:
-    """What a look at a text comes to; nothing where it takes long, or the text is too deep."""
+    """Return the result of examining a text.
+
+    Return `nothing` if that takes too long, or if the text is nested too deeply.
+    """
     try:
         with seconds(SECONDS_OF_LOOKING):
             return look()
@@ -133,16 +136,16 @@ def in_time(look: Callable[[], Any], nothing: Any) -> Any:
 def load(
     request: dict, source: Source, tensors: dict[str, torch.Tensor]
 ) -> tuple[CaseRunner, dict]:
-    """Load the learner's text beside the stand-ins; say which names it defines and what failed.
+    """Load the learner's text with the substitutes; report the names it defines and its problems.
 
-    tensors: those of the message; weights that were handed in beside the text are among them.
+    tensors: those of the message, including weights from companion files.
     """
     given = install_given(request["given"])
     misspelt, alone = misspelt_in(source.text, request["exercises"]), None
     if request["alone"]:
         name, code = request["alone"]
         alone = definition_alone(source.text, name, code, misspelt.get(name, name))
-    with standard_torch():  # what the file switches at its top is put back
+    with standard_torch():  # undo settings that the file changes at its top
         module, problems = load_module(
             request["name"],
             source.text,
@@ -170,7 +173,7 @@ def load(
 
 
 def weights_in(tensors: dict[str, torch.Tensor]) -> dict[str, dict[str, torch.Tensor]]:
-    """By the names of files that were handed in beside the text: their tensors, by name."""
+    """Return the tensors of companion files, by file and by name."""
     found: dict[str, dict[str, torch.Tensor]] = {}
     for key, tensor in tensors.items():
         if key.startswith(BESIDE):
@@ -180,7 +183,7 @@ def weights_in(tensors: dict[str, torch.Tensor]) -> dict[str, dict[str, torch.Te
 
 
 def defined_names(module: types.ModuleType) -> list[str]:
-    """Functions and classes that the learner's file itself defines."""
+    """Return the functions and classes that the learner's file itself defines."""
     own = {
         k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__
     }
@@ -188,7 +191,7 @@ def defined_names(module: types.ModuleType) -> list[str]:
 
 
 def called_by(module: types.ModuleType, name: str) -> list[str]:
-    """The names of the file's own definitions that one of them speaks of, however indirectly."""
+    """Return the file's own definitions that one of them uses, directly or indirectly."""
     own, found, left = set(defined_names(module)), set[str](), [name]
     while left:
         spoken = names_spoken(vars(module)[left.pop()], own)
@@ -198,9 +201,9 @@ def called_by(module: types.ModuleType, name: str) -> list[str]:
 
 
 def names_spoken(value: object, own: set[str]) -> set[str]:
-    """Those of some global names in the code of a function, or of the functions of a class.
+    """Return the global names in `own` that a function's or a class's code uses.
 
-    What is reached through a dot is another's: `torch.mean` says nothing of a `mean` of one's own.
+    Names after a dot do not count: `torch.mean` is no use of the file's own `mean`.
     """
     parts = list(vars(value).values()) if inspect.isclass(value) else [value]
     left = [code for part in parts if (code := getattr(part, "__code__", None))]
@@ -208,7 +211,7 @@ def names_spoken(value: object, own: set[str]) -> set[str]:
     while left:
         code = left.pop()
         left += [inner for inner in code.co_consts if inspect.iscode(inner)]
-        if not own.isdisjoint(code.co_names):  # attributes are among them: only then look closer
+        if not own.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
             said = dis.get_instructions(code)
             names |= {one.argval for one in said if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return names & own
@@ -217,10 +220,10 @@ def names_spoken(value: object, own: set[str]) -> set[str]:
 def put_in_place(
     module: types.ModuleType, name: str, stand_in: object, assigned: Mapping[str, str]
 ) -> None:
-    """Bind a stand-in to its name, and to a misspelling of it where the name itself is missing.
+    """Bind a substitute to its name, and to a misspelling of it if the name itself is missing.
 
-    A learner may have pasted an own copy of what the stand-in stands for, under either. assigned:
-    that one's parameter for each of the stub's, where that is not the one at its place.
+    A learner may have pasted a copy of the replaced definition under either name. assigned: that
+    copy's parameter for each of the stub's, if it is not the one at the same position.
     """
     if inspect.isclass(stand_in):
         stand_in = understanding(stand_in, vars(module).get(name), assigned)
@@ -231,10 +234,10 @@ def put_in_place(
 
 
 def understanding(stand_in: type, own: object, assigned: Mapping[str, str]) -> type:
-    """A stand-in that takes its arguments as a learner's own class does, too.
+    """Return a substitute that also accepts arguments in the form of a learner's own class.
 
-    own: that class, if there is one. Its names stand for those at the same places, unless they are
-    assigned otherwise.
+    own: that class, if there is one. Its parameter names replace those at the same positions,
+    unless they are assigned otherwise.
     """
     parameters = list(inspect.signature(stand_in).parameters)
     places = list(parameters_of(own)) if inspect.isclass(own) else []
@@ -243,7 +246,7 @@ def understanding(stand_in: type, own: object, assigned: Mapping[str, str]) -> t
     start = inspect.getattr_static(stand_in, "__init__")
 
     def __init__(self: object, *values: object, **named: object) -> None:
-        if assigned:  # so what comes by position comes in the learner's order
+        if assigned:  # so that arguments by position are in the learner's order
             named, values = dict(zip(places, values, strict=False)) | named, ()
         known = {n: asked[n] for n in named if n in asked and (assigned or n not in parameters)}
         used = {*named, *known.values()}
@@ -257,7 +260,7 @@ def understanding(stand_in: type, own: object, assigned: Mapping[str, str]) -> t
 
 
 def install_given(given: dict[str, str]) -> dict:
-    """Make importable modules of the stand-ins' sources; returns all their names."""
+    """Create importable modules from the substitutes' sources; return all their names."""
     names: dict[str, Any] = {}
     for module_name, source in given.items():
         module = types.ModuleType(module_name)
@@ -268,15 +271,15 @@ def install_given(given: dict[str, str]) -> dict:
 
 
 def run(case_runner: CaseRunner, case: dict, tensors: dict) -> bytes:
-    """One case's reply, under the id that it was asked with."""
+    """Run one case and return its reply, with the id of the request."""
     header, results = case_runner.run_case([*map(decode, case["steps"])], tensors)
     return pack({"id": case["id"], **header}, results)
 
 
 def run_in_time(case_runner: CaseRunner, case: dict, tensors: dict, most: float) -> bytes:
-    """The same, or at which line the call was when so many seconds were over.
+    """Run one case; if it exceeds this many seconds, reply with the line it had reached.
 
-    Learner code can prevent that; then the clock on the other side ends it.
+    Learner code can prevent that. In that case the clock on the other side ends the process.
     """
     try:
         with seconds(most):
@@ -288,10 +291,9 @@ def run_in_time(case_runner: CaseRunner, case: dict, tensors: dict, most: float)
 
 
 def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
-    """What some small edits of a definition give on a case, as long as there is time.
+    """Run a case on small edits of a definition, as long as there is time.
 
-    The pointed line's edits come first. One that takes long itself, or ends in an error, is
-    not told of.
+    Edits of the given line come first. Edits that take too long or raise an error are not reported.
     """
     until = time.monotonic() + request["seconds"]
     tries: list[dict] = []
@@ -317,7 +319,7 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
 
 
 def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleType | None:
-    """The module with one of its definitions as an edit has it; None where that fails."""
+    """Return the module with an edit of one of its definitions; None if that fails."""
     new = types.ModuleType(case_runner.module.__name__)
     new.__dict__.update(vars(case_runner.module))
     try:
@@ -325,7 +327,7 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
             if holds(node, edit.line):
                 exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
         for name, own in case_runner.misspelt.items():
-            if own in vars(new):  # what failed to load is there under neither name
+            if own in vars(new):  # a definition that failed to load exists under neither name
                 vars(new)[name] = vars(new)[own]
     except Exception:
         return None
@@ -334,10 +336,9 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
 
 @contextmanager
 def seconds(most: float) -> Iterator[None]:
-    """Raise OutOfTime in what is run inside, when that takes longer; where there are no alarms, do
-    nothing.
+    """Raise OutOfTime in the code inside if it takes longer; do nothing without alarms.
 
-    The clock of a case, on the other side, can only end this process, and what it knows with it.
+    The clock of a case, on the other side, can only end this process, which loses its results.
     """
     if not hasattr(signal, "SIGALRM"):
         yield
@@ -353,11 +354,11 @@ def seconds(most: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, left)  # a clock that ran before, as that of a test
+        signal.setitimer(signal.ITIMER_REAL, left)  # a clock that ran before, such as a test's
 
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """What is printed or warned of inside goes nowhere."""
+    """Discard output and warnings of the code inside."""
     with warnings.catch_warnings(action="ignore"), redirect_stdout(StringIO()):
         yield

@@ -1,25 +1,25 @@
-"""A learner's Python text, and where each of its lines stands in what was handed in."""
+"""A learner's Python text, and the place of each of its lines in the submission."""
 
 import codecs
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
-# What Python's parser ends in, of whatever text it is given.
+# Errors that Python's parser can raise on any text.
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Unreadable(Exception):
-    """The file is not there or is no text; the message says so to the learner."""
+    """The file is missing or is not text; the message tells the learner so."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A learner's Python text, and what its lines are called where the learner wrote them.
+    """A learner's Python text, and the places where the learner wrote its lines.
 
-    filename: the file that it is in. starts, names: of a notebook, the line before each
-    cell's first one, and the cells' names. notes: pairs of an exercise and a sentence that says
-    which of its definitions counts.
+    filename: its file. starts, names: for a notebook, the line before each cell's first line, and
+    the cells' names. notes: pairs of an exercise and a sentence that names the definition that
+    counts.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Source:
     notes: tuple[tuple[str, str], ...] = ()
 
     def place(self, line: int) -> str:
-        """Return a line of the text as the learner knows it.
+        """Return the place of a line as the learner knows it.
 
         >>> Source("x = 1", "a.py").place(1), Source("…", "a.ipynb", (1,), ("`f`",)).place(3)
         ('line 1', 'cell `f`, line 2')
@@ -43,22 +43,22 @@ class Source:
         return line if cell is None else line - self.starts[cell]
 
     def cell(self, line: int) -> int | None:
-        """Return which cell of a notebook a line is in; None if it is in none."""
+        """Return the index of the notebook cell that contains a line; None if there is none."""
         at = bisect_right(self.starts, line - 1) - 1
         return None if at < 0 else at
 
 
-# A line that says how a file is written, as Python reads it, in one of its first two lines.
+# A line that declares a file's encoding, which Python reads in one of its first two lines.
 CODING = re.compile(rb"\A(?:[ \t\f]*(?:#.*)?\n)?[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-# Others than these cost time, or are no way to write a program.
+# Other encodings cost time, or are not used for programs.
 KNOWN = {"iso8859-1", "iso8859-15", "cp1252", "mac-roman", "utf-16", "utf-16-le", "utf-16-be"}
 NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def decode(content: bytes, name: str) -> str:
-    """Bytes of a file as text: UTF-8, UTF-16, what its coding line says, or Latin-1.
+    """Decode the bytes of a file: as UTF-8, UTF-16, its declared encoding, or Latin-1.
 
-    Raises Unreadable where they are no text.
+    Raises Unreadable if they are not text.
     """
     try:
         return with_plain_ends(content.decode(encoding_of(content)).replace("\0", ""))
@@ -70,7 +70,7 @@ def decode(content: bytes, name: str) -> str:
 
 
 def encoding_of(content: bytes) -> str:
-    """How bytes are written. UTF-8 where they are no text at all, which then says so."""
+    """Return the encoding of bytes; UTF-8 if they are not text, so that decoding reports that."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     try:
@@ -87,9 +87,9 @@ def encoding_of(content: bytes) -> str:
     return said if said in KNOWN else "cp1252" if not set(content) & UNUSED else "iso8859-1"
 
 
-UNUSED = {0x81, 0x8D, 0x8F, 0x90, 0x9D}  # what cp1252, Windows' own Latin-1, leaves out
+UNUSED = {0x81, 0x8D, 0x8F, 0x90, 0x9D}  # bytes without a meaning in cp1252, Windows' own Latin-1
 
 
 def with_plain_ends(text: str) -> str:
-    """Text with `\\n` wherever Python sees the end of a line, so that all count lines alike."""
+    """Return text with `\\n` at the end of each line, so that all tools count lines alike."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,6 +1,7 @@
-"""The values that a call passes through: what each operation made, from what, and on which line.
+"""Traces of intermediate values: the result, inputs and line of each operation of a call.
 
-Claims, like all that is seen from beside learner code: they word messages and carry no points.
+They are claims, because learner code runs in the same process. They word messages and carry no
+points.
 """
 
 import sys
@@ -16,22 +17,25 @@ from torch.overrides import TorchFunctionMode
 from .watching import ShapeTrace
 
 MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
-MOST_LINES = 8  # of calls within calls
-OURS = 3  # references to a value that only a recorder knows, while it looks at it
+MOST_LINES = 8  # of nested calls
+OURS = 3  # references to a value while a recorder examines it, if nothing else refers to it
 NAMES = {*dir(torch), *dir(torch.Tensor)}
 EMPTY = {name for name in NAMES if name.removeprefix("new_").startswith("empty")}
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
 
 
 class StageRecorder(TorchFunctionMode):
-    """Use as a context around calls of what one file defines.
+    """A recorder of intermediate values, used as a context around calls of one file's definitions.
 
-    steps: [lines, operation, inputs, names] of each value; lines are those of the file that were
-    running, the innermost first (none for a value from elsewhere), inputs are places in this list,
-    names are the local names that the value was bound to. values: the values, as they were just
-    then; None for one that is too large, or that nothing was written to yet. A value that is
-    changed in place is a new one, made from the old one. raised: the lines that an error came
-    through. failure: an operation's error, and what went into it. used: what went into any.
+    steps: [lines, operation, inputs, names] of each value. `lines` are the running lines of the
+        file, the innermost first; empty for a value from elsewhere. `inputs` are indices in this
+        list. `names` are local names of the value.
+    values: a copy of each value at that time. It is None if the value is too large, or if nothing
+        has been written to it yet. A value that is changed in place becomes a new one, made from
+        the old.
+    raised: the lines through which an error passed.
+    failure: an operation's error, and its inputs.
+    used: the inputs of any operation.
     """
 
     def __init__(self, filename: str):
@@ -39,12 +43,12 @@ class StageRecorder(TorchFunctionMode):
         self.filename = filename
         self.steps: list[list] = []
         self.values: list[torch.Tensor | None] = []
-        # The tensors are kept: while one lives, no other has its id().
+        # The tensors are kept alive, so that no other object gets the same id().
         self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
         self.entries = 0
-        self.unwritten: set[int | None] = set()  # the memory of tensors that `torch.empty` made
+        self.unwritten: set[int | None] = set()  # the memory of tensors created by `torch.empty`
         self.used: set[int] = set()
-        self.aside = False  # somebody is looking at values, and does nothing with them
+        self.aside = False  # True while values are only examined, not used
         self.raised: list[int] = []
         self.failure: tuple[BaseException | None, list[int]] = (None, [])
         self.names = NameTrace(filename, self)
@@ -59,7 +63,7 @@ class StageRecorder(TorchFunctionMode):
         walked = traceback.walk_tb(exception[2])
         lines = [line for frame, line in walked if frame.f_code.co_filename == self.filename]
         self.raised = lines[::-1][:MOST_LINES]
-        if self.failure[0] is not exception[1]:  # an earlier one, which was caught
+        if self.failure[0] is not exception[1]:  # an earlier error, which was caught
             self.failure = (None, [])
 
     def __torch_function__(
@@ -90,7 +94,7 @@ class StageRecorder(TorchFunctionMode):
         return out
 
     def note_memory(self, name: str, made: list[torch.Tensor]) -> None:
-        """Remember memory that nothing was written to: what stands there is chance."""
+        """Record memory that has not been written to, because its content is arbitrary."""
         for tensor in made:
             if name in EMPTY:
                 self.unwritten |= {memory_of(tensor)}
@@ -102,12 +106,12 @@ class StageRecorder(TorchFunctionMode):
         return len(self.steps) >= MOST
 
     def is_known(self, tensor: torch.Tensor) -> bool:
-        """Whether just this value of a tensor has a place."""
+        """Return True if the current value of a tensor is recorded."""
         known = self.known.get(id(tensor))
         return known is not None and known[1] == version_of(tensor)
 
     def place_of(self, tensor: torch.Tensor) -> int:
-        """Where a value stands; one that comes from elsewhere, or has changed, is put there."""
+        """Return the index of a value; record it first if it is from elsewhere or has changed."""
         if not self.is_known(tensor):
             before = self.known.get(id(tensor))
             lines, name = (self.lines(), "changed") if before else ([], "given")
@@ -115,7 +119,7 @@ class StageRecorder(TorchFunctionMode):
         return self.known[id(tensor)][2]
 
     def add(self, tensor: torch.Tensor, lines: list[int], name: str, inputs: list[int]) -> None:
-        """One more value."""
+        """Record one more value."""
         self.known[id(tensor)] = (tensor, version_of(tensor), len(self.steps))
         self.steps.append([lines, name, inputs, []])
         plain = not tensor.is_complex() and memory_of(tensor) not in (None, *self.unwritten)
@@ -124,7 +128,7 @@ class StageRecorder(TorchFunctionMode):
         self.values.append(tensor.detach().cpu().clone() if small else None)
 
     def lines(self) -> list[int]:
-        """The lines of the learner's file that are running, the innermost first."""
+        """Return the running lines of the learner's file, the innermost first."""
         frame: FrameType | None = sys._getframe(1)
         found: list[int] = []
         while frame is not None and len(found) < MOST_LINES:
@@ -134,16 +138,16 @@ class StageRecorder(TorchFunctionMode):
         return found
 
     def told(self, returned: object) -> dict:
-        """What a call passed through and which of it came back, as JSON."""
+        """Return the recorded steps and the returned values of a call, as JSON."""
         back = [self.place_of(tensor) for tensor in tensors_in([returned]) if not self.full]
         told = {"steps": self.steps, "returned": back, "last": self.names.last}
         told |= {"raised": self.raised, "failed": self.failure[1], "cut": self.full}
         return told | {"unused": sorted(self.unused() - {*back})}
 
     def unused(self) -> set[int]:
-        """The places of new values that nothing was done with, and that nobody keeps.
+        """Return the indices of new values that were never used and are no longer referenced.
 
-        Of a way that is cut nobody knows.
+        For a trace that is cut, the result is empty because nothing is known.
         """
         if self.full:
             return set()
@@ -152,19 +156,19 @@ class StageRecorder(TorchFunctionMode):
         return made - kept - self.used
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """The values by the names under which they are sent."""
+        """Return the values, by their names in messages."""
         return {f"stage.{at}": v for at, v in enumerate(self.values) if v is not None}
 
 
 class NameTrace(ShapeTrace):
-    """Tells a recorder which local names its values get. last: the line of the last return."""
+    """A trace that reports names of values to a recorder. last: the line of the last return."""
 
     def __init__(self, filename: str, recorder: StageRecorder):
         super().__init__(filename)
         self.recorder, self.last = recorder, 0
 
     def note_return(self, returned: object, line: int) -> None:
-        """Nothing: whoever asks a tensor for its shape does something with it."""
+        """Do nothing, because reading a tensor's shape would count as a use of it."""
 
     def note(self, frame: FrameType, known: dict, line: int) -> None:
         self.last = line
@@ -178,16 +182,16 @@ class NameTrace(ShapeTrace):
 
 
 def name_of(func: Any) -> str:
-    """What an operation is called: `matmul`, `exp`, `T` for the property."""
+    """Return the name of an operation: `matmul`, `exp`, or `T` for the property."""
     name = getattr(func, "__name__", "?")
     owner = getattr(func, "__self__", None)
     return getattr(owner, "__name__", name) if name == "__get__" else name
 
 
 def memory_of(tensor: torch.Tensor) -> int | None:
-    """Where a tensor's numbers lie; views lie where their base does. None where it has none.
+    """Return the address of a tensor's numbers, which views share; None if it has none.
 
-    That is so of sparse ones, of those on the meta device, and of the rows that vmap passes.
+    Sparse tensors, tensors on the meta device and rows inside vmap have none.
     """
     try:
         return None if tensor.is_meta else tensor.untyped_storage().data_ptr()
@@ -196,18 +200,18 @@ def memory_of(tensor: torch.Tensor) -> int | None:
 
 
 def version_of(tensor: torch.Tensor) -> int:
-    """How often a tensor was written to in place; torch does not count it in inference mode."""
+    """Return the number of in-place writes to a tensor; torch does not count in inference mode."""
     return 0 if tensor.is_inference() else tensor._version
 
 
 def changes_its_input(name: str) -> bool:
-    """Whether an operation of that name writes into its first argument."""
+    """Return True if an operation of this name writes into its first argument."""
     plain = name.endswith("_") and not name.endswith("__")
     return plain or name == "__setitem__" or name in ASSIGNED
 
 
 def tensors_in(values: Any, depth: int = 3) -> Iterator[torch.Tensor]:
-    """The tensors among values, and in lists and tuples in them."""
+    """Yield the tensors among values, and in lists, tuples and dicts among them."""
     for value in values:
         if isinstance(value, torch.Tensor):
             yield value

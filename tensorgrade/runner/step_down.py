@@ -1,7 +1,7 @@
-"""Becomes an ordinary user and runs a program; started as root, before anything is locked in.
+"""Become an ordinary user and run a program; started as root, before the lock-down.
 
-What the program needs may lie in folders that the ordinary user cannot enter, such as root's
-home. Those paths are first shown to it elsewhere, in a mount namespace that ends with it.
+The program may need files in folders that the ordinary user cannot enter, such as root's home.
+These paths are first mounted elsewhere, in a mount namespace that ends with the program.
 """
 
 import os
@@ -16,9 +16,9 @@ SHOWN_AT = "/tmp"
 def main(order: dict) -> None:
     """Run `order["program"]` as user `order["user"]`; never returns.
 
-    A number in `order["options"]` stands for that entry of `order["sources"]`, a list of paths. The
+    A number in `order["options"]` refers to that entry of `order["sources"]`, a list of paths. The
     program is in the last of them, unless its path is absolute. From here on this Python can
-    import nothing more, since its own files may be out of reach.
+    import nothing more, because its own files may be out of reach.
     """
     sources = show(order["sources"])
     become(order["user"])
@@ -28,20 +28,20 @@ def main(order: dict) -> None:
 
 
 def show(sources: list[str]) -> list[str]:
-    """Where an ordinary user finds each path; the path itself if root may not mount."""
+    """Return each path's place for an ordinary user; the path itself if root may not mount."""
     try:
         unshare(NEW_MOUNT)
         mount("", "/", "", PRIVATE | RECURSIVE, "")
     except OSError:
         return sources
-    # Opened first: what is mounted now may hide a path that is still to be shown.
+    # Open them first, because a new mount may hide a path that comes later.
     opened = [os.open(path, os.O_PATH) for path in sources]
     mount("tmpfs", SHOWN_AT, "tmpfs", 0, "mode=0755,size=1m")
     return [show_one(descriptor, number) for number, descriptor in enumerate(opened)]
 
 
 def show_one(descriptor: int, number: int) -> str:
-    """Mount what a descriptor stands for on a fresh name there."""
+    """Mount the file or folder of a descriptor under a new name there."""
     source, target = f"/proc/self/fd/{descriptor}", f"{SHOWN_AT}/{number}"
     if os.path.isdir(source):
         os.mkdir(target, 0o755)
@@ -53,7 +53,7 @@ def show_one(descriptor: int, number: int) -> str:
 
 
 def become(user: int) -> None:
-    """Be this user and group and nobody else."""
+    """Become this user and group, and drop all other groups."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)

@@ -8,7 +8,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def checked(result: int, what: str) -> int:
-    """A call's result. Raises OSError, named after what was tried, where it is negative."""
+    """Return a call's result. Raises OSError, named after the attempt, if it is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -16,13 +16,13 @@ def checked(result: int, what: str) -> int:
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """Change something about this process. Raises OSError."""
+    """Change a property of this process. Raises OSError."""
     padded = [ctypes.c_ulong(value) for value in (*arguments, 0, 0, 0, 0)[:4]]
     return checked(LIBC.prctl(option, *padded), f"prctl {option}")
 
 
 def system_call(number: int, *arguments: Any) -> int:
-    """A system call by its number. Raises OSError."""
+    """Run a system call by its number. Raises OSError."""
     return checked(LIBC.syscall(ctypes.c_long(number), *arguments), f"system call {number}")
 
 

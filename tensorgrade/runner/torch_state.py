@@ -1,8 +1,11 @@
-"""Torch's own settings: what a learner's file switches at its top must not follow into a case.
+"""Torch's global settings and slow imports.
 
-And its compiler, which optimizers and the `meta` device import, for seconds, to say that nothing
-is to be compiled; its algebra of sizes, which that device imports to see that a plain truth is
-one; and the symbols of that algebra. All stay away for as long as nothing more is asked of them.
+Settings that a learner's file changes at its top must not affect a case. Three imports are replaced
+by substitutes, until more of them is needed:
+- torch's compiler, which takes seconds. Optimizers and the `meta` device import it only to state
+  that there is nothing to compile.
+- the algebra of sizes, which the `meta` device imports to check plain booleans.
+- the library of symbols that this algebra uses.
 """
 
 import importlib
@@ -15,7 +18,8 @@ from typing import Any
 
 import torch
 
-# What reads a setting, what sets it (kept here: a learner may replace torch's own), its standard.
+# Each entry is a getter, a setter (stored here, as a learner may replace torch's own), and the
+# default value.
 SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any], Any], ...] = (
     (torch.is_grad_enabled, torch.set_grad_enabled, True),
     (torch.get_default_dtype, torch.set_default_dtype, torch.float32),
@@ -27,7 +31,7 @@ SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any], Any], ...] = (
 
 @contextmanager
 def standard_torch() -> Iterator[None]:
-    """Torch as it comes, and afterwards as it was: a notebook's settings are its owner's."""
+    """Use torch's default settings inside; restore the notebook owner's settings afterwards."""
     before = [read() for read, _, _ in SETTINGS]
     standard = [standard for _, _, standard in SETTINGS]
     if before != standard:
@@ -42,7 +46,7 @@ def standard_torch() -> Iterator[None]:
 
 
 def switch(values: list) -> None:
-    """Set what is not so already: most settings never change, and some are slow to set."""
+    """Set only the values that differ, because most settings never change and some are slow."""
     for (read, write, _), value in zip(SETTINGS, values, strict=True):
         if read() != value:
             write(value)
@@ -53,7 +57,7 @@ SYMBOLS = "sympy"
 
 
 class Absent(ModuleType):
-    """Stands where a module of torch would, until it is asked for more than it can say."""
+    """A substitute for a module, until more is needed than it can answer."""
 
     def __getattr__(self, name: str) -> Any:
         take_away(self)
@@ -61,23 +65,23 @@ class Absent(ModuleType):
 
 
 class NoCompiler(Absent):
-    """Torch's compiler, as far as it is told to keep out."""
+    """A substitute for torch's compiler, with its calls for disabling it."""
 
     def disable(self, function: Callable, *_: object, **__: object) -> Callable:
-        """The function, which nobody is about to compile."""
+        """Return the function unchanged."""
         return function
 
     def graph_break(self) -> None:
-        """There is nothing to break."""
+        """Do nothing, because there is no graph to break."""
 
 
 def itself(truth: bool) -> bool:
-    """A truth that is known."""
+    """Return a known boolean."""
     return truth
 
 
 def each_is(kind: type) -> Callable[[object], bool]:
-    """Whether a value, or each of a tuple of them, is of a plain type and no symbol."""
+    """Return a check that a value, or each item of a tuple, is of a plain type and not a symbol."""
 
     def each(value: object) -> bool:
         values = value if isinstance(value, tuple) else (value,)
@@ -90,7 +94,7 @@ TRUTHS, NUMBERS = each_is(bool), each_is(int)
 
 
 def has_numbers(value: object) -> bool:
-    """Whether a value is a plain tensor all of whose sizes are numbers."""
+    """Return True if a value is a plain tensor whose sizes are all numbers."""
     if type(value) not in (torch.Tensor, torch.nn.Parameter):
         return False
     tensor: Any = value
@@ -99,7 +103,7 @@ def has_numbers(value: object) -> bool:
     return NUMBERS((*tensor.shape, *tensor.stride(), tensor.storage_offset()))
 
 
-# What is asked of sizes, of what it can be answered, and what it comes to there.
+# For each function on sizes, a check that its arguments are plain, and its result for these.
 ASKED_OF_SIZES: dict[str, tuple[Callable[[object], bool], Callable]] = {
     "expect_true": (TRUTHS, itself),
     "guard_or_false": (TRUTHS, itself),
@@ -117,10 +121,10 @@ ASKED_OF_SIZES: dict[str, tuple[Callable[[object], bool], Callable]] = {
 
 
 class NoAlgebra(Absent):
-    """Torch's algebra of sizes, where all sizes are known numbers."""
+    """A substitute for torch's algebra of sizes, for sizes that are all known numbers."""
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__path__":  # asked by `from … import`: it is no package
+        if name == "__path__":  # `from … import` asks for this, but it is not a package
             raise AttributeError(name)
         if name not in ASKED_OF_SIZES:
             return super().__getattr__(name)
@@ -135,10 +139,13 @@ class NoAlgebra(Absent):
 
 
 class NoSymbols(Absent):
-    """The library of symbols that torch imports, for every promotion of types, to meet none."""
+    """A substitute for the library of symbols.
+
+    torch imports it at each promotion of types, only to find no symbol.
+    """
 
     class Basic:
-        """What a symbol is: nothing, as long as the library itself is not there."""
+        """The class of symbols, without instances while the library itself is not imported."""
 
     def __getattribute__(self, name: str) -> Any:
         if name == "Basic" and sys.modules.get(SYMBOLS) is not self:
@@ -154,6 +161,6 @@ ABSENT: dict[str, type[Absent]] = {
 
 
 def take_away(stand_in: ModuleType) -> None:
-    """From here on the module itself is imported, where it is asked for."""
+    """Remove a substitute, so that the next import loads the module itself."""
     if isinstance(stand_in, Absent) and sys.modules.get(stand_in.__name__) is stand_in:
         del sys.modules[stand_in.__name__]

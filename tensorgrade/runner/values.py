@@ -1,13 +1,14 @@
-"""Python values as JSON and tensors, and back: what crosses the wire, in both directions alike.
+"""Python values as JSON and tensors, and back, for messages in both directions.
 
-None, booleans, numbers, short printable text and lists stand for themselves. All else has a tag:
+None, booleans, numbers, short printable text and lists represent themselves. Other values have a
+tag:
 
     {"tensor": key}   {"tuple": [part, …]}   {"dict": [[key, value], …]}   {"set": [part, …]}
     {"bytes": hex}    {"text": escaped}      {"record": [[field, value], …]}   a dataclass
-    {"object": handle}    {"unjudged": what it is}
+    {"object": handle}    {"unjudged": description}
 
-A container that is none of Python's own plain ones says its type too: {"list": […], "type":
-"generator"}. What is said is bounded in depth, parts and characters, whoever made the value.
+Containers other than Python's plain ones have a type too: {"list": […], "type": "generator"}.
+Depth, number of parts and number of characters are bounded for all values.
 """
 
 import json
@@ -28,10 +29,11 @@ Tree = Any  # JSON as above
 
 
 class Packer:
-    """Writes one value as a tree.
+    """A writer that turns one value into a tree.
 
-    tensor: is given every tensor in it with its place, as `result['a'][0]`, and gives what
-    stands for it. handle: the same for objects that are known outside; None for any other.
+    tensor: receives each tensor in the value with its place, such as `result['a'][0]`, and returns
+    a reference to it. handle: does the same for objects that are known outside, and returns None
+    for others.
     """
 
     def __init__(
@@ -43,7 +45,7 @@ class Packer:
         self.parts_left, self.text_left = MOST_PARTS, MOST_TEXT
 
     def pack(self, value: Any, place: str, depth: int = DEEPEST) -> Tree:
-        """The tree of a value at a place."""
+        """Return the tree of a value at a place."""
         self.parts_left -= 1
         if isinstance(value, torch.Tensor):
             return self.tensor(place, value)
@@ -59,7 +61,7 @@ class Packer:
         return tree if self.parts_left >= 0 else {"unjudged": f"more than {MOST_PARTS} parts"}
 
     def text(self, value: str | bytes | bytearray) -> Tree:
-        """Text as it is, where a terminal may show it; else escaped. Bytes by their numbers."""
+        """Return text unchanged if a terminal may show it, else escaped. Return bytes in hex."""
         self.text_left -= len(value)
         if self.text_left < 0:
             return {"unjudged": f"more than {MOST_TEXT} characters"}
@@ -70,7 +72,7 @@ class Packer:
         return {"text": json.dumps(str(value))[1:-1]}
 
     def container(self, value: Any, place: str, depth: int) -> Tree:
-        """Lists, tuples, sets, dicts and dataclasses; of anything else only what it is."""
+        """Return a list, tuple, set, dict or dataclass; only the type of other values."""
         if isinstance(value, LISTED):
             value, kind = list(islice(value, MOST_PARTS + 1)), type(value).__name__
             return {"list": self.parts(value, place, depth), "type": kind}
@@ -90,14 +92,14 @@ class Packer:
         return {"unjudged": f"an object of type {type(value).__name__}"}
 
     def parts(self, values: Any, place: str, depth: int) -> list[Tree]:
-        """The parts of a list, a tuple or a set; of too many none, which `parts_left` tells."""
+        """Return the parts of a list, a tuple or a set; none if `parts_left` shows too many."""
         if len(values) > self.parts_left:
             self.parts_left = -1
             return []
         return [self.pack(part, f"{place}[{n}]", depth) for n, part in enumerate(values)]
 
     def pairs(self, values: dict, place: str, depth: int) -> list[list[Tree]]:
-        """Keys and values; a value's place is called by its key where that is short."""
+        """Return keys and values; a short key is used in the name of its value's place."""
         if len(values) > self.parts_left:
             self.parts_left = -1
             return []
@@ -108,15 +110,15 @@ class Packer:
 
 
 def is_shown(text: str) -> bool:
-    """Whether a terminal shows every character as it is."""
+    """Return True if a terminal shows every character unchanged."""
     return text.isprintable() or all(c.isprintable() or c in "\n\t" for c in text)
 
 
-PLAIN = (bool, int, float, type(None))  # looked for first: `isinstance` of a `Real` is slow
+PLAIN = (bool, int, float, type(None))  # checked first, because `isinstance` of a `Real` is slow
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether something is None, a boolean or a number; those of NumPy are numbers too."""
+    """Return True for None, a boolean or a number, including NumPy's numbers."""
     return type(value) in PLAIN or isinstance(value, Real) or is_numpy_scalar(value)
 
 
@@ -125,7 +127,7 @@ def is_numpy_scalar(value: Any) -> bool:
 
 
 def scalar(value: Any) -> Tree:
-    """None, a boolean or a number as JSON."""
+    """Return None, a boolean or a number as JSON."""
     if is_numpy_scalar(value):
         value = value.item()
     if value is None or isinstance(value, bool):
@@ -133,7 +135,7 @@ def scalar(value: Any) -> Tree:
     if not isinstance(value, Integral):
         return float(value)
     whole = int(value)
-    long = whole.bit_length() > MOST_BITS  # Python refuses to write out very long ones
+    long = whole.bit_length() > MOST_BITS  # Python refuses to write very long integers
     return {"unjudged": "a number of thousands of digits"} if long else whole
 
 
@@ -143,12 +145,12 @@ def is_container(value: Any) -> bool:
 
 
 def kind_of(value: Any, *plain: type) -> dict[str, str]:
-    """The name of a type that is none of the plain ones."""
+    """Return the name of a type that is not one of the plain ones."""
     return {} if type(value) in plain else {"type": type(value).__name__}
 
 
 def called(key: Any, number: int) -> str:
-    """A key in the name of a place; its number where that would be long, or code of its own."""
+    """Return a key for the name of a place; its number if the key is long or of an unknown type."""
     plain = type(key) in (str, int, bool, bytes) or (
         type(key) is tuple and all(type(part) in (str, int, bytes) for part in key)
     )
@@ -161,7 +163,7 @@ def unpack(
     tensor: Callable[[str], Any] = lambda key: None,
     handle: Callable[[str], Any] = lambda name: None,
 ) -> Any:
-    """The value that a tree stands for, in Python's own plain types.
+    """Return the value that a tree represents, in Python's own plain types.
 
     >>> unpack(Packer(lambda place, t: None).pack({(1, 2): b"ab"}, "x"))
     {(1, 2): b'ab'}
@@ -182,19 +184,19 @@ def unpack(
 
 
 def tagged(tree: dict) -> tuple[str, Any]:
-    """The tag of a tree, and what stands under it."""
+    """Return the tag of a tree, and the content under it."""
     return next(iter(tree.items()))
 
 
 def plain_text(tag: str, told: str) -> str | bytes:
-    """Text and bytes as they were; of what is not judged, what it is."""
+    """Return text and bytes in their original form; for unjudged values, their description."""
     if tag == "bytes":
         return bytes.fromhex(told)
     return json.loads(f'"{told}"') if tag == "text" else Words(told)
 
 
 class Words(str):
-    """Stands for a value that has no text of its own, and looks alike in a sentence and a list."""
+    """A description of a value without a text of its own, the same in a sentence and in a list."""
 
     def __repr__(self) -> str:
         return str(self)

@@ -1,7 +1,7 @@
-"""The verbs that cases are made of: each is a dataclass that says what it asks and how it runs.
+"""The verbs of cases: dataclasses that define the content and the execution of a step.
 
-The trusted side writes a step and sends it as JSON; it is read again and run beside learner code.
-It names tensors and objects, and holds none. What a step gives is collected under its result.
+The trusted side writes a step and sends it as JSON. The learner's side decodes and runs it. A step
+refers to tensors and objects by name. Its results are collected under its result name.
 """
 
 import copy
@@ -35,7 +35,7 @@ from .second_device import DEVICE, SecondDevice, TwoDevices
 from .values import MOST_TEXT, Tree
 from .watching import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 
-MOST_LINES, LONGEST_LINE = 12, 200  # of what a call prints, to be shown
+MOST_LINES, LONGEST_LINE = 12, 200  # of the output of a call, for display
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,15 +45,15 @@ class Passing(Step):
     arguments: dict[str, Tree] = field(default_factory=dict)
 
     def values(self, runner: CaseRunner) -> dict[str, Any]:
-        """Return the arguments with tensors and objects put in for their names."""
+        """Return the arguments with tensors and objects filled in for their names."""
         return {name: runner.resolve(value) for name, value in self.arguments.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Construct(Passing):
-    """Make an object of a class and put it on the device in the dtype asked for.
+    """Create an object of a class, and put it on the device in the requested dtype.
 
-    given: of a stand-in of the course. seed: of its first weights.
+    given: True for a substitute of the course. seed: for its initial weights.
     """
 
     given: bool = False
@@ -101,10 +101,10 @@ class Restore(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Load(Step):
-    """Copy weights in by name; note the names that are missing, extra or of another shape.
+    """Copy weights in by name; record names that are missing, extra or of another shape.
 
-    Those of a file that was handed in (beside) follow, under the names asked for or the learner's
-    own; where it lacks some, and where they fit nothing, the others stay.
+    Weights of a companion file (`beside`) follow, under the requested or the learner's own names.
+    Weights that are missing there, or that match no parameter, change nothing.
     """
 
     weights: dict[str, str]
@@ -134,7 +134,7 @@ class Mode(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Describe(Step):
-    """Say what an object is made of; with state, give its parameters' values."""
+    """Describe the parts of an object; with state, also store its parameters' values."""
 
     result: str = "module"
     state: bool = False
@@ -148,7 +148,7 @@ class Describe(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Read(Step):
-    """Keep what an object, or a part of it at a dotted path, holds."""
+    """Store the content of an object, or of a part of it at a dotted path."""
 
     def run(self, runner: CaseRunner) -> None:
         runner.keep(self.result, runner.target(self))
@@ -156,7 +156,7 @@ class Read(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Gradients(Step):
-    """Keep the gradients that the parameters of an object hold by now, or None."""
+    """Store the current gradients of an object's parameters, or None."""
 
     result: str = "grad"
 
@@ -167,9 +167,9 @@ class Gradients(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Move(Passing):
-    """Move a module to a second device and call it there; what was left behind is named.
+    """Move a module to a second device and call it there; name a tensor that was left behind.
 
-    Nothing comes back: there nothing is computed.
+    There is no result, because nothing is computed on that device.
     """
 
     result: str = "moved"
@@ -192,17 +192,22 @@ class Move(Passing):
 
 @dataclass(frozen=True, kw_only=True)
 class Call(Passing):
-    """Call a function or module; keep what it returns, gradients and changed inputs.
+    """Call a function or module; store its result, gradients and changed inputs.
 
-    gradient: asks for gradients, by a tensor for each result. watch: counts operations. seed: set
-    before; None goes on with the random numbers of the call before. scattered: tensors do not lie
-    contiguously in memory. refilled: they are the very objects that the call with that result was
-    given, with these numbers written into them. constants: arguments that need no gradient.
-    printed: a name for what is printed. afterwards: arguments that are kept as they are after the
-    call. no_grad: inside `torch.no_grad()`. unkept: what comes back is of no interest.
+    gradient: requests gradients, with one tensor for each result.
+    watch: counts operations.
+    seed: set before the call; None continues with the previous call's random numbers.
+    scattered: passes tensors that are not contiguous in memory.
+    refilled: passes the same objects as the call with that result, with new numbers written into
+    them.
+    constants: arguments that need no gradient.
+    printed: a name for the printed output.
+    afterwards: arguments whose content after the call is stored.
+    no_grad: runs inside `torch.no_grad()`.
+    unkept: ignores the result.
 
-    What a message may need besides: trace, the shapes on the way; changes, the lines that change
-    what was passed in; aloud, the first lines that are printed.
+    Further data for messages: `trace` records intermediate shapes. `changes` records the lines that
+    change inputs. `aloud` records the first printed lines.
     """
 
     result: str = "result"
@@ -259,9 +264,9 @@ class Call(Passing):
             self.keep_gradients(runner, returned, leaves)
 
     def fresh_values(self, runner: CaseRunner) -> tuple[dict, dict]:
-        """Return the arguments, and the leaves whose gradients are asked for.
+        """Return the arguments, and the leaves whose gradients are requested.
 
-        Learner code gets a clone of the leaf: changing it in place is then unkind but no error.
+        Learner code gets a clone of the leaf, so that changing it in place raises no error.
         """
         arguments, leaves = self.values(runner), {}
         if self.scattered:
@@ -278,7 +283,7 @@ class Call(Passing):
         return arguments, leaves
 
     def held(self, runner: CaseRunner) -> dict[str, Any]:
-        """Return what lives on between calls: the object that is called, and those passed in."""
+        """Return objects that persist between calls: the called object, and those passed in."""
         names = {k: v["object"] for k, v in self.arguments.items() if is_handle(v)}
         names |= {"self": self.on} if self.on else {}
         return {name: runner.held_under(handle) for name, handle in names.items()}
@@ -286,7 +291,7 @@ class Call(Passing):
     def tracer(
         self, runner: CaseRunner, facts: dict, before: dict[str, Snapshot]
     ) -> ShapeTrace | nullcontext:
-        """Return what notes shapes on the way, or lines that change what was passed in."""
+        """Return a trace of intermediate shapes, or of lines that change inputs."""
         filename = str(runner.module.__file__)
         if self.changes:
             changes = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
@@ -300,8 +305,9 @@ class Call(Passing):
 
     @contextmanager
     def heard(self, runner: CaseRunner, facts: dict) -> Iterator[None]:
-        """Keep what is printed, ends of lines without blanks; note the first lines, if asked for,
-        also of a call that fails.
+        """Store the printed output, without blanks at the ends of lines.
+
+        If requested, also record the first lines, even if the call fails.
         """
         if not self.printed and not self.aloud:
             yield
@@ -318,13 +324,13 @@ class Call(Passing):
             runner.keep(self.printed, "\n".join(line.rstrip() for line in lines).strip("\n"))
 
     def keep_gradients(self, runner: CaseRunner, returned: object, leaves: dict) -> None:
-        """Keep the gradients of all results together by inputs and parameters, by name."""
+        """Store the gradients of all results together, by the names of inputs and parameters."""
         if self.on:
             renamed = runner.renamed.get(self.on, {})
             named = runner.objects[self.on].named_parameters()
             leaves |= {as_asked(name, renamed): parameter for name, parameter in named}
         wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
-        # A learner may return more or less than was asked for: what has a partner is followed.
+        # A learner may return more or fewer results. Use those that have a partner.
         pairs = [
             (out, runner.tensors[key].to(out))
             for out, key in zip(parts_of(returned), self.gradient or (), strict=False)
@@ -339,7 +345,7 @@ class Call(Passing):
                 runner.keep(f"gradient.{name}", gradient)
 
 
-# By name, so that what is recorded is known to depend on each (author/recording/origin.py).
+# Listed by name, so that recorded cases depend on each of them (author/recording/origin.py).
 VERBS: dict[str, type[Step]] = {
     one.__name__.lower(): one
     for one in (Construct, Duplicate, Restore, Load, Mode, Describe, Read, Gradients, Move, Call)

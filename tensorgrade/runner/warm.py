@@ -1,7 +1,7 @@
-"""A warm process: it has imported torch once, and forks a fresh child for every attempt.
+"""A warm process: it has imported torch once, and forks a new child for each attempt.
 
-It is run by itself (`python -I -c "… from runner.warm import main; main(fd, config)"`), holds no
-answer, and talks with the trusted side over one socket:
+It runs as a separate program (`python -I -c "… from runner.warm import main; main(fd, config)"`),
+contains no answer, and communicates with the trusted side over one socket:
 
     trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id};  {"compiler": id}
     warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child and every import
@@ -32,29 +32,29 @@ DUMPABLE, MOST_FILES = 4, 1 << 20
 
 
 def main(control_fd: int, config: dict) -> None:
-    """Warm up, say so, and fork children until the trusted side closes the socket."""
+    """Warm up, report that, and fork children until the trusted side closes the socket."""
     control = socket.socket(fileno=control_fd)
     if "bubblewrap" in config["layers"]:
-        # torch's import makes a folder there; children mount a folder of their own on it.
+        # torch's import creates a folder there; children mount a folder of their own over it.
         tempfile.tempdir = FOLDER
     import_everything()
     serve_forks(control, config)
 
 
 def serve_forks(control: socket.socket, config: dict) -> None:
-    """Say that all is imported, and fork children until the trusted side closes the socket."""
+    """Report that all is imported, and fork children until the trusted side closes the socket."""
     if "parent" in config["layers"]:
-        prctl(DUMPABLE, 0)  # children cannot look into this process
+        prctl(DUMPABLE, 0)  # children cannot inspect this process
     children = Children(control, config)
     control.send(json.dumps({"ready": True, "threads": thread_count()}).encode())
     children.run()
 
 
 def import_everything() -> None:
-    """Import and use once what is slow the first time. Never with more than one thread.
+    """Import and use once all code that is slow the first time, with one thread only.
 
-    A child forked after a multi-threaded operation hangs for ever in its first own one. Python
-    looks for garbage when all is there: `settle` does.
+    A child forked after a multi-threaded operation hangs forever in its own first one. Garbage
+    collection is postponed until everything is imported (see `settle`).
     """
     gc.disable()
     import torch
@@ -96,16 +96,16 @@ class Rehearsed(nn.Module):
         products = (x @ x.transpose(-2, -1)).masked_fill(self.upper.bool()[:n, :n], -torch.inf)
         return torch.softmax(products / n**0.5, dim=-1) @ x
 """
-REHEARSALS = 10  # what Python has done eight times, it does faster from then on
+REHEARSALS = 10  # Python runs code faster after eight runs
 LONGEST_REHEARSAL = 60  # seconds
 SECONDS_TO_IDLE = 0.1
 
 
 def rehearse() -> None:
-    """Run a module of our own as a learner's is run: each child then starts with that behind it.
+    """Run a module of our own like a learner's, so that each child starts faster.
 
-    Python has seen the types, torch has looked up its operations and imported what it needs for
-    a second device.
+    Afterwards Python has seen the types, and torch has looked up its operations. torch has also
+    imported the modules that it needs for a second device.
     """
     import torch
 
@@ -143,7 +143,7 @@ def rehearse() -> None:
 
 @contextmanager
 def same_chance() -> Iterator[None]:
-    """What is drawn inside changes nothing of what is drawn afterwards."""
+    """Restore the state of the random numbers afterwards."""
     import torch
 
     before = torch.get_rng_state()
@@ -152,11 +152,11 @@ def same_chance() -> Iterator[None]:
 
 
 class Children:
-    """The children that are alive, and the socket to the trusted side."""
+    """The living children, and the socket to the trusted side."""
 
     def __init__(self, control: socket.socket, config: dict):
         self.control, self.config, self.bounds = control, config, config["bounds"]
-        self.fillers: list[object] = []  # of the holes between what children share
+        self.fillers: list[object] = []  # for the gaps between objects that children share
         self.settle()
         self.forks = forks_of(config)
         self.ids: dict[int, tuple[int, int]] = {}  # pidfd → (id, pid)
@@ -165,7 +165,7 @@ class Children:
     def run(self) -> None:
         """Serve requests and report ends until the trusted side is gone.
 
-        As soon as there is time for it, what children do is rehearsed, once.
+        In the first idle moment, rehearse the work of children once.
         """
         patience: float | None = SECONDS_TO_IDLE
         while True:
@@ -182,7 +182,7 @@ class Children:
                     return self.kill_all()
 
     def settle(self) -> None:
-        """Have children share all pages so far, and count their own memory from there."""
+        """Let children share all memory pages used so far, and count only their own memory."""
         gc.collect()
         self.fillers += fill_holes()
         gc.freeze()
@@ -190,10 +190,10 @@ class Children:
         self.config["bounds"] = with_own_memory(self.bounds)
 
     def serve_request(self) -> bool:
-        """Do one request; False when the trusted side has closed the socket."""
+        """Serve one request; return False if the trusted side has closed the socket."""
         try:
             message, ancillary, _, _ = self.control.recvmsg(4096, socket.CMSG_LEN(4))
-        except ConnectionResetError:  # it has closed the socket before it had read of all ends
+        except ConnectionResetError:  # it was closed before all reported ends were read
             return False
         if not message:
             return False
@@ -209,14 +209,14 @@ class Children:
         return True
 
     def import_compiler(self, number: int) -> None:
-        """Have it for all children from now on: in each that asks for it, it would take seconds."""
+        """Import the compiler for all later children, each of which would need seconds for it."""
         with same_chance():
             import torch._dynamo  # noqa: F401
         self.settle()
         self.tell_end(number, 0)
 
     def fork(self, child_id: int, stream_fd: int) -> None:
-        """Fork a child that serves the stream, and remember it."""
+        """Fork a child that serves the stream, and record it."""
         user = self.free.take() if "uid" in self.config["layers"] else None
         told = {"user": user.number} if user else {}
         pid = self.forks()
@@ -245,7 +245,7 @@ class Children:
         self.tell_end(child_id, os.waitstatus_to_exitcode(status))
 
     def tell_end(self, number: int, status: int) -> None:
-        """Say that something is over, and how; the trusted side may just be closing."""
+        """Report the end of a child or an import, unless the trusted side is closing."""
         with suppress(BrokenPipeError, ConnectionResetError):
             self.control.send(json.dumps({"ended": number, "status": status}).encode())
 
@@ -257,7 +257,7 @@ class Children:
 
 
 def forks_of(config: dict) -> Callable[[], int]:
-    """The way to fork: plainly, or into a PID namespace of the child's own."""
+    """Return the function to fork with: plain, or into a PID namespace of the child's own."""
     if "pid" not in config["layers"]:
         return os.fork
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
@@ -265,7 +265,7 @@ def forks_of(config: dict) -> Callable[[], int]:
 
 
 def run_child(stream_fd: int, config: dict) -> None:
-    """In the child: keep only the stream, give up what is not needed, answer requests, end."""
+    """Serve requests in the child, with only the stream open and locked in, and exit."""
     status = 1
     try:
         only_stream(stream_fd)
@@ -282,7 +282,7 @@ def run_child(stream_fd: int, config: dict) -> None:
 
 
 def only_stream(stream_fd: int) -> None:
-    """The stream becomes descriptor 3; standard input and outputs go nowhere; no other stays."""
+    """Move the stream to descriptor 3, discard standard input and outputs, and close the others."""
     os.dup2(stream_fd, 100)
     null = os.open("/dev/null", os.O_RDWR)
     for fd in (0, 1, 2):
@@ -293,7 +293,7 @@ def only_stream(stream_fd: int) -> None:
 
 
 def thread_count() -> int:
-    """How many threads this process has, as far as the system tells."""
+    """Return the number of threads of this process; 1 if the system does not report it."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:

@@ -1,7 +1,7 @@
-"""What can be seen of learner code from beside it: operations, state, the shapes on the way.
+"""Observations of learner code from its own process: operations, state, intermediate shapes.
 
-These are claims, since they come from the learner's own process: they word messages and carry
-few points. Values are judged outside.
+They are claims, because they come from the learner's process. They word messages and carry few
+points. Values are judged outside.
 """
 
 import sys
@@ -17,10 +17,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class OperationCounter(TorchDispatchMode):
-    """Counts what runs inside `with OperationCounter() as seen:`, and the numbers in its results.
+    """A counter of operations inside `with OperationCounter() as seen:`, and of the largest result.
 
     Operations of torch's core count by their name, calls of torch's Python functions as
-    `call:name`: on the CPU, `F.dropout` leaves no operation of its own name.
+    `call:name`. On the CPU, `F.dropout` runs no operation of its own name.
 
     >>> with OperationCounter() as seen: _ = torch.ones(2, 2) @ torch.ones(2, 2)
     >>> seen.counts["mm"], seen.counts["call:matmul"] + seen.counts["call:__matmul__"]
@@ -30,7 +30,7 @@ class OperationCounter(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.counts: Counter[str] = Counter()
-        self.largest = 0  # numbers in the largest tensor that an operation gave
+        self.largest = 0  # numbers in the largest tensor that an operation returned
         self.calls = CallCounter(self.counts)
 
     def __enter__(self) -> Self:
@@ -43,7 +43,7 @@ class OperationCounter(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Asked by newer torch, which else imports its compiler for the first operation seen."""
+        """Return False; without this, newer torch imports its compiler for the first operation."""
         return False
 
     def __torch_dispatch__(
@@ -58,7 +58,7 @@ class OperationCounter(TorchDispatchMode):
 
 
 class CallCounter(TorchFunctionMode):
-    """Counts calls of torch's Python functions as `call:name`."""
+    """A counter of calls of torch's Python functions, as `call:name`."""
 
     def __init__(self, counts: Counter):
         super().__init__()
@@ -72,10 +72,10 @@ class CallCounter(TorchFunctionMode):
 
 
 def describe_module(module: nn.Module) -> dict:
-    """Parameters, buffers, submodules and plain tensor attributes of a module, by dotted name.
+    """Return the parameters, buffers, submodules and plain tensors of a module, by dotted name.
 
-    A parameter is told with its shape, its dtype and whether an optimiser could change it, which
-    it refuses where autograd has made the parameter a result of something else.
+    Each parameter has its shape, its dtype, and a bool that is True if training can change it.
+    Training cannot change a parameter that autograd has computed from other values.
     """
     return {
         "type": type(module).__name__,
@@ -90,7 +90,7 @@ def describe_module(module: nn.Module) -> dict:
 
 
 def plain_tensors(module: nn.Module) -> list[str]:
-    """Dotted names of tensors, and of lists of modules, that torch does not know about."""
+    """Return dotted names of tensors, and of lists of modules, that torch does not register."""
     return [
         f"{prefix}.{name}".lstrip(".")
         for prefix, owner in module.named_modules()
@@ -100,12 +100,12 @@ def plain_tensors(module: nn.Module) -> list[str]:
 
 
 def is_plain_list_of_modules(value: object) -> bool:
-    """Whether modules hide in a Python list, where `.parameters()` does not find them."""
+    """Return True if modules are in a Python list, where `.parameters()` does not find them."""
     return isinstance(value, (list, tuple)) and any(isinstance(v, nn.Module) for v in value)
 
 
 def dtype_name(tensor: torch.Tensor) -> str:
-    """`float32` for `torch.float32`."""
+    """Return a dtype's name, such as `float32` for `torch.float32`."""
     return str(tensor.dtype).removeprefix("torch.")
 
 
@@ -113,9 +113,11 @@ MOST = 60
 
 
 class ShapeTrace:
-    """Use as a context around a call. `steps` are [line, name, sizes], in the order in which they
-    happened, for the tensors that the functions of one file bind to local names or return; and
-    [line, name, number] for whole numbers: which of several sizes a name holds explains a shape.
+    """A context around a call that records shapes.
+
+    steps: [line, name, sizes] for tensors that the functions of one file bind to local names or
+    return, in the order of execution. Integers give [line, name, number], because the number helps
+    to explain a shape.
     """
 
     def __init__(self, filename: str):
@@ -131,14 +133,14 @@ class ShapeTrace:
         sys.settrace(self.before)
 
     def enter(self, frame: FrameType, event: str, argument: Any) -> Callable | None:
-        """Follow a function only if it stands in the learner's file."""
+        """Trace a function only if it is in the learner's file."""
         if frame.f_code.co_filename != self.filename or len(self.steps) >= MOST:
             return None
         known: dict[str, object] = {}
         line = frame.f_lineno
 
         def follow(frame: FrameType, event: str, argument: Any) -> Callable:
-            # A line is reported before it runs: what is new was made by the line before it.
+            # A line is reported before it runs, so a new value comes from the previous line.
             nonlocal line
             self.note(frame, known, line)
             line = frame.f_lineno
@@ -149,7 +151,7 @@ class ShapeTrace:
         return follow
 
     def note_return(self, returned: object, line: int) -> None:
-        """Add the shape of a tensor that comes back."""
+        """Add the shape of a returned tensor."""
         if isinstance(returned, torch.Tensor):
             self.steps.append([line, "return", list(returned.shape)])
 
@@ -165,8 +167,10 @@ class ShapeTrace:
 
 
 class ChangeTrace(ShapeTrace):
-    """Use as a context around a call. `lines` tells of each value, by its name, after which line of
-    one file it no longer is what it was. changed: tells that of a value when it is asked.
+    """A context around a call that records the lines that change values.
+
+    lines: for each value, by its name, the line of one file after which it was changed. changed: by
+    name, a function that returns True if the value has changed.
     """
 
     def __init__(self, filename: str, changed: Mapping[str, Callable[[], bool]]):
@@ -175,9 +179,9 @@ class ChangeTrace(ShapeTrace):
         self.lines: dict[str, int] = {}
 
     def note(self, frame: FrameType, known: dict[str, object], line: int) -> None:
-        """Ask for those of which no line is known yet; within a call the inner line is first."""
+        """Check values without a known line; in nested calls the inner line comes first."""
         left = [name for name in self.changed if name not in self.lines]
         self.lines |= {name: line for name in left if self.changed[name]()}
 
     def note_return(self, returned: object, line: int) -> None:
-        """Nothing: what comes back is not what was passed in."""
+        """Do nothing, because a returned value is not an input."""

@@ -1,1 +1,1 @@
-"""A learner's file as Python text: finding it, choosing it, reading it, notebooks too."""
+"""Find, choose and read a learner's file, notebooks included, as Python text."""

@@ -1,4 +1,4 @@
-"""Files of weights that are handed in beside a chapter's code: found, and read as bytes."""
+"""Companion files: weights submitted alongside a chapter's code, found and read as bytes."""
 
 import os.path
 from collections.abc import Mapping
@@ -8,9 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Beside:
-    """One such file. reason: why there is nothing in it, as a sentence; empty where there is.
+    """One companion file, or the reason for its absence.
 
-    missing: nothing of that name was handed in.
+    reason: a sentence on why there is no content; empty if there is content.
+    missing: no file of that name was submitted.
     """
 
     name: str
@@ -20,7 +21,10 @@ class Beside:
 
 
 def files_beside(files: Mapping[str, int], folder: Path, *elsewhere: Path) -> tuple[Beside, ...]:
-    """The files of these names, none larger than it may be, from the first folder that has one."""
+    """Return the files of these names, each from the first folder that has it.
+
+    files: the largest size allowed for each name, in bytes.
+    """
     places = {name: [place / name for place in (folder, *elsewhere)] for name in files}
     there = {
         name: [path for path in paths if os.path.lexists(path)] for name, paths in places.items()
@@ -31,7 +35,7 @@ def files_beside(files: Mapping[str, int], folder: Path, *elsewhere: Path) -> tu
 
 
 def file_beside(path: Path, most_bytes: int, name: str = "") -> Beside:
-    """One file, under its own name or another one. No link is followed."""
+    """Return one file, under its own name or under `name`. Symbolic links are not followed."""
     name = name or path.name
     try:
         if path.is_symlink():
@@ -47,15 +51,15 @@ def file_beside(path: Path, most_bytes: int, name: str = "") -> Beside:
 
 
 def of_content(name: str, content: bytes) -> Beside:
-    """The file with this content."""
+    """Return a file with this content."""
     return Beside(name, content, "" if content else f"{name} is empty.")
 
 
 def missing(name: str) -> Beside:
-    """The file, where there is none."""
+    """Return the result for a file that does not exist."""
     return Beside(name, reason=f"There is no {name} beside the chapter's file.", missing=True)
 
 
 def too_large(name: str, most_bytes: int) -> Beside:
-    """The file, where it is larger than it may be."""
+    """Return the result for a file that exceeds its maximum size."""
     return Beside(name, reason=f"{name} has more than {most_bytes} bytes, which no answer needs.")

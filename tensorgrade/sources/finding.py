@@ -1,7 +1,8 @@
-"""Finds every learner, and what each of them handed in for every chapter that is graded.
+"""Find every learner and their submissions for each chapter that is graded.
 
-A chapter is graded where anybody handed something in for it. Then every learner with a folder in
-SUBMITTED has a hand-in for it, if only one that says that there is nothing.
+A chapter is graded if at least one learner submitted something for it. Every learner with a folder
+in SUBMITTED then gets a submission for that chapter. If a learner submitted nothing, it only says
+so.
 """
 
 import os
@@ -28,16 +29,17 @@ from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
 
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
-MOST_STRAY = 20  # notes on what lies about; whoever has more of it has looked by then
+MOST_STRAY = 20  # notes on stray files; more of them would tell the instructor nothing new
 
 
 @dataclass
 class Learner:
-    """One learner's folder, by its name. trouble: why nobody can look into it, as a sentence.
+    """One learner's folder and the submissions found in it.
 
-    handins: by chapter. stray: files and folders that belong to no chapter. told: sentences on
-    what counts although it is misnamed, misplaced or written in another way. damaged: paths of
-    zips that cannot be opened.
+    folder: the folder's name. trouble: a sentence on why the folder cannot be read. handins: the
+    submissions, by chapter. stray: files and folders that belong to no chapter. told: sentences on
+    files that count although they are misnamed, misplaced or encoded in another way. damaged: paths
+    of zips that cannot be opened.
     """
 
     folder: str
@@ -49,11 +51,11 @@ class Learner:
 
     @property
     def name(self) -> str:
-        """The name in rows."""
+        """Return the learner's name as rows show it."""
         return escaped(self.folder)
 
     def handin(self, chapter: str) -> Handin:
-        """What there is for a chapter, or why there is nothing."""
+        """Return the submission for a chapter, or an empty one with the reason."""
         if chapter in self.handins:
             return self.handins[chapter]
         if self.trouble:
@@ -71,10 +73,11 @@ class Learner:
 def find_handins(
     submitted: Path, course: Course, rescue: bool = True, roster: Collection[str] = ()
 ) -> tuple[list[Handin], list[str]]:
-    """All hand-ins in a fixed order, and notes on what is missing, lies about or looks alike.
+    """Return all submissions in a fixed order, and notes for the instructor.
 
-    rescue: take what is nearly named or placed as it should be. roster: who is in the class;
-    everybody on it has hand-ins. Raises CourseError where nobody can look into SUBMITTED.
+    The notes name missing submissions, stray files and similar names of learners.
+    rescue: accept files whose name or place is nearly right. roster: the learners of the class;
+    each of them gets a submission. Raises CourseError if SUBMITTED cannot be read.
     """
     chapters = {chapter.name for chapter in course.chapters}
     learners, outside = find_learners(submitted, course, chapters)
@@ -96,7 +99,10 @@ def find_handins(
 
 
 def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[str]) -> None:
-    """Take what is nearly right for what it is meant as, and say so. One's trouble stays one's."""
+    """Accept files whose name or place is nearly right, and note each of them.
+
+    An error stays local to this learner.
+    """
     if learner.trouble:
         return
     try:
@@ -107,7 +113,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
             has_code = any(version.kind in CODE for version in own)
             if has_code and not all(version.exact for version in own):
                 take(learner, folder, own, course)
-    except Exception as error:  # as in handin_in
+    except Exception as error:  # for the same reason as in handin_in
         learner.told.append(f"{learner.name}: looking closer ended in a {type(error).__name__}")
     for chapter, handin in learner.handins.items():
         learner.handins[chapter], sentence = as_meant(handin)
@@ -115,7 +121,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
 
 
 def add_damaged(learner: Learner, zips: list[str]) -> None:
-    """Note zips that cannot be opened, and say so instead of what is in a chapter's folder."""
+    """Note zips that cannot be opened, also in the reason of a chapter without a file."""
     learner.damaged += zips
     learner.stray = [name for name in learner.stray if name not in zips]
     for chapter, handin in learner.handins.items():
@@ -126,7 +132,7 @@ def add_damaged(learner: Learner, zips: list[str]) -> None:
 
 
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
-    """Make the version that counts this learner's hand-in."""
+    """Make the version that counts this learner's submission."""
     chapter = versions[0].chapter
     handin, sentence = rescued(learner.name, versions, course.limits, course.beside)
     at, note = handed_in_at(folder / chapter, [version.path for version in versions])
@@ -138,20 +144,23 @@ def take(learner: Learner, folder: Path, versions: list[Version], course: Course
 
 
 def notes_on_rescued(learners: list[Learner]) -> list[str]:
-    """What counts although it is not as it should be."""
+    """Return a note on each file that counts although its name or place is wrong."""
     told = [sentence for learner in learners for sentence in learner.told]
     more = len(told) - MOST_STRAY
     return [*told[:MOST_STRAY], *([f"{more} more files like these"] if more > 0 else [])]
 
 
 def notes_on_roster(here: set[str], roster: Collection[str]) -> list[str]:
-    """Who has a folder and is not on the roster."""
+    """Return a note on learners who have a folder but are not on the roster."""
     strange = sorted(here - {escaped(name) for name in roster}) if roster else []
     return [f"not on the roster: {named(strange)}"] if strange else []
 
 
 def notes_on_level(chapters: set[str]) -> list[str]:
-    """Chapters' folders where those of learners should be: the folder above was meant."""
+    """Return a note if chapters' folders are in place of learners' folders.
+
+    In that case the instructor probably meant the folder above.
+    """
     if not chapters:
         return []
     return [
@@ -163,7 +172,7 @@ def notes_on_level(chapters: set[str]) -> list[str]:
 def find_learners(
     submitted: Path, course: Course, chapters: set[str]
 ) -> tuple[list[Learner], list[str]]:
-    """Everybody who has a folder, and what lies beside the folders. Raises CourseError."""
+    """Return all learners with a folder, and the names of other entries. Raises CourseError."""
     try:
         entries = inside(submitted)
     except OSError as error:
@@ -174,13 +183,17 @@ def find_learners(
 
 
 def inside(folder: str | Path) -> list[os.DirEntry]:
-    """What lies in a folder, by name. Raises OSError."""
+    """Return a folder's entries, sorted by name. Raises OSError."""
     with os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: entry.name)
 
 
 def is_learner(entry: os.DirEntry, chapters: set[str]) -> bool:
-    """Whether it is a folder, or claims to be one; a hidden one counts if a chapter lies in it."""
+    """Return True if an entry is a learner's folder.
+
+    A visible entry that cannot be examined counts as one. A hidden folder counts only if it
+    contains a chapter.
+    """
     try:
         if not entry.name.startswith("."):
             return entry.is_dir()
@@ -192,7 +205,7 @@ def is_learner(entry: os.DirEntry, chapters: set[str]) -> bool:
 
 
 def learner_in(entry: os.DirEntry, course: Course, chapters: set[str]) -> Learner:
-    """A learner with all that was handed in; what cannot be looked into is that one's trouble."""
+    """Return a learner with all their submissions; an unreadable folder becomes their trouble."""
     learner = Learner(entry.name)
     if entry.is_symlink():
         learner.trouble = "The learner's folder is a link, not a folder."
@@ -212,7 +225,7 @@ def learner_in(entry: os.DirEntry, course: Course, chapters: set[str]) -> Learne
 
 
 def handin_in(student: str, entry: os.DirEntry, course: Course) -> Handin:
-    """What is handed in under a chapter's name."""
+    """Return the submission in the entry that has a chapter's name."""
     if entry.is_symlink() or not entry.is_dir():
         kind = "link" if entry.is_symlink() else "file"
         return Handin(student, entry.name, reason=f"{entry.name} is a {kind}, not a folder.")
@@ -220,15 +233,15 @@ def handin_in(student: str, entry: os.DirEntry, course: Course) -> Handin:
         folder = Path(entry.path)
         beside = files_beside(course.chapter(entry.name).beside, folder)
         return replace(read_handin(student, folder, course.limits), beside=beside)
-    except Exception as error:  # whatever nobody has thought of is this hand-in's alone
+    except Exception as error:  # an unexpected error affects only this submission
         kind = type(error).__name__
         return Handin(student, entry.name, reason=f"Reading this hand-in ended in a {kind}.")
 
 
 def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
-    """Note what belongs to no chapter.
+    """Note a file that belongs to no chapter.
 
-    A chapter's file beside that chapter's folder is a hand-in in the wrong place.
+    A chapter's file next to that chapter's folder is a submission in the wrong place.
     """
     learner.stray.append(shown(name))
     chapter, suffix = os.path.splitext(name)
@@ -238,7 +251,7 @@ def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
 
 
 def notes_on_missing(handins: list[Handin]) -> list[str]:
-    """Who handed in nothing, chapter by chapter."""
+    """Return a note for each chapter on the learners who did not submit it."""
     chapters = sorted({handin.chapter for handin in handins})
     missing = {c: [h.student for h in handins if h.chapter == c and h.missing] for c in chapters}
     return [
@@ -264,7 +277,7 @@ def notes_on_times(handins: list[Handin]) -> list[str]:
 
 
 def notes_on_stray(names: list[str]) -> list[str]:
-    """What lies where no hand-in can be."""
+    """Return notes on files and folders in places where no submission can be."""
     notes = [
         f"{name} is no learner's file of a chapter; it was left out" for name in names[:MOST_STRAY]
     ]
@@ -273,7 +286,7 @@ def notes_on_stray(names: list[str]) -> list[str]:
 
 
 def notes_on_alike(learners: list[Learner]) -> list[str]:
-    """Learners whose names nobody can tell apart by eye."""
+    """Return notes on learners whose names look the same."""
     groups: dict[str, list[str]] = {}
     for learner in learners:
         groups.setdefault(seen_as(learner.folder), []).append(ascii(learner.folder))
@@ -281,7 +294,7 @@ def notes_on_alike(learners: list[Learner]) -> list[str]:
 
 
 def seen_as(name: str) -> str:
-    r"""What somebody sees who reads a name.
+    r"""Return a name as readers see it, without invisible characters.
 
     >>> seen_as("Jose\u0301") == seen_as("José") == seen_as("Jo\u00adsé ")
     True
@@ -291,6 +304,6 @@ def seen_as(name: str) -> str:
 
 
 def named(students: list[str]) -> str:
-    """Some names, and how many more there are."""
+    """Return the first few names, and the number of remaining ones."""
     more = f" and {len(students) - MOST_NAMED} more" if len(students) > MOST_NAMED else ""
     return ", ".join(students[:MOST_NAMED]) + more

@@ -1,4 +1,4 @@
-"""What was handed in: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
+"""Submissions: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
 
 import codecs
 import hashlib
@@ -13,10 +13,10 @@ from ..exchange.text import JOINERS, printable
 from ..lateness import is_possible, now, read_time, written
 from .beside import Beside
 
-NOTHING = "nothing "  # how digests begin of hand-ins in which there is nothing
-WEIGHTS = "+"  # what stands in a digest between that of the code and that of weights
+NOTHING = "nothing "  # start of the digests of empty submissions
+WEIGHTS = "+"  # separates the digest of the code from that of the weights
 LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
-# Python calls these printable, and nobody sees them.
+# Python calls these characters printable although readers cannot see them.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -24,14 +24,17 @@ INVISIBLE = re.compile(
 
 @dataclass(frozen=True)
 class Handin:
-    """What one learner handed in for one chapter. It travels to workers as bytes.
+    """One learner's submission for one chapter, which travels to workers as bytes.
 
-    filename, content: of the one file, or of the notebook. script: what was handed in beside a
-    notebook, if anything. reason: why there is nothing to grade, as a sentence; empty where there
-    is. missing: nothing was handed in at all. submitted: when, as lateness.py writes it; empty
-    where nobody knows. time_note: why that is not the time that was said. by_file: whether that is
-    the time of the file, for want of a `timestamp.txt`. beside: the files of
-    weights that the chapter asks for, each of them there or with the reason why not.
+    filename, content: of the only file, or of the notebook.
+    script: a script submitted along with a notebook, if any.
+    reason: a sentence on why there is nothing to grade; empty if there is something.
+    missing: nothing was submitted at all.
+    submitted: the time, in the format of lateness.py; empty if it is unknown.
+    time_note: why `submitted` differs from the time that was stated.
+    by_file: the time is that of the file, because there is no valid `timestamp.txt`.
+    beside: the companion files of weights that the chapter asks for, each with its content or a
+    reason.
     """
 
     student: str
@@ -48,10 +51,10 @@ class Handin:
 
     @property
     def digest(self) -> str:
-        """Changes when the content, or the reason for its absence, changes.
+        """Return a digest that changes with the content, or with the reason for its absence.
 
-        What weights change stands behind a sign of its own: whose code is the same can still be
-        seen.
+        The digest of weights follows a separator of its own. Submissions with the same code can
+        therefore still be recognized.
         """
         whole = b"\0".join((self.content, self.script, self.reason.encode()))
         digest = hashlib.sha256(whole).hexdigest()[:32]
@@ -63,15 +66,15 @@ class Handin:
         return f"{digest}{WEIGHTS}{weights}" if files else digest
 
     def without_notebook(self) -> "Handin":
-        """The script alone, where a notebook beside it cannot be read."""
+        """Return the script alone, for a notebook that cannot be read."""
         name = Path(self.filename).with_suffix(".py").name
         return replace(self, filename=name, content=self.script, script=b"")
 
 
 def escaped(name: str) -> str:
-    """A learner's name as it stands in rows, reports and gradebooks, whatever the folder's name.
+    """Return a learner's name as rows, reports and gradebooks show it.
 
-    What cannot be seen is written out, so that two names that look alike are told apart.
+    Invisible characters are escaped, so that names that look the same remain distinct.
 
     >>> escaped("José"), escaped("Jo\u00adsé")
     ('José', 'Jo\\\\xadsé')
@@ -94,12 +97,15 @@ def is_joiner(name: str, at: int) -> bool:
 
 
 def is_seen(character: str) -> bool:
-    """Whether somebody who reads a name sees this character."""
+    """Return True if readers can see this character."""
     return character.isprintable() and not INVISIBLE.match(character)
 
 
 def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
-    """The notebook or script in a chapter's folder, or both: which counts, its reader finds out."""
+    """Return the notebook and the script in a chapter's folder.
+
+    If there are both, their reader decides later which of them counts.
+    """
     try:
         found = files_in(student, folder, limits)
         files = [folder / f"{folder.name}.{kind}" for kind in ("ipynb", "py")]
@@ -112,7 +118,7 @@ def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
 
 
 def files_in(student: str, folder: Path, limits: Limits) -> Handin:
-    """What a chapter's folder holds; a sentence on what is there instead. Raises OSError."""
+    """Return the submission in a chapter's folder, or the reason it is absent. Raises OSError."""
     chapter = folder.name
     notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
     script = read_file(student, folder / f"{chapter}.py", limits.source_bytes)
@@ -123,14 +129,14 @@ NOT_HANDED_IN = "Nothing was handed in for this chapter."
 
 
 def nothing_in(student: str, folder: Path) -> Handin:
-    """The hand-in in a folder without the chapter's file; an empty one is nothing at all."""
+    """Return the submission for a folder without the chapter's file; an empty folder is missing."""
     if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
         return Handin(student, folder.name, reason=NOT_HANDED_IN, missing=True)
     return Handin(student, folder.name, reason=what_is_there(folder))
 
 
 def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
-    """The hand-in that a notebook and a script are together."""
+    """Return one submission from a notebook and a script."""
     if notebook is None or script is None:
         return notebook or script
     if notebook.reason or script.reason:
@@ -138,18 +144,18 @@ def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
     return replace(notebook, script=script.content)
 
 
-STAMP = "timestamp.txt"  # as nbgrader's exchange writes it, and `tensorgrade collect`
-NO_STAMP = ".no_timestamp"  # nobody knows: nbgrader's formgrader cannot read an empty stamp
-REPLACED = ".time_replaced"  # `tensorgrade collect` says here why the stamp is not the system's
+STAMP = "timestamp.txt"  # written by nbgrader's exchange and by `tensorgrade collect`
+NO_STAMP = ".no_timestamp"  # an unknown time; nbgrader's formgrader cannot read an empty stamp
+REPLACED = ".time_replaced"  # `tensorgrade collect` writes here why the stamp is not the system's
 LONGEST_STAMP, LONGEST_NOTE = 64, 200
 
 
 def handed_in_at(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
     """Return when a chapter was submitted, and a sentence if an impossible time was replaced.
 
-    That is what `timestamp.txt` says, else when the newest file was written. Empty if there is
-    neither, and if `.no_timestamp` says that nobody knows. Nobody gains anything by a time that
-    cannot be, or by an empty stamp: the file's own time counts.
+    The time comes from `timestamp.txt`, otherwise from the newest file. It is empty if there is
+    neither, or if `.no_timestamp` marks it as unknown. For an impossible time or an empty stamp the
+    file's own time counts, so that neither is an advantage.
     """
     text = stamp_in(folder)
     moment = stamped(text) if text else None
@@ -180,7 +186,7 @@ def stamped(text: str) -> datetime | None:
 
 
 def written_at(file: Path) -> datetime:
-    """Return when a file was written; if that cannot be, when it came here."""
+    """Return when a file was written; if that time is impossible, when it arrived here."""
     status = file.lstat()
     for seconds in (status.st_mtime, status.st_ctime):
         try:
@@ -193,7 +199,7 @@ def written_at(file: Path) -> datetime:
 
 
 def stamp_in(folder: Path, name: str = STAMP) -> str | None:
-    """Return the beginning of what a chapter's stamp says; None if it cannot be read."""
+    """Return the beginning of a chapter's stamp; None if it cannot be read."""
     stamp = folder / name
     most = LONGEST_STAMP if name == STAMP else LONGEST_NOTE
     try:
@@ -206,7 +212,7 @@ def stamp_in(folder: Path, name: str = STAMP) -> str | None:
 
 
 def as_meant(handin: Handin) -> tuple[Handin, str]:
-    """A hand-in whose `.py` is a notebook, or no UTF-8, as what it is; and a sentence on that."""
+    """Recognize a `.py` that is a notebook or not UTF-8; return it with a sentence about that."""
     name, content = handin.filename, handin.content
     if not name.endswith(".py") or not content:
         return handin, ""
@@ -225,7 +231,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
-    """The hand-in in one file, with a reason where it cannot be read; None without a file."""
+    """Return the submission in one file, or the reason it cannot be read; None without a file."""
     nothing = Handin(student, path.stem, path.name)
     if path.is_symlink():
         return replace(nothing, reason=f"{path.name} is a link, not a file.")
@@ -239,7 +245,7 @@ def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
 
 
 def what_is_there(folder: Path) -> str:
-    """A sentence on what stands where the chapter's file should."""
+    """Return a sentence on the files found in place of the chapter's file."""
     ours = (STAMP, NO_STAMP, REPLACED)
     names = sorted(shown(path.name) for path in folder.iterdir() if path.name not in ours)[:5]
     there = f"there is {', '.join(names)}" if names else "the folder is empty"
@@ -247,10 +253,10 @@ def what_is_there(folder: Path) -> str:
 
 
 def no_file(chapter: str) -> str:
-    """How the reason begins where a chapter's folder holds other things than the chapter's file."""
+    """Return the start of the reason for a chapter's folder without the chapter's file."""
     return f"There is no file {chapter}.py or {chapter}.ipynb"
 
 
 def shown(name: str) -> str:
-    """A file's name on one line, without anything that a terminal would obey."""
+    """Return a file's name on one line, without control characters for a terminal."""
     return printable(name).replace("\n", "?").replace("\t", "?")

@@ -1,7 +1,7 @@
-"""Files that are nearly called, or lie nearly where, a chapter's file should: found, not guessed.
+"""Near-miss files: a chapter's file under a nearly right name or in a nearly right place.
 
-`ch1 (1).py`, `ch1.py.txt`, `CH1.PY`, a folder too deep or too shallow, a zip. Names and bytes
-are all that is looked at; who opens the text is the learner's own process.
+Examples are `ch1 (1).py`, `ch1.py.txt`, `CH1.PY`, a folder too deep or too shallow, and a zip.
+This module looks at names and bytes only. The learner's own process opens the text.
 """
 
 import os
@@ -20,30 +20,30 @@ from ..course import Limits
 from .beside import Beside, file_beside, missing, of_content, too_large
 from .handins import Handin, of_both, read_file, shown
 
-# What browsers, Finder, Explorer and course systems put behind a name that is taken.
+# Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
 KINDS = {"py": "py", "txt": "py", "py.txt": "py", "ipynb": "ipynb", "ipynb.txt": "ipynb"}
 CODE = ("ipynb", "py")
 DEEPEST = 3  # folders between the learner's and the file
 MOST_FILES = 300
 MOST_MEMBERS = 1000
-MOST_ARCHIVES = 20  # of one learner's that are looked into
-MOST_LEFT = 2  # versions that do not count, by name
-# What reading a zip ends in where it is none, or is damaged or encrypted.
+MOST_ARCHIVES = 20  # archives examined for one learner
+MOST_LEFT = 2  # versions listed by name that do not count
+# Errors raised by reading a file that is not a zip, or a damaged or encrypted zip.
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError)
 NO_ARCHIVE = (OSError, RuntimeError, ValueError, KeyError, *DAMAGED)
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-MEMBER = b"PK\x01\x02"  # what begins each entry of a zip's table of contents
-SAME_MOMENT = 2.0  # seconds; copying writes some files after others, and zips count in twos
+MEMBER = b"PK\x01\x02"  # the first bytes of each entry in a zip's table of contents
+SAME_MOMENT = 2.0  # seconds: copied files differ slightly in time, and zips store even seconds
 
 
 @dataclass(frozen=True)
 class Version:
-    """A file that is meant as a chapter's.
+    """A file that is recognized as a chapter's.
 
-    kind: `py` or `ipynb`; of a file of weights, its name. where: its path in the learner's folder.
-    path: it, or the zip that it is in as `member`. modified: seconds since 1970. exact: it needs no
-    rescue.
+    kind: `py` or `ipynb`; for a file of weights, its name. where: its path in the learner's folder.
+    path: the file itself, or the zip that contains it as `member`. modified: seconds since 1970.
+    exact: its name and place are already right.
     """
 
     chapter: str
@@ -56,19 +56,19 @@ class Version:
 
     @property
     def counts_as(self) -> str:
-        """The name that the file should have."""
+        """Return the name that the file should have."""
         return f"{self.chapter}.{self.kind}" if self.kind in CODE else self.kind
 
 
-# Files of weights by their names: the chapter, and the most bytes (course.py).
+# Weight files by name: their chapter, and their maximum size in bytes (course.py).
 Files = Mapping[str, tuple[str, int]]
 NONE: Files = {}
 
 
 def chapter_of(name: str, chapters: set[str], beside: Files = NONE) -> tuple[str, str] | None:
-    """The chapter and the kind that a file's name means, if any.
+    """Return the chapter and the kind that a file's name suggests, or None.
 
-    beside: files of weights, whose kind is their name.
+    beside: companion files of weights; the kind of such a file is its name.
 
     >>> chapter_of("CH1 (1).py", {"ch1"}), chapter_of("ch1 - Copy.ipynb", {"ch1"})
     (('ch1', 'py'), ('ch1', 'ipynb'))
@@ -93,16 +93,16 @@ WEIGHTS = "safetensors"
 
 
 def is_copy(stem: str, name: str) -> bool:
-    """Whether a file's name, in small letters and without its ending, is this one or a copy's."""
+    """Return True if a lower-case name without its extension is this name, or that of a copy."""
     return bool(re.fullmatch(re.escape(name.lower()) + COPY, stem))
 
 
 def versions_in(
     folder: Path, chapters: set[str], limits: Limits, beside: Files = NONE
 ) -> list[Version]:
-    """All versions of all chapters in a learner's folder, and of the files beside them.
+    """Return all versions of all chapters in a learner's folder, and of their companion files.
 
-    What cannot be read is passed over.
+    Unreadable files are skipped.
     """
     found, archives = [], 0
     for number, (entry, where) in enumerate(files_below(folder)):
@@ -125,7 +125,7 @@ def versions_in(
 
 
 def files_below(folder: Path, depth: int = 0, above: str = "") -> Iterator[tuple[os.DirEntry, str]]:
-    """Files with their paths, in a fixed order; no links, nothing hidden, nothing far down."""
+    """Yield files and their paths in a fixed order; skip links, hidden and deeply nested files."""
     try:
         with os.scandir(folder) as scanned:
             entries = sorted(scanned, key=lambda entry: entry.name)
@@ -141,14 +141,15 @@ def files_below(folder: Path, depth: int = 0, above: str = "") -> Iterator[tuple
 
 
 def is_meant(name: str) -> bool:
-    """Whether somebody put it there, and not an editor or a zip program."""
+    """Return True unless an editor or a zip program created the file."""
     return not name.startswith(".") and name not in ("__MACOSX", "__pycache__")
 
 
 def is_given(parts: Sequence[str]) -> bool:
-    """Whether a file is a stand-in that learners were given: it has an earlier chapter's name.
+    """Return True if a file is a substitute that learners were given.
 
-    It lies in whatever holds the checks: `checks.zip`, the kit, a repository made of it.
+    Such a file has an earlier chapter's name. It comes with the checks: in `checks.zip`, in the
+    kit, or in a repository made of the kit.
 
     >>> is_given("exercises/given/ch4/ch3.py".split("/"))
     True
@@ -161,7 +162,7 @@ def is_given(parts: Sequence[str]) -> bool:
 def versions_in_zip(
     path: Path, where: str, modified: float, names: tuple[set[str], Files], limits: Limits
 ) -> list[Version]:
-    """The versions in a zip; none where it is no zip, or a larger one than any answer needs."""
+    """Return the versions in a zip; none if it is not a zip or is too large."""
     found = []
     for info in members(path, limits):
         parts = info.filename.split("/")
@@ -174,7 +175,7 @@ def versions_in_zip(
 
 
 def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
-    """What a zip says that it holds."""
+    """Return the members that a zip lists."""
     try:
         if path.stat().st_size > limits.folder_bytes:
             return []
@@ -188,7 +189,7 @@ def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
 
 
 def opens(content: bytes) -> bool:
-    """Return True if this is a zip that can be opened, or has more members than are looked at."""
+    """Return True if this zip can be opened, or has too many members to be examined."""
     if content.count(MEMBER) > MOST_MEMBERS:
         return True
     try:
@@ -212,10 +213,11 @@ def damaged_zips(folder: Path, limits: Limits) -> list[str]:
 def rescued(
     student: str, versions: list[Version], limits: Limits, beside: Files = NONE
 ) -> tuple[Handin, str]:
-    """The hand-in in the versions of one chapter, and a sentence on what counts and what does not;
-    empty where there is nothing to tell.
+    """Return the submission made from the versions of one chapter, and a sentence on them.
 
-    Of a kind the newest counts; of those of one moment, the one with the right name.
+    The sentence names the versions that count and those that do not. It is empty if there is
+    nothing to report. The newest version of each kind counts. Among versions of about the same
+    time, the one with the right name counts.
     """
     chapter = versions[0].chapter
     files = {name: most for name, (whose, most) in beside.items() if whose == chapter}
@@ -232,7 +234,7 @@ def rescued(
     told = [
         f"{shown(v.where)} counts as {v.counts_as}"
         for v in taken
-        if v.where != v.counts_as  # in the learner's folder: nobody mistakes that
+        if v.where != v.counts_as  # otherwise it is in the learner's folder itself
     ]
     told += [f"{shown(v.where)} is older and does not count" for v in left[:MOST_LEFT]]
     if len(left) > MOST_LEFT:
@@ -242,19 +244,19 @@ def rescued(
 
 
 def of_kind(versions: list[Version], kind: str) -> list[Version]:
-    """The versions that are scripts, or notebooks."""
+    """Return the versions of one kind."""
     return [version for version in versions if version.kind == kind]
 
 
 def newest(versions: list[Version]) -> Version:
-    """The version that counts."""
+    """Return the version that counts."""
     latest = max(version.modified for version in versions)
     last = [v for v in versions if latest - v.modified < SAME_MOMENT]
     return next((v for v in last if v.exact), max(last, key=lambda v: v.modified))
 
 
 def read_version(student: str, version: Version, limits: Limits) -> Handin | None:
-    """A version's bytes, under the chapter's own file name; a reason where they cannot be read."""
+    """Return a version's bytes, under the chapter's own file name, or a reason without bytes."""
     most = limits.notebook_bytes if version.kind == "ipynb" else limits.source_bytes
     name = f"{version.chapter}.{version.kind}"
     if not version.member:
@@ -270,7 +272,7 @@ def read_version(student: str, version: Version, limits: Limits) -> Handin | Non
 
 
 def read_beside(version: Version, most: int) -> Beside:
-    """A version of a file of weights, under the name that it should have."""
+    """Return a version of a file of weights, under the name that it should have."""
     if not version.member:
         return file_beside(version.path, most, version.kind)
     try:
@@ -282,18 +284,18 @@ def read_beside(version: Version, most: int) -> Beside:
 
 
 class Unread(Exception):
-    """A file in a zip cannot be read; the message says why, without a subject."""
+    """Raised if a file in a zip cannot be read; the message says why, without a subject."""
 
 
 class TooLarge(Exception):
-    """A file in a zip has more bytes than it may have."""
+    """Raised if a file in a zip exceeds its maximum size."""
 
 
 def content_of_member(version: Version, most: int) -> bytes:
     """Return a file in a zip. Raises Unread or TooLarge.
 
-    Only what is stored or deflated is read: other methods expand a kilobyte to gigabytes at once.
-    A declared size can be a lie, so that the real one is bounded, too.
+    Only stored or deflated members are read, because other methods can expand a kilobyte to
+    gigabytes at once. The declared size may be wrong, so the real size is bounded too.
     """
     try:
         with zipfile.ZipFile(version.path) as archive:

@@ -1,4 +1,4 @@
-"""A chapter's code as it goes to the runner: the learner's text or files, and the stand-ins."""
+"""A chapter's code in the form the runner receives: a learner's text or files, and substitutes."""
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -14,15 +14,15 @@ from ..runner.values import MOST_TENSORS
 from .beside import Beside
 from .handins import Handin
 
-# What of torch's asks for its compiler, which takes seconds to import. A file that asks for it and
-# has none of these words is as right; it imports that itself.
+# Words in a file that suggest a use of torch's compiler, whose import takes seconds. A file without
+# these words still works if it needs the compiler, because it then imports the compiler itself.
 COMPILES = ("compile", "dynamo", "vmap", "jacrev", "checkpoint", "assert_close", "flex_")
-FUNC = ("torch.func", "import func")  # torch.func; `functional` begins alike and imports nothing
-LONGEST_NAME = 300  # characters: names are held against those asked for, word by word
+FUNC = ("torch.func", "import func")  # `functional` needs no compiler
+LONGEST_NAME = 300  # characters; names are compared with requested ones word by word
 
 
 def speaks_of_compiler(files: bytes) -> bool:
-    """Whether there is a word in them for which torch imports its compiler."""
+    """Return True if these files contain a word for which torch imports its compiler."""
     if any(word.encode() in files for word in COMPILES):
         return True
     return any(files.count(word.encode()) > files.count(f"{word}tional".encode()) for word in FUNC)
@@ -30,10 +30,10 @@ def speaks_of_compiler(files: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Weights:
-    """What is in a file that is handed in beside code: tensors by name.
+    """The tensors in a companion file, by name.
 
-    trouble: why there are none, as a sentence; empty where there may be some. missing: there is no
-    such file.
+    trouble: a sentence on why there are none; empty if there may be some. missing: the file does
+    not exist.
     """
 
     tensors: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
@@ -42,12 +42,12 @@ class Weights:
 
 
 def read_weights(file: Beside) -> Weights:
-    """The tensors of a file, which is read as safetensors and as nothing else."""
+    """Return the tensors of a file, which is read only as safetensors."""
     if file.reason:
         return Weights(trouble=file.reason, missing=file.missing)
     try:
         tensors = load(file.content)
-    except Exception:  # whatever a parser makes of bytes that are none of its own
+    except Exception:  # the parser may raise any exception on foreign bytes
         return Weights(trouble=f"{file.name} is no safetensors file, or a broken one.")
     if len(tensors) > MOST_TENSORS:
         said = f"{file.name} holds more than {MOST_TENSORS} tensors, which no answer needs."
@@ -63,16 +63,19 @@ def read_weights(file: Beside) -> Weights:
 
 @dataclass(frozen=True)
 class Submission:
-    """One learner's source for one chapter, or the files in which it is still to be found.
+    """One learner's source for one chapter, or the files that contain it.
 
-    exercises: the names of the chapter's exercises, each with the code that learners are given to
-    mend, empty where they write it themselves. given: sources of modules that the course
-    supplies, by module name. rebind: their names that replace the learner's own (a pasted class
-    of another chapter must not stand in for the stand-in). beside: what is handed in beside it.
-    parameters: those of the stubs, in their order, by what is called. assigned: by what is called,
-    the learner's own parameter for each of the stub's, where that is not the one at its place.
-    alone: the exercise whose definition is run without the rest of the learner's file, and the code
-    that was given for it.
+    exercises: the names of the chapter's exercises, each with the given code of a find-the-bug
+        exercise; empty if learners write the code themselves.
+    given: sources of modules that the course supplies, by module name.
+    rebind: names from these modules that replace the learner's own definitions. A pasted class of
+        another chapter must not replace the substitute.
+    beside: the companion files.
+    parameters: the stub's parameters in their order, by the name of the callable.
+    assigned: by the name of the callable, the learner's own parameter for each of the stub's
+        parameters that is not at its usual position.
+    alone: an exercise whose definition runs without the rest of the learner's file, and the code
+        given for it.
     """
 
     chapter: str
@@ -87,26 +90,26 @@ class Submission:
 
     @cached_property
     def weights(self) -> dict[str, Weights]:
-        """What is in the files beside the code, by their names."""
+        """Return the contents of the companion files, by name."""
         return {file.name: read_weights(file) for file in self.beside}
 
     @property
     def compiles(self) -> bool:
-        """Whether it speaks of something for which torch imports its compiler."""
+        """Return True if the source contains a word for which torch imports its compiler."""
         if isinstance(self.source, Source):
             return speaks_of_compiler(self.source.text.encode(errors="replace"))
         return speaks_of_compiler(self.source.content + self.source.script)
 
     def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
-        """The same with definitions put in the place of the learner's own, by their names."""
+        """Return a copy in which these definitions, by name, replace the learner's own."""
         return replace(self, given=self.given | sources, rebind=(*self.rebind, *sources))
 
     def with_definition_alone(self, source: Source, name: str, given: str) -> "Submission":
-        """The same, of which only one definition is run; such exercises need no files beside it."""
+        """Return a copy that runs only one definition; such exercises need no companion files."""
         return replace(self, source=source, alone=(name, given), beside=())
 
     def load_request(self, device: str, definitions_only: bool = False) -> dict:
-        """The header of the `load` message for the runner."""
+        """Return the header of the `load` message for the runner."""
         return {
             "do": "load",
             "name": self.chapter,
@@ -123,7 +126,7 @@ class Submission:
         }
 
     def files(self) -> dict[str, torch.Tensor]:
-        """The tensors of the `load` message: weights, and as bytes what is still to be read."""
+        """Return the tensors of the `load` message: weights, and unread files as bytes."""
         found = {
             f"{BESIDE}{file}|{name}": tensor
             for file, weights in self.weights.items()
@@ -136,12 +139,12 @@ class Submission:
 
 
 def as_tensor(content: bytes) -> torch.Tensor:
-    """A file's bytes, as messages carry them: (bytes,), uint8."""
+    """Return a file's bytes as messages carry them: (bytes,), uint8."""
     return torch.frombuffer(bytearray(content), dtype=torch.uint8)
 
 
 def read_source(path: Path, most_bytes: int) -> Source:
-    """The text of a learner's file. Raises Unreadable with a sentence for the learner."""
+    """Return the text of a learner's file. Raises Unreadable with a sentence for the learner."""
     if not path.exists():
         raise Unreadable(f"There is no file {path.name}.")
     if path.stat().st_size > most_bytes:
@@ -153,9 +156,9 @@ def read_source(path: Path, most_bytes: int) -> Source:
 
 
 def read_given(folder: Path, chapter: str, chapters: list[str]) -> tuple[dict, tuple[str, ...]]:
-    """Stand-ins of a chapter, in `given/<chapter>/`, and the names that they insist on.
+    """Return a chapter's substitutes in `given/<chapter>/`, and the names that they override.
 
-    A stand-in for another chapter's module carries that chapter's file name.
+    A substitute for another chapter's module has that chapter's file name.
     """
     given = {
         path.stem: path.read_text(encoding="utf-8")
@@ -166,7 +169,7 @@ def read_given(folder: Path, chapter: str, chapters: list[str]) -> tuple[dict, t
 
 
 def classes_in(source: str) -> list[str]:
-    """Names of the classes that a source defines at its top level."""
+    """Return the names of the classes that a source defines at its top level."""
     return [
         line[6:].split("(")[0].split(":")[0] for line in source.splitlines() if line[:6] == "class "
     ]
