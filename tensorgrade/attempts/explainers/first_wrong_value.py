@@ -1,4 +1,4 @@
-"""Explain a wrong answer by what its check found, and by where its values diverge."""
+"""Explain a wrong answer by the finding of its check and the place where values diverge."""
 
 import re
 
@@ -21,7 +21,7 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def other_version(part: ExerciseAttempt, status: Status) -> Message | None:
-    """Return that another definition has the exercise's name and a number, if it fails."""
+    """Return a message if the exercise fails and another definition has its name with a number."""
     names = (name for _, _, names in part.attempt.definitions for name in names)
     is_version = re.compile(rf"{re.escape(part.name)}_?v?\d+").fullmatch
     others = [name for name in names if is_version(name) and name not in part.attempt.exercises]
