@@ -42,8 +42,8 @@ def not_begun(source: str) -> frozenset[str]:
     """Return the names of functions, and of classes whose `__init__`, only raise
     NotImplementedError.
 
-        >>> set(not_begun("def f(x):\\n    raise NotImplementedError\\ndef g(x): return x"))
-        {'f'}
+    >>> set(not_begun("def f(x):\\n    raise NotImplementedError\\ndef g(x): return x"))
+    {'f'}
     """
     there = definitions(bound_by(source)).items()
     return frozenset(name for name, node in there if says_so(node))

@@ -68,8 +68,8 @@ def possible_points(worth: list[float]) -> set[float]:
     """Return the sums that checks with these points can earn, with and without a deduction for
     names.
 
-        >>> sorted(possible_points([1.0, 2.0]))
-        [0.0, 0.7, 1.0, 1.7, 2.0, 2.7, 3.0]
+    >>> sorted(possible_points([1.0, 2.0]))
+    [0.0, 0.7, 1.0, 1.7, 2.0, 2.7, 3.0]
     """
     sums = {0.0}
     for points in worth:
