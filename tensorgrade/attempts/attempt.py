@@ -157,9 +157,7 @@ class Attempt:
         ]
 
     def observed(self, name: str, cases: list[Case], backend: Backend | None) -> list[Observation]:
-        """Return a backend's results on the cases of an exercise (default: the exercise's own
-        backend).
-        """
+        """Return a backend's results on the cases of an exercise; by default its own backend's."""
         backend = backend or self.backend_of(name)
         if backend is not self.backend and name in self.references.bugs:
             loaded = backend.load()
@@ -168,9 +166,7 @@ class Attempt:
         return backend.run(cases)
 
     def backend_of(self, name: str) -> Backend:
-        """Return the backend of an exercise; for given code, one with the learner's definition
-        alone.
-        """
+        """Return an exercise's backend; for given code, one with its definition alone."""
         given = self.references.bugs.get(name)
         return self.backend.alone(name, given) if given else self.backend
 

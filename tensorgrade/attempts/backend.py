@@ -47,9 +47,7 @@ class Backend(Protocol):
         """Return an Observation for each case, in order, even if cases fail."""
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Return by name the number of parts in which the learner's code differs from the given
-        code.
-        """
+        """Return by name the number of parts that the learner changed in given code."""
 
     def names(self) -> dict[str, list[str]]:
         """Return by exercise the names in its code that the text does not define itself."""
@@ -61,16 +59,13 @@ class Backend(Protocol):
         """
 
     def alone(self, name: str, given: str) -> "Backend":
-        """Return a backend that runs one definition of the file without the rest; it closes with
-        this.
+        """Return a backend for one definition without the rest of the file; it closes with this.
 
         given: the original code that the learner edited, with its imports.
         """
 
     def own_parameters(self) -> OwnParameters:
-        """Return the parameters of the learner's definitions, by the stub's names for the
-        definitions.
-        """
+        """Return the parameters of the learner's definitions, by the definitions' stub names."""
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
         """From now on pass arguments by this mapping, by called name; see `Submission`."""
@@ -79,8 +74,7 @@ class Backend(Protocol):
         """Release all resources. The backend may be used again and then restarts."""
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "Backend":
-        """Return another backend for the same file that has seen no case yet. It gets no extra
-        time.
+        """Return another backend for the same file, without seen cases and without extra time.
 
         stand_ins: sources that replace the learner's own definitions, by name.
         """

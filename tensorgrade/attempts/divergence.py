@@ -97,8 +97,7 @@ def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
 
 
 def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) -> Parting:
-    """Add the lines that compute what the diverging line reads, except for values known to be
-    right.
+    """Add the lines that compute what the diverging line reads, except for right values.
 
     Tensors of the trace are known to be right, and so are parts that hold only the case's weights.
     """

@@ -95,9 +95,7 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
 
 
 def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
-    """Return True if all checks pass against a right answer that uses the learner's wrong
-    exercises.
-    """
+    """Return True if all checks pass against a right answer that uses these wrong exercises."""
     attempt = part.attempt
     solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
     ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))

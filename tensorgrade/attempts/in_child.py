@@ -66,8 +66,9 @@ class Requests:
         self.packed: dict[int, Request] = {}
 
     def of(self, case: Case) -> Request:
-        """Return the request for a case. It keeps the case alive, so no other case gets the same
-        id().
+        """Return the request for a case.
+
+        The request keeps the case alive, so no other case gets the same id().
         """
         if id(case) not in self.packed:
             self.packed[id(case)] = Request(case)
@@ -144,8 +145,7 @@ class InChild:
         return self.child
 
     def begin(self, child: Child, request: bytes) -> None:
-        """Send the request to load the file. If the files are still unread, receive their text
-        first.
+        """Send the request to load the file; if files are still unread, receive their text first.
 
         Raises Unreadable, TimedOut, Ended or BadMessage.
         """
@@ -159,16 +159,15 @@ class InChild:
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
-        """Return the child that has loaded the file, or a fresh one; None if the file ends that
-        too.
-        """
+        """Return the child with the loaded file, or a fresh one; None if the file ends that too."""
         if self.child is None:
             self.load()
         return self.child
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Run each case after the one before has replied. Return an Observation for each in any
-        event.
+        """Run each case after the one before has replied, and return an Observation for each.
+
+        Cases after a failure get an Observation too.
         """
         child = None if self.is_over else self.child_with_file()
         if child is None:
@@ -230,9 +229,7 @@ class InChild:
         return self.named
 
     def own_parameters(self) -> OwnParameters:
-        """Return the parameters of the learner's definitions, as its process reports; {} if it
-        ends.
-        """
+        """Return the parameters that the learner's process reports; {} if it ends."""
         child = None if self.budget.used_up else self.child_with_file()
         try:
             if child is None:
@@ -251,9 +248,7 @@ class InChild:
             self.close()
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
-        """Return the results of some small edits of a definition on a case, nearest to a line
-        first.
-        """
+        """Return the results of some small edits of a definition, nearest to a line first."""
         child = None if self.is_over else self.child_with_file()
         request = self.requests.of(case)
         asked = {"do": "mend", "id": request.number, "name": name, "line": line}
@@ -321,5 +316,5 @@ def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans, dict[str, l
 
 
 def how_it_ended(end: Exception) -> Outcome:
-    """Return the status for the way in which an exchange ended."""
+    """Return the status for an exchange that ended with this error."""
     return Outcome.TIMEOUT if isinstance(end, TimedOut) else Outcome.KILLED

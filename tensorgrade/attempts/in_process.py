@@ -70,8 +70,9 @@ class InProcess:
         return self.submission.load_request(self.device, definitions_only)
 
     def loaded(self) -> tuple[CaseRunner, dict]:
-        """Return a runner with the file loaded, and its reply. If loading times out, load
-        definitions only.
+        """Return a runner with the file loaded, and its reply.
+
+        If loading times out, only the definitions are loaded.
         """
         try:
             return self.load_in_time(definitions_only=False)

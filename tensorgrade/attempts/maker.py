@@ -88,9 +88,7 @@ class AttemptMaker:
         return self.attempt_from(chapter, self.backend(submission))
 
     def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
-        """Return the substitutes for a chapter's code, their names, and the exercises with given
-        code.
-        """
+        """Return a chapter's substitutes, their names, and the exercises with their given code."""
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
             given = read_given(self.tests.parent / "exercises", chapter, chapters)
@@ -156,21 +154,18 @@ class AttemptMaker:
         return InChild(submission, warm, self.course.limits, self.device, self.requests)
 
     def reader(self) -> Reader:
-        """Return a reader of learners' files that runs none of them. Raises NotIsolated or
-        NotStarted.
-        """
+        """Return a reader, which runs no learner's file. Raises NotIsolated or NotStarted."""
         return Reader(self.warm_up(), self.course.limits)
 
     def source_of(self, handin: Handin) -> Source:
-        """Return the text of a submission that is graded. Raises Unreadable, NotIsolated or
-        NotStarted.
+        """Return the graded text of a submission.
+
+        Raises Unreadable, NotIsolated or NotStarted.
         """
         return self.reader().source(handin, self.names_in(handin.chapter))
 
     def names_in(self, chapter: str) -> dict[str, str]:
-        """Return the names of a chapter's exercises, each with its given code ("" if there is
-        none).
-        """
+        """Return the names of a chapter's exercises, each with its given code or ""."""
         bugs = self.references(chapter).bugs
         names = [exercise.name for exercise in self.course.chapter(chapter).exercises]
         return {name: bugs.get(name, "") for name in names}

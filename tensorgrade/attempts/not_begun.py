@@ -39,8 +39,7 @@ def says_again(first: Observation, case: Case, source: str) -> bool:
 
 @lru_cache(maxsize=16)
 def not_begun(source: str) -> frozenset[str]:
-    """Return the names of functions, and of classes whose `__init__`, only raise
-    NotImplementedError.
+    """Return the names of functions and classes that only raise NotImplementedError.
 
     >>> set(not_begun("def f(x):\\n    raise NotImplementedError\\ndef g(x): return x"))
     {'f'}

@@ -122,8 +122,7 @@ def with_a_third(
     imprints: dict[str, Imprint],
     right: dict[str, Imprint],
 ) -> Iterator[Names]:
-    """Yield pairs with a third mistake, if the pair explains all cases that the third leaves
-    unchanged.
+    """Yield pairs with a third mistake that explain all cases which the third leaves unchanged.
 
     Enough of these cases must be wrong. The third mistake must also change a case that the pair
     does not explain.

@@ -1,7 +1,7 @@
 """Decide the points of an exercise: by its checks, its known mistakes and its names.
 
-A check passes or fails as a whole, so one slip can fail most of them. If known mistakes explain all
-the errors, a fixed deduction replaces those checks (docs/explanation/points.md).
+A check passes or fails as a whole, so one slip can fail most of them. If known mistakes explain
+every error, their deduction replaces the points of those checks (docs/explanation/points.md).
 
 If learners fix given code, the parts of it that were right already earn no points.
 """
@@ -52,10 +52,11 @@ def sums(checks: list[CheckResult]) -> tuple[float, float]:
 
 
 def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks on given code: only checks that the given code fails can earn points.
+    """Return the checks on given code with the points that each earns.
 
-    A check that the given code passes earns nothing, but costs its points if the learner's code
-    fails it. If all checks pass, each earns the same share, and a small repair earns the rest.
+    A check that the given code fails earns points. A check that it passes earns nothing, but costs
+    its points if the learner's code fails it. If all checks pass, each earns
+    the same share, and a small repair earns the rest.
     """
     _, most = sums(checks)
     if all(check.passed for check in checks):
@@ -92,8 +93,7 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
 
 
 def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks with a deduction for known mistakes or lost dimensions that explain
-    everything.
+    """Return the checks with a deduction, if known mistakes or lost dimensions explain everything.
 
     Each check earns the same share. Checks that failed on cases which fingerprints ignore lose all
     their points as well, but do not raise the deduction.
@@ -124,8 +124,7 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
 
 
 def price(part: ExerciseAttempt, cost: float) -> float:
-    """Return the share of an exercise that its mistakes cost. cost: the share that the checks
-    deduct.
+    """Return the share of an exercise that its mistakes cost. cost: the checks' share.
 
     Several mistakes cost the sum of their own deductions, but never more than the checks deduct or
     the largest single deduction. Mistakes inherited from an earlier exercise are deducted only
@@ -166,9 +165,7 @@ def never_made(seen: list[Seen]) -> bool:
 
 
 def by_shares(checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks with fewer points if a check failed on which a share of the exercise
-    depends.
-    """
+    """Return the checks with fewer points if a failed check costs a share of the exercise."""
     earned, most = sums(checks)
     lost = max((check.finding.diagnosis.share for check in checks if check.finding), default=0.0)
     left = (1 - lost) * most

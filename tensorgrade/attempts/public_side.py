@@ -35,9 +35,7 @@ def public_checks(part: ExerciseAttempt) -> list:
 
 
 def noted_in_public(part: ExerciseAttempt) -> Message | None:
-    """Return the message of the public cases on a wrong earlier exercise that this one calls, if
-    any.
-    """
+    """Return the public cases' message on a wrong earlier exercise that this one calls, if any."""
     public = on_public_cases(part) if public_checks(part) else None
     return public.noted if public else None
 

@@ -65,8 +65,7 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
 
 
 def possible_points(worth: list[float]) -> set[float]:
-    """Return the sums that checks with these points can earn, with and without a deduction for
-    names.
+    """Return all sums that checks with these points can earn, with other names or without.
 
     >>> sorted(possible_points([1.0, 2.0]))
     [0.0, 0.7, 1.0, 1.7, 2.0, 2.7, 3.0]

@@ -114,7 +114,7 @@ class ClassProgress:
 
 
 def in_trouble(status: str, mistakes: list[str]) -> bool:
-    """Return True if a row needs attention. Known mistakes that raise are graded as usual."""
+    """Return True if a row needs a look. Known mistakes that raise are graded as usual."""
     return status in TROUBLE and not mistakes
 
 

@@ -94,8 +94,7 @@ def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tupl
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
-    """Return the learner's code for an exercise, or for a similar name, without the stub's
-    docstrings.
+    """Return the learner's code for an exercise or a similar name, without stub docstrings.
 
     A separate process splits the text into parts, because it is not trusted.
     """
@@ -111,7 +110,7 @@ def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
 
 
 def docstrings_in(stub: Path) -> list[str]:
-    """Return the docstrings of a stub, as they are written there; [] if there is no stub."""
+    """Return the docstrings of a stub in their written form; [] if there is no stub."""
     if not stub.is_file():
         return []
     text = stub.read_text(encoding="utf-8")

@@ -118,7 +118,7 @@ def not_graded(store: Store, only: Chapter | None, partial: bool) -> list[str]:
 
 
 def write(path: Path, text: str) -> list[Path]:
-    """Write a text to a file. A name that is not UTF-8 on disk gets a replacement character."""
+    """Write a text to a file. Characters that cannot be UTF-8, such as in names, become "?"."""
     write_file(path, text.encode("utf-8", "replace"))
     return [path]
 
@@ -185,8 +185,9 @@ def workbook(what: Export) -> list[Path]:
 
 
 def fill(sheet: Any, title: str, header: list[str], lines: Iterable[list[object]]) -> None:
-    """Fill a sheet of a workbook. Its first line stays visible, and learners' text is never a
-    formula.
+    """Fill a sheet of a workbook.
+
+    Its first line stays visible, and learners' text is never a formula.
     """
     sheet.title, sheet.freeze_panes = title, "A2"
     sheet.append(header)

@@ -154,7 +154,7 @@ class Ledger:
             self.notes.append(f"{why}: {named(older)}")
 
     def is_current(self, attempt: Attempt) -> bool:
-        """Return True unless rows by today's graders are missing."""
+        """Return True if an attempt is unchanged and no rows by today's graders are missing."""
         graders = self.digests.get(attempt.chapter)
         return attempt.is_sound and (attempt.graders != graders or self.is_whole(attempt))
 

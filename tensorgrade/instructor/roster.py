@@ -257,8 +257,7 @@ NUMBER = re.compile(r"[+-]?\d*[.,]?\d*")
 
 
 def is_formula(cell: object) -> bool:
-    """Return True if a spreadsheet would treat a cell as a formula. Numbers and "-" are no
-    formulas.
+    """Return True if a spreadsheet would treat a cell as a formula, but not "-" or a number.
 
     >>> is_formula("=1+1"), is_formula("ada"), is_formula("-1.5"), is_formula("-")
     (True, False, False, False)

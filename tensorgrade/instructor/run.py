@@ -153,7 +153,7 @@ def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str
     return notes + unknown(OVERRIDES, [student for student, *_ in ledger.overrides], students)
 
 
-FEW, ENOUGH = 0.1, 10  # the note needs so small a share, of at least so many learners
+FEW, ENOUGH = 0.1, 10  # a note appears below this share of at least so many learners
 
 
 def few_submitted(handins: list[Handin]) -> list[str]:
@@ -224,9 +224,7 @@ def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
 
 
 def graded_without_isolation(those: set[tuple]) -> list[str]:
-    """Return a note on (student, chapter) whose rows stay although their code ran without
-    isolation.
-    """
+    """Return a note on (student, chapter) whose remaining rows come from code without isolation."""
     if not those:
         return []
     count = plural(len(those), "submission")

@@ -195,9 +195,7 @@ class Store:
 
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for a short time, because no connection survives a fork. Raises
-        CourseError.
-        """
+        """Open the file briefly, because no connection survives a fork. Raises CourseError."""
         try:
             if self.memory is not None:
                 yield self.memory

@@ -25,8 +25,7 @@ class NotWritten(Exception):
 
 
 def write(found: Plan, submitted: Path) -> list[str]:
-    """Write the planned files and add failures to the plan; return notes on files that stay
-    instead.
+    """Write the planned files, add failures to the plan, and return notes on files that stay.
 
     A different existing version is stored, and still counts if it is newer. Raises CourseError if
     the folder cannot be made.

@@ -62,8 +62,7 @@ class CheckedExercise:
             raise Wrong(why_it_ended(self.attempt, case, observed))
 
     def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
-        """Check that a call returned more than its own input, unless the reference returns that
-        too.
+        """Check that a call does not just return its input, unless the reference does.
 
         Code that does nothing also changes no input, but must earn nothing.
         """

@@ -88,8 +88,7 @@ class HandedIn:
         return len(self.lines[line - 1]) - len(self.lines[line - 1].lstrip())
 
     def above(self, line: int, *words: str) -> int:
-        """Return the nearest enclosing line that begins with one of these words; 0 if there is
-        none.
+        """Return the nearest enclosing line that begins with one of these words; 0 for none.
 
         >>> HandedIn("def f():\\n    for x in y:\\n        pass").above(3, "for", "while")
         2
@@ -132,8 +131,7 @@ class HandedIn:
         return [(at, cut[cut.lastindex or 0]) for at, cut in some if not self.is_making(at)]
 
     def goes_on_below(self, line: int) -> bool:
-        """Return True if code with the same indentation follows a line. After `raise`, it never
-        runs.
+        """Return True if code with the same indentation follows, which `raise` makes unreachable.
 
         >>> [HandedIn("def f():\\n    raise E\\n\\n    x = 1").goes_on_below(n) for n in (2, 4, 9)]
         [True, False, False]
@@ -194,8 +192,7 @@ class HandedIn:
         return 0
 
     def sources(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of values that a statement reads and another line of its definition
-        makes.
+        """Yield (name, line) of values that a statement reads and another line makes.
 
         They are names of the function and attributes of `self`. Defaults of parameters are
         included.

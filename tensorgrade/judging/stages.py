@@ -153,9 +153,7 @@ class RightValues:
 
     @cached_property
     def factors(self) -> list[float]:
-        """The factors by which right answers multiply or divide their values, and the roots of
-        these.
-        """
+        """The factors by which right answers multiply or divide values, and their roots."""
         found: list[float] = []
         for way in self.ways:
             for stage in way.stages:
@@ -173,9 +171,7 @@ class RightValues:
         return [one for one in weighed if not self.is_multiple(one[0], weighed)]
 
     def is_multiple(self, value: torch.Tensor, others: list[tuple[torch.Tensor, float]]) -> bool:
-        """Return True if a value is one of the others (each with its weight) times one of the
-        factors.
-        """
+        """Return True if a value is one of the others (each with its weight) times a factor."""
         value, own = value.squeeze(), weight(value)
         return any(
             other.numel() == value.numel()
@@ -243,9 +239,7 @@ class RightValues:
         )
 
     def agrees_in(self, value: torch.Tensor, count: int) -> bool:
-        """Return True if a right value of that shape has the same numbers in at least so many
-        places.
-        """
+        """Return True if a right value of that shape has at least so many equal numbers."""
         return any(
             int(alike(value.double(), other).sum()) >= max(count, 1)
             for other in self.of_shape(value.shape)
@@ -259,8 +253,7 @@ class RightValues:
                 yield value.double()
 
     def has_part(self, value: torch.Tensor) -> bool:
-        """Return True if a value is a piece, a column or a slice of a right value, as loops make
-        them.
+        """Return True if a value is a piece, a column or a slice of a right one, as in loops.
 
         Several equal numbers are not counted as a piece, because they occur everywhere.
         """
@@ -449,9 +442,7 @@ class Comparison:
         return fills(stage) and stage.value is not None and not tells(stage.value)
 
     def wrong_start(self, lost: int) -> int | None:
-        """Return a constant that makes all numbers of a wrong value equal, if right answers use
-        others.
-        """
+        """Return a constant that makes a wrong value constant, if right answers use others."""
         value = self.way.stages[lost].value
         if value is None or tells(value):
             return None
@@ -465,9 +456,7 @@ class Comparison:
         return known and value is not None and self.right.is_other_constant(value)
 
     def is_made_of_constants(self, lost: int) -> bool:
-        """Return True if a wrong value comes only from constants, because an earlier step is
-        missing.
-        """
+        """Return True if a wrong value comes only from constants: an earlier step is missing."""
         stage, value = self.way.stages[lost], self.way.stages[lost].value
         empty = value is None or not tells(value) or not bool(value.isfinite().any())
         return empty and bool(stage.inputs) and all(map(self.is_filler, stage.inputs))
@@ -613,8 +602,7 @@ class Comparison:
         return made if goes_on else []
 
     def not_turned(self, lost: int) -> list[int]:
-        """Return inputs of a wrong value in a form that right answers still change before using
-        them.
+        """Return inputs of a wrong value in a form that right answers change before use.
 
         The other forms that they were taken from are included.
         """
@@ -699,7 +687,7 @@ class Comparison:
         return next((at for at in told if self.is_gone(self.matches[at], had)), None)
 
     def has_own_name(self, at: int) -> bool:
-        """Return True if the attempt's exercise has its own name for a value."""
+        """Return True if the attempt names a value outside of the definitions that it calls."""
         return bool(self.way.stages[at].names) and not self.way.stages[at].inside
 
     def is_gone(self, matches: list[tuple[Way, int]], had: set[tuple[int, int]]) -> bool:
@@ -850,9 +838,7 @@ class Comparison:
         return next((at for at in self.ancestors(lost) if self.other_name(at)), None)
 
     def other_name(self, at: int) -> str:
-        """Return the attempt's name of a right value, if right answers use that name for another
-        one.
-        """
+        """Return the attempt's name of a right value, if right answers call another one so."""
         stage, names = self.way.stages[at], self.names(at)
         if not stage.line or not names:
             return ""
@@ -929,8 +915,7 @@ class Comparison:
         return [(n, value) for n, value in due if value is not None and n not in names]
 
     def is_as_large(self, lost: int, way: Way, at: int) -> bool:
-        """Return True if a right value is as large as the wrong one, or as the last one of its
-        line.
+        """Return True if a right value is as large as the wrong one, or its line's last one.
 
         The next value in a right answer may be one that the attempt has not reached yet.
         """
@@ -994,9 +979,7 @@ def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
 
 
 def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Message | None:
-    """Return a message on the wrong value, compared with the right one; None if there is nothing to
-    say.
-    """
+    """Return a message on a wrong value, compared with the right one; None without a finding."""
     if value is None or not value.is_floating_point():
         return None
     value, right = value.double(), right.double()

@@ -97,9 +97,7 @@ class ValueJudge:
             return False
 
     def of_tensors(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
-        """Compare two tensors. Unless types count, one may be a number and the other a tensor with
-        one.
-        """
+        """Compare two tensors or, unless types count, a number and a tensor with one number."""
         if kind(want) != "tensor" or kind(got) != "tensor":
             number = self.number_in(want, got) if not self.strict else None
             if number is None:
@@ -149,9 +147,7 @@ class ValueJudge:
 
 
 def same(want: Tree, got: Tree) -> bool:
-    """Return True if two texts, bytes, sets or bools are equal. Values without a judgement never
-    are.
-    """
+    """Return True if two texts, bytes, sets or bools are equal; unjudged values never are."""
     return kind(want) != "unjudged" and value_of(want) == value_of(got)
 
 

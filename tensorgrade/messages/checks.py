@@ -18,8 +18,9 @@ class NotTheValues(Message):
 
 @dataclass(frozen=True)
 class WrongShape(Message):
-    """A result of a wrong shape. axis: "gone" or "too many" for a dimension of size 1, if the
-    shapes differ in nothing else.
+    """A result of a wrong shape.
+
+    axis: "gone" or "too many" for a dimension of size 1, if the shapes differ in nothing else.
     """
 
     id = "wrong_shape"
@@ -185,8 +186,9 @@ class IsAnotherResult(Message):
 
 @dataclass(frozen=True)
 class ChangesInput(Message):
-    """An argument that the code changes. place: the line that changes it, if known. itself: an
-    object's state is changed.
+    """An argument that the code changes.
+
+    place: the line that changes it, if known. itself: an object's state is changed.
     """
 
     id = "changes_input"
@@ -310,8 +312,9 @@ class PlainTensor(Message):
 
 @dataclass(frozen=True)
 class NoBuffer(Message):
-    """A buffer that is missing. found: where the tensor is instead: `parameters`, `attributes` or
-    `nowhere`.
+    """A buffer that is missing.
+
+    found: where the tensor is instead: `parameters`, `attributes` or `nowhere`.
     """
 
     id = "no_buffer"
@@ -399,8 +402,9 @@ class AlreadyZero(Message):
 
 @dataclass(frozen=True)
 class DroppedTogether(Message):
-    """Entries that are not dropped independently. calls: an entry depends on other calls, not on
-    other entries.
+    """Entries that are not dropped independently.
+
+    calls: an entry depends on other calls, not on other entries.
     """
 
     id = "dropped_together"

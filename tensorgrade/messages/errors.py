@@ -16,9 +16,7 @@ class NotWritten(Message):
 
 @dataclass(frozen=True)
 class NeedsUnwritten(Message):
-    """The exercise needs another definition of the file that is not written. calls: it calls that
-    one.
-    """
+    """The exercise needs another definition that is not written. calls: it calls that one."""
 
     id = "needs_unwritten"
     definition: Annotated[str, FromLearner]
@@ -349,8 +347,9 @@ class HasInstead(Message):
 
 @dataclass(frozen=True)
 class MisshapenParameter(Message):
-    """A parameter of a wrong shape. inside: True if it is inside the part `name`, whose code the
-    learner has not seen.
+    """A parameter of a wrong shape.
+
+    inside: True if it is inside the part `name`, whose code the learner has not seen.
     """
 
     id = "misshapen_parameter"

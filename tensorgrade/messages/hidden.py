@@ -20,8 +20,9 @@ class OnHiddenCase(Message):
 
 @dataclass(frozen=True)
 class HiddenFailure(Message):
-    """A failure on a hidden case. kind: the kind of failure, if it may be shown. where: the cases
-    in which the answer is right.
+    """A failure on a hidden case.
+
+    kind: the kind of failure, if it may be shown. where: the cases in which the answer is right.
 
     asks: the check's own line, if it may be shown.
     """
@@ -55,8 +56,9 @@ class HiddenSqueeze(Message):
 
 @dataclass(frozen=True)
 class HiddenError(Message):
-    """An error on a hidden case. type: a type of Python or torch, if it may be shown. at: its line,
-    if it may be shown.
+    """An error on a hidden case.
+
+    type: a type of Python or torch, if it may be shown. at: its line, if it may be shown.
     """
 
     id = "hidden_error"

@@ -103,7 +103,7 @@ def write_report(
     page = render(view, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
-    # A name that is not UTF-8 on disk gets a replacement character.
+    # Characters that cannot be UTF-8, such as in names of folders, become "?".
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path

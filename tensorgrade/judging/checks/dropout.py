@@ -14,8 +14,7 @@ REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDroppe
 
 @check
 def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) -> None:
-    """Check that the runs `dropped` and `again` are `plain` with inverted dropout of single
-    entries.
+    """Check that `dropped` and `again` are `plain` with inverted dropout of single entries.
 
     Entries are counted on the reference. Each must be dropped independently of other entries, rows,
     parts, slices and runs. The case names the argument that holds the rate. twice: the two halves
@@ -54,9 +53,7 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
 
 @check
 def drops_something(exercise: CheckedExercise, group: str) -> None:
-    """Check that something is dropped in training, because code that does nothing must earn
-    nothing.
-    """
+    """Check that something is dropped in training; code that does nothing earns nothing."""
     for case, expected, observed in exercise.answered(group):
         plain, dropped = (
             exercise.result(case, r, expected, observed) for r in ("plain", "dropped")
