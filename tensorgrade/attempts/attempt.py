@@ -117,7 +117,7 @@ class Attempt:
         return replace(loaded, problems=tuple(problems))
 
     def in_place(self, claimed: Seen) -> Seen:
-        """Return what was seen on a case, with the submitted file's line number in its error."""
+        """Return a case's result with the submitted file's line number in its error."""
         error = claimed.observed.error
         if error is None:
             return claimed
@@ -263,7 +263,7 @@ class Attempt:
 
 
 class ExerciseAttempt(CheckedExercise):
-    """One exercise of an attempt: what was seen on each case, and the checks on it."""
+    """One exercise of an attempt: the results of its cases, and the checks on them."""
 
     attempt: Attempt
 

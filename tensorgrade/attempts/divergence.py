@@ -21,7 +21,7 @@ from ..messages.message import Sentences
 from ..runner.verbs import Mode
 from .attempt import ExerciseAttempt, found_in_file
 
-MOST_READ = 3  # sources of what a line reads, whose lines are reported
+MOST_READ = 3  # values that a line reads, whose own lines are reported
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 

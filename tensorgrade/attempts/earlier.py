@@ -40,7 +40,7 @@ from .recognized import mistakes
 from .results import CheckResult, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
-MORE_OFTEN_THAN = 4  # about one old question is mixed in for so many new ones
+MORE_OFTEN_THAN = 4  # new questions for each old one that is mixed in, on average
 Results = dict[str, list[CheckResult]]  # by exercise
 Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 

@@ -30,7 +30,7 @@ def briefly(
 
 
 def says_again(first: Observation, case: Case, source: str) -> bool:
-    """Return True if a case would only repeat the first one's message, that it is to do."""
+    """Return True if a case would only repeat that the exercise is not written yet."""
     asked, error = case.exercise, first.error
     if error is None or not error.is_unwritten or error.definition != asked:
         return False

@@ -58,7 +58,7 @@ def sources_path(references: Path, chapter: str) -> Path:
 
 
 def read_sources(path: Path) -> Sources:
-    """Read what the build stored. Raises CourseError if it is missing."""
+    """Read the stored sources. Raises CourseError if they are missing."""
     stored = json.loads(read_text(path))
     return Sources(stored["text"], stored["edits"])
 

@@ -126,7 +126,7 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
     """Print the table of a class, from the rows of `results.jsonl`."""
     console.print(exercise_table(course, rows))
     console.print(Text(mistakes_line(rows)))
-    for line in troubles(rows):  # as Text, because names and messages of learners are no markup
+    for line in troubles(rows):  # as Text, because learners' names and messages are not markup
         console.print(Text(line), soft_wrap=True)
 
 

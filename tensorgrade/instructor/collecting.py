@@ -80,7 +80,7 @@ class Plan:
 
     layout: the course system. places: files that count. aside: files that are kept for learners
     without any file that counts. notes, left_out, lost: sentences about learners, about files that
-    are no submissions, and about submissions that cannot be read, assigned or written. failed: the
+    are not submissions, and about submissions that cannot be read, assigned or written. failed: the
     number of files that could not be written.
     """
 
@@ -242,7 +242,7 @@ def add_places(
     only = chapter or only_chapter([m for _, m in kept if m])
     aside: dict[Learner, list[Place]] = defaultdict(list)
     for one, m, fault in rest:
-        # A repository also holds files that are no submissions.
+        # A repository also holds files that are not submissions.
         is_own = found.layout != "git" or m is not None or kind_of(one) in SCRIPTS
         why = f"{brief(one.entry.path, 120)} {fault or 'does not name a chapter'}"
         submitted |= {one.learner} if is_own else set()
@@ -342,7 +342,8 @@ def set_aside(
 ) -> set[Learner]:
     """Keep files of other chapters in a place where they replace nothing; return their learners.
 
-    A repository normally holds all chapters. There such files are left out and are no mistake.
+    A repository normally holds all chapters. Its files of other chapters are left out and are not a
+    mistake.
     """
     if found.layout == "git":
         names = f"{plural(len(others), 'file')} of other chapters"
@@ -364,7 +365,7 @@ def set_aside(
 
 
 def is_damaged_zip(entry: Entry) -> bool:
-    """Return True if the content can be read and is no zip."""
+    """Return True if the content can be read and is not a zip."""
     try:
         return not opens(entry.read())
     except Unreadable:
@@ -565,7 +566,7 @@ def table(found: Plan, zone: str = "") -> Table:
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
         shorter = [*(brief(cell, 100) for cell in cells), "; ".join(filter(None, remarks))]
-        shown_as.add_row(*(Text(shown(cell)) for cell in shorter))  # a learner's text is no markup
+        shown_as.add_row(*(Text(shown(cell)) for cell in shorter))  # a learner's text is not markup
     return shown_as
 
 

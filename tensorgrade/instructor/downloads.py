@@ -278,7 +278,7 @@ def is_utf_8(name: bytes | bytearray) -> bool:
 
 
 def has_a_path(info: zipfile.ZipInfo, skipped: Skipped) -> bool:
-    """Return True if an entry of a zip is no link and its path stays inside; otherwise count it."""
+    """Return True if an entry of a zip is not a link and stays inside; otherwise count it."""
     name = info.filename.rstrip("/")
     if len(name) > LONGEST_PATH or name.count("/") > DEEPEST:
         skipped.add(TOO_DEEP, name)

@@ -336,7 +336,7 @@ def out_of(rows: list[dict], chapter: Chapter) -> float | None:
 def moodle_csv(what: Export) -> list[Path]:
     """Write a grading worksheet for one assignment: the roster's own columns, filled in.
 
-    Grades are out of each row's Maximum grade. If the roster is no worksheet, write identifiers,
+    Grades are out of each row's Maximum grade. If the roster is not a worksheet, write identifiers,
     points and feedback instead.
     """
     chapter, people = what.only(), people_in(what)
@@ -455,7 +455,7 @@ def filled_in(
 
 
 def moodle_points(chapter: Chapter, person: Person) -> float | str:
-    """Return a learner's points; "", which is no grade, if everything is excused."""
+    """Return a learner's points; "", which is not a grade, if everything is excused."""
     points = out_of(person.rows, chapter)
     return "" if points is None else points
 

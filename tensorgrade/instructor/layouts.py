@@ -66,7 +66,7 @@ class Reading:
 
     zone: the time zone of the system; "" if unknown. date_order: dmy or mdy, if the instructor gave
     it. lost: about submissions that could not be assigned to a learner. left_out: about files that
-    are no submissions. notes: about names that imitate the system's. texts: learners who submitted
+    are not submissions. notes: about names that imitate the system's. texts: learners who submitted
     an online text, which is not collected.
     """
 
@@ -124,7 +124,7 @@ def utc(local: datetime, zone: str) -> datetime:
 
 
 def counted(count: int, what: str) -> list[str]:
-    """Return a sentence on files that are no submissions; [] if there are none."""
+    """Return a sentence on files that are not submissions; [] if there are none."""
     return [f"left out, since they are {what}: {count}"] if count else []
 
 
@@ -288,7 +288,7 @@ Person = tuple[Learner, str, str]  # with the time, and why it replaces the syst
 
 
 def gradescope_metadata(entry: Entry, roster: Roster) -> dict[str, list[Person]]:
-    """Return the submitters of each submission. Raises CourseError if the file is no metadata.
+    """Return the submitters of each submission. Raises CourseError for other files.
 
     Each submission's part is read separately, so that a malformed part affects no other.
     """

@@ -131,7 +131,7 @@ def read_roster(path: Path | None, layout: str = "") -> Roster:
 
 
 def read_people(path: Path) -> Roster:
-    """Return a roster with all rows, including rows that are no learners. Raises CourseError."""
+    """Return a roster with all rows, even those that are not learners. Raises CourseError."""
     try:
         if path.stat().st_size > LARGEST_ROSTER:
             raise CourseError(f"the roster {path} has more than {LARGEST_ROSTER} bytes")

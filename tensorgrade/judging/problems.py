@@ -72,7 +72,7 @@ def axis_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def what_came(observed: Observation, name: str) -> Message:
-    """Return a message on what was returned under a name instead of the expected value."""
+    """Return a message on the value that was returned instead of the expected one."""
     if name.startswith("gradient."):
         return say.NoGradient()
     if parts := sum(other.startswith(f"{name}.") for other in observed.tensors):

@@ -51,7 +51,7 @@ from .remarks import constant, remarks, rounded, same, sums
 HIDDEN = -1e6  # a hidden place holds a number below this
 CLOSE = 2e-5
 MOST_REACHED = 4
-MOST_STARTS = 8  # places at which a piece may begin, of which each is tried
+MOST_STARTS = 8  # places tried at which a piece may begin
 MOST_COPIES = 8
 MOST_CASES = 200  # cases whose right values are cached: more than a course has
 TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
@@ -165,7 +165,7 @@ class RightValues:
 
     @cached_property
     def unscaled(self) -> list[tuple[torch.Tensor, float]]:
-        """The values that are no multiple of another one by such a factor, each with its weight."""
+        """The values that are not such a multiple of another one, each with its weight."""
         values = [value for known in self.by_size.values() for _, _, value, _ in known]
         weighed = [(value, weight(value)) for value in values]
         return [one for one in weighed if not self.is_multiple(one[0], weighed)]
@@ -317,7 +317,7 @@ def fills(stage: Stage) -> bool:
 
 
 def tells(value: torch.Tensor) -> bool:
-    """Return True if a value has different numbers, so that it is no constant."""
+    """Return True if a value has different numbers, so that it is not a constant."""
     return value.numel() > 1 and bool((value != value.flatten()[0]).any())
 
 
@@ -462,7 +462,7 @@ class Comparison:
         return empty and bool(stage.inputs) and all(map(self.is_filler, stage.inputs))
 
     def is_unknown(self, at: int) -> bool:
-        """Return True if it is unknown if a computed value is right.
+        """Return True if a computed value cannot be judged.
 
         It may have too few numbers, or it may not be reported, such as complex numbers.
         """
@@ -1061,7 +1061,7 @@ def right_up_to(parting: Parting, place: Callable[[int], str]) -> Message:
 
 
 def at_the_line(parting: Parting, place: Callable[[int], str]) -> tuple[Message, ...]:
-    """Return the sentences on the line where the mistake is, and on what is wrong there."""
+    """Return the sentences on the line of the mistake, and on the mistake itself."""
     here, what, since = place(parting.line), parting.what, parting.since
     if isinstance(what, ShouldComeBack):
         return (MakesSomethingElse(what, here, place(since)),)

@@ -188,7 +188,7 @@ def no_brackets(error: CaughtError) -> Message | None:
 
 
 def no_module(error: CaughtError) -> errors.NoModule | None:
-    """Return a message if a class is no nn.Module because it lacks what every module has."""
+    """Return a message if a class lacks an attribute that every nn.Module has."""
     lacks = re.fullmatch(r"'(\w+)' object (?:has no attribute '(\w+)'|is not callable)", error.text)
     if not lacks or lacks[1] in NO_CLASSES or (lacks[2] and lacks[2] not in dir(nn.Module)):
         return None

@@ -86,7 +86,7 @@ class NothingIsDone(Message):
 
 @dataclass(frozen=True)
 class HoldsOtherValue(Message):
-    """A right value with another one's name. name: the learner's. value: the right name."""
+    """A right value under the name of another one. name: that name. value: its right name."""
 
     id = "holds_other_value"
     template = "{name:code} holds the {value}"

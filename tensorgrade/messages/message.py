@@ -63,7 +63,7 @@ class Plain(Message):
 
 @dataclass(frozen=True)
 class Clauses(Message):
-    """Several messages in one sentence, one after another. None is skipped."""
+    """Several messages in one sentence, one after another. Parts that are None are skipped."""
 
     id = "clauses"
     parts: tuple[Message | None, ...]
@@ -79,7 +79,7 @@ class Clauses(Message):
 
 @dataclass(frozen=True)
 class Sentences(Message):
-    """Several messages, each in its own sentence. None is skipped."""
+    """Several messages, each in its own sentence. Parts that are None are skipped."""
 
     id = "sentences"
     parts: tuple[Message | None, ...]

@@ -63,7 +63,7 @@ class PartOf(Message):
 
 @dataclass(frozen=True)
 class AfterCall(Message):
-    """An argument as it is after the call."""
+    """The value of an argument after the call."""
 
     id = "after_call"
     template = "{argument:code}, after the call,"

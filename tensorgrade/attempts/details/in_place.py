@@ -66,7 +66,7 @@ def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
 
 
 def lines_of_changes(facts: dict) -> list[tuple[str, int]]:
-    """Return (name, line) of what a call changed and did not put back, as learner code claims.
+    """Return (name, line) of arguments that a call changed for good, as learner code claims.
 
     >>> lines_of_changes({"changed_at": {"x": 3, "y": 5}, "changed": ["x"]})
     [('x', 3)]

@@ -10,7 +10,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Say what was seen and, if it is known, where values first differ from right ones."""
+    """Report the finding and, if it is known, where values first differ from right ones."""
     found = evidence.finding.parting() if evidence.finding else None
     said, other = found and found.said, other_version(evidence.part, evidence.status)
     message = evidence.seen()

@@ -6,7 +6,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Name the known mistakes, and what else is missing, such as a companion file."""
+    """Name the known mistakes, and anything missing, such as a companion file."""
     if not evidence.mistakes:
         return None
     line, stage = evidence.place()
