@@ -1,8 +1,9 @@
-"""Finds the files of a course that hold an answer, wherever they are.
+"""Find the files of a course that hold an answer, wherever they are.
 
-A list of folders forgets one: another course in the same repository, or tests full of right
-answers. So every regular file is searched if its name ends like code or text, and so are such
-files in a zip. Not opened: other archives, such as a tar, a zip in a zip, and broken zips.
+A fixed list of folders would miss some: another course in the same repository, or tests full of
+right answers. Therefore every regular file is searched if its name ends like code or text. Such
+files in a zip are searched too. Other archives (such as tar), zips inside a zip and broken zips are
+not opened.
 """
 
 import os
@@ -17,25 +18,25 @@ from ..isolation.mending import is_closed
 from ..sources.near_misses import NO_ARCHIVE
 
 PRIVATE = ("solutions", "source", "course_config.py", "gradebook.db", "submitted", "autograded")
-ENGINE = Path(__file__).resolve().parents[1]  # it has templates of solutions, and no course's own
-# Nothing of a course is kept there.
+ENGINE = Path(__file__).resolve().parents[1]  # it holds templates of solutions, but no course's own
+# No file of a course is stored in these folders.
 SKIPPED = {".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
-HISTORY = ".git"  # holds every file that there ever was
+HISTORY = ".git"  # holds every past version of every file
 SOLUTION = re.compile(rb'^[\s"#]*### BEGIN SOLUTION(.*?)### END SOLUTION', re.MULTILINE | re.DOTALL)
-# A course's seed, cases that are drawn for hidden tests, and references with expected values.
+# A course's seed, the random cases of hidden tests, and references with expected values.
 SECRETS = re.compile(
     rb'^\s*seed\s*=\s*\d{10,}|\bpick\(\s*public=|^\{.{0,200}?"hidden\\?": true',
     re.MULTILINE | re.DOTALL,
 )
-LONG = 30  # characters: of shorter lines many stand elsewhere, too
-HEADER = 4096  # bytes of a file of tensors that say what it is
-MOST_BYTES = 4 << 20  # of a text: no answer is longer
+LONG = 30  # characters: shorter lines often occur in other files too
+HEADER = 4096  # bytes at the start of a tensor file that describe its content
+MOST_BYTES = 4 << 20  # of a text file: no answer is longer
 CODE = {".py", ".ipynb", ".safetensors"}
 TEXTS = {".md", ".txt", ".json", ".html", ".toml", ".cfg", ".yml", ".yaml", ""}
 
 
 def private_paths(tests: Path) -> Iterator[Path]:
-    """Yield what of a course no learner may see: what has a name, and every other answer."""
+    """Yield the paths of a course that no learner may see: named ones first, then all answers."""
     root = tests.resolve().parent
     named = [tests, *(root / name for name in PRIVATE)]
     yield from named
@@ -43,7 +44,7 @@ def private_paths(tests: Path) -> Iterator[Path]:
 
 
 def answer_paths(root: Path) -> list[Path]:
-    """Return what is directly below a folder and open to every user, with an answer in it."""
+    """Return the entries of a folder that hold an answer in a file that every user can read."""
     files = dict(files_below(root))
     lines = solution_lines(files)
     found = {
@@ -57,7 +58,7 @@ def answer_paths(root: Path) -> list[Path]:
 
 
 def files_below(root: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield the regular files below a folder, and whether other users can reach them."""
+    """Yield each regular file below a folder, with True if other users can reach it."""
     for place, folders, names in os.walk(root):
         here = Path(place)
         folders[:] = (
@@ -70,7 +71,7 @@ def files_below(root: Path) -> Iterator[tuple[Path, bool]]:
 
 
 def solution_lines(files: Iterable[Path]) -> set[bytes]:
-    """Return the long lines of all solutions in some files, but for those that learners have."""
+    """Return the long lines of all solutions in some files, except lines that learners have."""
     texts = {path: path.read_bytes() for path in files if path.suffix == ".py"}
     bodies = b"".join(body for text in texts.values() for body in SOLUTION.findall(text))
     public = b"".join(text for path, text in texts.items() if "exercises" in path.parts)
@@ -79,7 +80,7 @@ def solution_lines(files: Iterable[Path]) -> set[bytes]:
 
 
 def contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield what can hold an answer in a file: its text, its header, or its members', by name."""
+    """Yield the name and content of a text file or tensor header, or of each such file in a zip."""
     if path.suffix == ".zip":
         yield from contents_of_zip(path)
     elif path.suffix in CODE | TEXTS:
@@ -115,7 +116,7 @@ def start_of(name: str, file: IO[bytes]) -> bytes:
 def holds_answer(name: str, content: bytes, lines: set[bytes]) -> bool:
     """Return True if a solution, a secret of the graders or one of these lines is in a file."""
     marked = SOLUTION.search(content) or SECRETS.search(content)
-    if marked and Path(name).suffix in CODE:  # a manual shows how they look
+    if marked and Path(name).suffix in CODE:  # documentation may show the markers
         return True
-    plain = content.replace(b'\\"', b'"')  # as notebooks write their lines
+    plain = content.replace(b'\\"', b'"')  # notebooks escape quotes
     return any(line in plain for line in lines)

@@ -1,10 +1,10 @@
 """An attempt: one learner's version of a chapter's code, as the tests see it.
 
-attempt.run()                             # load the file, run the cases: once
-attempt.normalise.agrees("values")        # a test reads what was seen
+    attempt.run()                             # load the file, run the cases: once
+    attempt.normalise.agrees("values")        # a test reads what was seen
 
-What is found out about an exercise beyond that (mistakes, the first wrong value, a repair) is in
-functions of an `ExerciseAttempt` in the other modules of this folder.
+The other modules of this folder find out more about an exercise: mistakes, the first wrong value
+and a repair. Their functions take an `ExerciseAttempt`.
 """
 
 import io
@@ -41,12 +41,14 @@ Found = TypeVar("Found")
 
 
 class Attempt:
-    """A learner's chapter behind a backend, beside the chapter's references.
+    """A learner's chapter behind a backend, together with the chapter's references.
 
-    `attempt.normalise` is that exercise's part of it. own: the course's own checks. prints, public,
-    public_prints: give the fingerprints, which take a while to be read, and the references that
-    learners have, if those are there, with their fingerprints. pairs: gives what finds two mistakes
-    at once on hidden cases, if it is there.
+    `attempt.normalise` is that exercise's part of the attempt.
+
+    own: the course's own checks. prints: returns the fingerprints, which take a while to read.
+    public: returns the references that learners have, or None. public_prints: returns the
+    fingerprints of those. pairs: returns the search for two mistakes at once on hidden cases, or
+    None.
     """
 
     def __init__(
@@ -66,19 +68,20 @@ class Attempt:
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
         self.public_prints = public_prints
-        # Runs the checks of some exercises; set by what holds the tests.
+        # Runs the checks of some exercises; set by the module that holds the tests.
         self.checked: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
-        # The share of an exercise that its checks take for one known mistake alone; None if it
-        # cannot be found out. Set by the same session.
+        # Returns the share of an exercise that its checks deduct for one known mistake alone, or
+        # None if it cannot be found out. Set by the same module.
         self.share_alone: Callable[[str, str], float | None] = lambda exercise, mistake: None
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)
         self.stubs = self.chapter.parameters
-        # By what is called, where that is not the stub's order; and of what it is decided.
+        # By called name: the orders of arguments that differ from the stub's, and the names for
+        # which the order is decided.
         self.orders: dict[str, Order] = {}
         self.decided: set[str] = set()
-        self.saw_hidden = True  # the process that learner code runs in, as far as anybody knows
+        self.saw_hidden = True  # the process of learner code may have, so assume it
         self.on_hidden_cases: Attempt | None = None  # the same file, if this one is its public side
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
@@ -89,7 +92,7 @@ class Attempt:
         return exercises[name]
 
     def run(self, names: Collection[str] = ()) -> None:
-        """Load the file and run the cases of these exercises (of all), each of them once."""
+        """Load the file and run the cases of these exercises (default: all), each case once."""
         if self.loaded.status == Outcome.UNREACHED:
             self.loaded = self.with_own_lines(self.backend.load())
         asked = [part for name, part in self.exercises.items() if not names or name in names]
@@ -100,7 +103,7 @@ class Attempt:
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
-        """The chapter's fingerprints, read when something is wrong."""
+        """The chapter's fingerprints, read only if something is wrong."""
         return self.prints()
 
     @cached_property
@@ -109,12 +112,12 @@ class Attempt:
         return HandedIn(self.backend.source.text)
 
     def with_own_lines(self, loaded: Loaded) -> Loaded:
-        """The same with the lines of its errors as they were handed in."""
+        """Return the loading result with the line numbers of the submitted file in its errors."""
         problems = (replace(p, error=self.handed_in.in_place(p.error)) for p in loaded.problems)
         return replace(loaded, problems=tuple(problems))
 
     def in_place(self, claimed: Seen) -> Seen:
-        """Return what was seen on a case, with an error's line as it was submitted."""
+        """Return a case's result with the submitted file's line number in its error."""
         error = claimed.observed.error
         if error is None:
             return claimed
@@ -125,8 +128,8 @@ class Attempt:
     def on_public_cases(self) -> "Attempt | None":
         """The same file judged by the public cases; None if there are none.
 
-        They run in a process that has seen no hidden case. In which order arguments are passed is
-        decided on them alone, or learner code could tell by it what it has seen.
+        They run in a process that has seen no hidden case. The order of arguments is decided on
+        them alone. Otherwise learner code could choose an order to reveal what it has seen.
         """
         public = self.public() if self.references.hidden else None
         if public is None or self.loaded.status != Outcome.LOADED:
@@ -136,13 +139,15 @@ class Attempt:
         return other
 
     def claimed_on(self, name: str, backend: Backend | None = None) -> list[Seen]:
-        """What the attempt gives on every case of an exercise, run in one exchange.
+        """Return the results of every case of an exercise, run in one exchange.
 
-        backend: one of the same file, with stand-ins for some of it, in place of the attempt's own.
+        backend: one for the same file with substitutes for some definitions, instead of the
+        attempt's own.
         """
         entries = [entry for entry in self.references.entries if entry[0].exercise == name]
         if self.loaded.status == Outcome.LOADED:
-            # A stalled exercise before this one may have ended the process: then a fresh one.
+            # A stalled exercise before this one may have ended the process. Then a fresh one
+            # starts.
             observed = self.observed(name, [case for case, _ in entries], backend)
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
@@ -152,23 +157,23 @@ class Attempt:
         ]
 
     def observed(self, name: str, cases: list[Case], backend: Backend | None) -> list[Observation]:
-        """What a backend gives on the cases of an exercise; without one, its own."""
+        """Return a backend's results on the cases of an exercise; by default its own backend's."""
         backend = backend or self.backend_of(name)
         if backend is not self.backend and name in self.references.bugs:
             loaded = backend.load()
-            if failure := loaded.failure_of(name):  # it needs another line of the file, say
+            if failure := loaded.failure_of(name):  # it may need another line
                 return [Observation(Outcome.ANSWERED, error=failure)] * len(cases)
         return backend.run(cases)
 
     def backend_of(self, name: str) -> Backend:
-        """What runs an exercise: of code that was given, the learner's definition alone."""
+        """Return an exercise's backend; for given code, one with its definition alone."""
         given = self.references.bugs.get(name)
         return self.backend.alone(name, given) if given else self.backend
 
     def called_before(self, name: str) -> list[str]:
-        """The earlier exercises that the code of one calls, as the learner's process says.
+        """Return the earlier exercises that one exercise calls, as the learner's process reports.
 
-        Or that its cases ask for by name, and what those call.
+        These include the exercises that its cases ask for by name, and the ones that those call.
         """
         asked = {name, *self.references.asked_by_name(name)}
         called = asked.union(*(self.loaded.calls.get(one, ()) for one in asked))
@@ -187,9 +192,9 @@ class Attempt:
     def again(
         self, name: str, case_name: str, *, trace: bool = False, aloud: bool = False
     ) -> Observation | None:
-        """Run a public case of an exercise once more with calls that report more.
+        """Run a public case of an exercise again, with calls that report more.
 
-        None on hidden cases: what a call reports is a claim of the learner's process, and it could
+        None on hidden cases: a call's report is a claim of the learner's process, so it could
         repeat hidden inputs.
         """
         seen = self.exercises[name].seen
@@ -202,9 +207,10 @@ class Attempt:
         return observed
 
     def forget_hidden(self) -> None:
-        """Have the backend start anew where it may have seen a hidden case.
+        """Restart the backend if it may have seen a hidden case.
 
-        It goes on with this attempt's orders: the one on public cases decides on its own.
+        The backend then uses this attempt's argument orders, because the attempt on public cases
+        decides its own.
         """
         if self.on_hidden_cases:
             self.on_hidden_cases.forget_hidden()
@@ -215,20 +221,20 @@ class Attempt:
 
     @cached_property
     def changed(self) -> dict[str, int]:
-        """By exercise: in how many parts the learner's code differs from what was given."""
+        """By exercise: the number of parts that the learner changed in the given code."""
         bugs = self.references.bugs
         return self.backend.changes(bugs) if bugs else {}
 
     @cached_property
     def given(self) -> "Attempt":
-        """The code that learners are given to mend, as an attempt. It is ours, and runs here."""
+        """The code of the find-the-bug exercises, as an attempt. It is trusted and runs here."""
         text = "\n\n".join(self.references.bugs.values())
         submission = Submission(f"{self.chapter.name}_given", Source(text, "given.py"))
         backend = InProcess(submission, self.backend.device)
         return Attempt(backend, self.course, self.references, own=self.own)
 
     def weights(self, name: str) -> Weights:
-        """What is in a file that was handed in beside the learner's."""
+        """Return the weights in a companion file that was submitted with the learner's file."""
         return self.backend.weights.get(name) or read_weights(missing(name))
 
     @cached_property
@@ -243,12 +249,12 @@ class Attempt:
         return self.backend.names()
 
     def names_at(self, line: int) -> set[str]:
-        """What the top-level statements bind that a line stands in."""
+        """Return the names that are bound by the top-level statements around a line."""
         spans = self.definitions
         return {name for first, last, names in spans if first <= line <= last for name in names}
 
     def place(self, line: int) -> str:
-        """What a line is called where the learner wrote it."""
+        """Return the name of a line's place, as the learner knows it."""
         return self.backend.source.place(line)
 
     def is_in_cell(self, line: int) -> bool:
@@ -257,22 +263,24 @@ class Attempt:
 
 
 class ExerciseAttempt(CheckedExercise):
-    """One exercise of an attempt: what was seen on each case, and the checks on it."""
+    """One exercise of an attempt: the results of its cases, and the checks on them."""
 
     attempt: Attempt
 
     def __init__(self, attempt: Attempt, name: str):
         self.attempt, self.name = attempt, name
-        # What the learner's process says; the lines of errors in `seen` are those submitted.
+        # The claims of the learner's process. In `seen`, errors have the submitted file's line
+        # numbers.
         self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
-        # The earlier exercise of the learner's that is all that is wrong here (earlier.py), and
-        # the mistakes of those that are called.
+        # The learner's earlier exercise that is the only cause of this one's errors (earlier.py),
+        # and the mistakes of the earlier exercises that are called.
         self.excused_by, self.inherited = "", set[str]()
-        self.noted: Message | None = None  # the same if more than that is wrong
-        # Right earlier exercises in the place of the learner's wrong ones, by name (earlier.py).
+        self.noted: Message | None = None  # the same, if it is only one of the causes
+        # Correct sources that replace the learner's wrong earlier exercises, by name (earlier.py).
         self.stand_ins: dict[str, str] = {}
-        # What functions in this folder found out, by their names: of the results, and of the file.
+        # Cached results of functions in this folder: those about the results, and those about the
+        # file.
         self.found_in_results: dict[tuple, Any] = {}
         self.found_in_file: dict[tuple, Any] = {}
         bind_checks(self, attempt.own.checks)
@@ -280,7 +288,7 @@ class ExerciseAttempt(CheckedExercise):
     def judge_by(self, claimed: list[Seen], stand_ins: dict[str, str] | None = None) -> None:
         """Judge the exercise by these results of all cases, from this run or another one.
 
-        stand_ins: sources that stood for some of the learner's own definitions in that run.
+        stand_ins: sources that replaced some of the learner's own definitions in that run.
         """
         self.claimed, self.stand_ins = claimed, stand_ins or {}
         self.seen = [self.attempt.in_place(seen) for seen in claimed]
@@ -292,7 +300,7 @@ class ExerciseAttempt(CheckedExercise):
         return self.attempt.references.bugs.get(self.name, "")
 
     def is_right(self, case: Case, expected: Observation, seen: Observation) -> bool:
-        """Return True if an observation is a right answer's, by the case's own signature."""
+        """Return True if an observation matches the expected one, by the case's own signature."""
         own, got = self.attempt.own.signatures, seen.tensors
         for name, tensor in expected.tensors.items():
             if name not in got or (got[name].shape, got[name].is_floating_point()) != (
@@ -318,10 +326,10 @@ class ExerciseAttempt(CheckedExercise):
         return error.called if elsewhere else error.line
 
     def is_own_line(self, line: int) -> bool:
-        """Return True if a line can be blamed: one of the file, and of no other exercise.
+        """Return True if a line can be blamed: it is in the file and belongs to no other exercise.
 
-        Right values diverge in a right helper too, if its arguments are wrong: then the line that
-        calls it is blamed. Another exercise that is called here has messages of its own.
+        Values can also diverge inside a right helper, if its arguments are wrong. Then the line
+        that calls the helper is blamed. Another exercise that is called here has its own messages.
         """
         attempt = self.attempt
         exercises = {one.name for chapter in attempt.course.chapters for one in chapter.exercises}
@@ -335,7 +343,7 @@ class ExerciseAttempt(CheckedExercise):
 def found_once(
     find: Callable[Concatenate[ExerciseAttempt, Arguments], Found],
 ) -> Callable[Concatenate[ExerciseAttempt, Arguments], Found]:
-    """Keep what a function finds out about an exercise, until that is judged by other results."""
+    """Cache a function's result about an exercise until that is judged by other results."""
 
     @wraps(find)
     def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
@@ -347,7 +355,7 @@ def found_once(
 def found_in_file(
     find: Callable[Concatenate[ExerciseAttempt, Arguments], Found],
 ) -> Callable[Concatenate[ExerciseAttempt, Arguments], Found]:
-    """Keep what a function finds out about an exercise in the file, whatever it is judged by."""
+    """Cache a function's result about an exercise for as long as the file stays the same."""
 
     @wraps(find)
     def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
@@ -359,7 +367,7 @@ def found_in_file(
 def kept_in(
     known: dict[tuple, Any], find: Callable[..., Found], part: ExerciseAttempt, *args: Any
 ) -> Found:
-    """Return what is known under a function's name and arguments; else find it."""
+    """Return the cached result for a function's name and arguments; compute it if there is none."""
     key = (find.__name__, *args)
     if key not in known:
         known[key] = find(part, *args)
@@ -368,7 +376,7 @@ def kept_in(
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Hide what learner code prints when it is run once more."""
+    """Hide the output of learner code that runs again."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         yield
 
@@ -376,7 +384,7 @@ def quietly() -> Iterator[None]:
 def with_steps(
     case: Case, *, trace: bool = False, changes: bool = False, aloud: bool = False
 ) -> Case:
-    """Return a case whose calls report more."""
+    """Return a copy of a case whose calls report more."""
     more = (
         replace(step, trace=trace, changes=changes, aloud=aloud) if isinstance(step, Call) else step
         for step in case.steps

@@ -1,4 +1,4 @@
-"""Where learner code runs, as attempts see it: in this process, in another one, or nowhere."""
+"""The places where learner code can run: in this process, in another one, or nowhere."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -9,17 +9,17 @@ from ..runner.source import Source
 from ..sources.submission import Weights
 
 Spans = list[tuple[list[str], int, int]]
-# Of a case for which nothing is left of the seconds that a whole hand-in has.
+# The observation of a case if the whole submission has no seconds left.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 
 
 class Backend(Protocol):
     """One learner's chapter, wherever it runs.
 
-    isolation: the rung that it runs on. definitions_only: whether all other code of the file was
-    left out, since with it loading did not come to an end. warned: what Python and torch warned of
-    in the learner's own lines, a sentence each, where that is known. weights: of the files beside
-    the learner's, by their names.
+    isolation: its isolation level. definitions_only: True if all other code of the file was left
+    out, because loading it timed out. warned: warnings of Python and torch about the learner's own
+    lines, one sentence each, if they are known. weights: the weights in the learner's companion
+    files, by file name.
     """
 
     @property
@@ -44,43 +44,44 @@ class Backend(Protocol):
         """Load the learner's file."""
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """An Observation for each case, in their order, whatever happens on the way."""
+        """Return an Observation for each case, in order, even if cases fail."""
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """By name: in how many parts the learner's code differs from code that was given."""
+        """Return by name the number of parts that the learner changed in given code."""
 
     def names(self) -> dict[str, list[str]]:
-        """By exercise, the names in its code that the text does not define itself."""
+        """Return by exercise the names in its code that the text does not define itself."""
 
     def spans(self) -> Spans:
-        """(names, first line, last line) of each top-level statement of the learner's text; none
-        where it is unread.
+        """Return (names, first line, last line) of each top-level statement of the learner's text.
+
+        The list is empty if the text could not be read.
         """
 
     def alone(self, name: str, given: str) -> "Backend":
-        """One that runs a definition of the same file without the rest of it; closed with this one.
+        """Return a backend for one definition without the rest of the file; it closes with this.
 
-        given: the code that the definition is an edit of, with what it imports.
+        given: the original code that the learner edited, with its imports.
         """
 
     def own_parameters(self) -> OwnParameters:
-        """Return what the learner's definitions take, by what the stub has there."""
+        """Return the parameters of the learner's definitions, by the definitions' stub names."""
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
-        """From now on pass arguments as this says, by what is called; see `Submission`."""
+        """From now on pass arguments by this mapping, by called name; see `Submission`."""
 
     def close(self) -> None:
-        """Give back what it holds. It may be used again: then it starts anew."""
+        """Release all resources. The backend may be used again and then restarts."""
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "Backend":
-        """Another one for the same file, that has seen nothing yet and has no more time left.
+        """Return another backend for the same file, without seen cases and without extra time.
 
-        stand_ins: sources of what is put in the place of the learner's own, by name.
+        stand_ins: sources that replace the learner's own definitions, by name.
         """
 
 
 class Unread:
-    """Stands where there is no file to run; the reason is told for every exercise."""
+    """The backend of a file that cannot be run; every exercise reports the reason."""
 
     device = "cpu"
     warned, definitions_only = (), False
@@ -91,39 +92,39 @@ class Unread:
         self.source = Source("", "")
 
     def load(self) -> Loaded:
-        """Nothing is defined, for the one reason."""
+        """Return that nothing is defined, with the reason."""
         return Loaded(Outcome.UNREADABLE, reason=self.reason)
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Every case ends in the same way."""
+        """Return the same observation for every case."""
         return [Observation(Outcome.UNREADABLE)] * len(cases)
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """There is none."""
+        """Return no changes."""
         return {}
 
     def names(self) -> dict[str, list[str]]:
-        """There are none."""
+        """Return no names."""
         return {}
 
     def spans(self) -> Spans:
-        """There is no text."""
+        """Return no spans, because there is no text."""
         return []
 
     def alone(self, name: str, given: str) -> "Unread":
-        """The same: it has no definition."""
+        """Return itself, because it has no definition."""
         return self
 
     def own_parameters(self) -> OwnParameters:
-        """There is no definition."""
+        """Return no parameters, because there is no definition."""
         return {}
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
-        """Nothing is called."""
+        """Do nothing, because nothing is called."""
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing, because there is nothing to release."""
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "Unread":
-        """The same: it sees nothing."""
+        """Return itself, because it sees no case."""
         return self

@@ -21,15 +21,15 @@ from ..messages.message import Sentences
 from ..runner.verbs import Mode
 from .attempt import ExerciseAttempt, found_in_file
 
-MOST_READ = 3  # of what a line reads, those whose lines are reported
+MOST_READ = 3  # values that a line reads, whose own lines are reported
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
 def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | None:
-    """Return where values diverge, for a check that failed; None if that cannot be told.
+    """Return where values diverge for a failed check; None if that cannot be found out.
 
-    If the check failed with an error, only the way to an error counts: that line is certain, and
+    If the check failed with an error, only the path to an error counts. That line is certain, and
     values that diverge elsewhere would distract from it.
     """
     return divergence(part, bool(diagnosis.error and diagnosis.error.line))
@@ -49,7 +49,7 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Parting | None:
         if strangers := without_weights(seen.case, seen.observed):
             if made := wrong_default(part) or line_making_one_of(part, seen.case, strangers):
                 return made
-            continue  # it ran with other weights: its values say nothing
+            continue  # it ran with other weights, so its values show nothing
         if raised != ends_in_error(seen.observed, raised):
             continue
         if found := divergence_on(part, seen, public.ways[seen.case.id]):
@@ -76,7 +76,7 @@ def ends_in_error(seen: Observation, raised: bool) -> bool:
 
 
 def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]) -> Parting | None:
-    """Return where values diverge on one case; None if not on a line of the exercise's own."""
+    """Return where values diverge on one case; None if that is outside the exercise's own lines."""
     way = read_way(seen.observed).told_in(part.is_own_line)
     found = parting(seen, way, references)
     if not found or not part.is_own_line(found.line):
@@ -86,7 +86,7 @@ def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]
 
 
 def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
-    """Let the stretch begin in the function at the earliest; at the loop that stops too early."""
+    """Narrow the lines in question to the function, or to the loop if it stops too early."""
     if not found.since:
         return found
     text = part.attempt.handed_in
@@ -97,9 +97,9 @@ def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
 
 
 def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) -> Parting:
-    """Add the lines that make what the diverging line reads, unless that is known to be right.
+    """Add the lines that compute what the diverging line reads, except for right values.
 
-    Tensors of the trace are known to be right, and parts that hold only the case's weights.
+    Tensors of the trace are known to be right, and so are parts that hold only the case's weights.
     """
     if found.raised or isinstance(found.what, SaysAll) or found.unused:
         return found
@@ -123,7 +123,7 @@ def known_names(case: Case, way: Way) -> set[str]:
 
 
 def made_by_weights(case: Case) -> set[str]:
-    """Return the parts of the module that hold only weights of a case, or one layer of them."""
+    """Return the parts of the module that hold only a case's weights, or one layer with weights."""
     deep = {name.partition(".")[0] for name in case.weights if name.count(".") > 1}
     return {name.partition(".")[0] for name in case.weights} - deep
 
@@ -153,9 +153,9 @@ def wrong_default(part: ExerciseAttempt) -> Parting | None:
 
 
 def without_weights(case: Case, seen: Observation) -> Strangers:
-    """Return the parameters that could not be given a case's weights, with their own shapes.
+    """Return the parameters that could not receive a case's weights, with their own shapes.
 
-    The shape is None if the parameter is missing, or if nobody asked for it.
+    The shape is None if the parameter is missing or unexpected.
     """
     misshapen: dict = seen.fact("load", "misshapen", default={})
     missing: list = seen.fact("load", "missing", default=[])
@@ -167,7 +167,7 @@ def without_weights(case: Case, seen: Observation) -> Strangers:
 
 
 def line_making_one_of(part: ExerciseAttempt, case: Case, strangers: Strangers) -> Parting | None:
-    """Return the line that makes the first of another shape, or the one part that all are in."""
+    """Return the line that makes a part of a wrong shape, or the one part with all failures."""
     parts = {name.partition(".")[0] for name, _ in strangers}
     misshapen = [one for one in strangers if one[1] is not None]
     chosen = misshapen or (strangers if len(parts) == 1 else [])
@@ -177,7 +177,7 @@ def line_making_one_of(part: ExerciseAttempt, case: Case, strangers: Strangers) 
 def line_making(
     part: ExerciseAttempt, case: Case, parameter: str, shape: list[int] | None
 ) -> Parting | None:
-    """Return the line that makes the part of the module that holds a parameter of another shape."""
+    """Return the line that makes the part of the module that holds a parameter of a wrong shape."""
     owner, _, inner = parameter.partition(".")
     lines = [range(first, last + 1) for first, last in part.own_lines]
     line = part.attempt.handed_in.making(f"self.{owner}", list(chain(*lines)))
@@ -194,7 +194,7 @@ def line_making(
 
 
 def is_deep(inner: str) -> bool:
-    """Return True if a name is that of something in a part of a part, numbers of lists aside."""
+    """Return True if a name is nested in a part of a part, without counting indices of lists."""
     return sum(not word.isdigit() for word in inner.split(".")) > 1
 
 

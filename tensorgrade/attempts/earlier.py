@@ -1,15 +1,16 @@
-"""A slip costs once: later exercises judged beside a learner's own earlier one that is wrong.
+"""Deduct points for a mistake only once, even if later exercises call the wrong one.
 
 A course may say how a right answer calls earlier exercises (graders/from_earlier/). That text runs
-on this side; where it calls an earlier exercise that the learner has wrong, the learner's process
-is asked what comes of it. Where the learner's later exercise gives the same, it is right.
+in this process. If it calls an earlier exercise that the learner has wrong, the learner's process
+computes the result. If the learner's later exercise agrees with this, it is right.
 
-What is passed on is what a right answer computes on its way, never a result. It goes to a fresh
-process, after all that is judged has been seen, and nothing that this process says is told. The
-earlier exercise's own cases are mixed in: what answers them otherwise now is no helper.
+Only intermediate values of a right answer are sent, never its result. They go to a fresh process
+after all judged results have been collected, and nothing that this process says is reported. Cases
+of the earlier exercise itself are mixed in. If it answers them differently now, it is not used.
 
-A class cannot be asked so. For one the course may have a stand-in (`stand_ins/` there): it takes
-the wrong one's place in a fresh process, where the later exercise is run and judged once more.
+This does not work across processes for a class. For a class, the course may have a substitute
+(`stand_ins/` in that folder). It replaces the wrong class in a fresh process, where the later
+exercise runs and is judged again.
 """
 
 import secrets
@@ -39,15 +40,16 @@ from .recognized import mistakes
 from .results import CheckResult, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
-MORE_OFTEN_THAN = 4  # one question in so many is an old one
+MORE_OFTEN_THAN = 4  # new questions for each old one that is mixed in, on average
 Results = dict[str, list[CheckResult]]  # by exercise
-Again = Callable[[str], list[CheckResult]]  # the checks of an exercise, on what is seen now
+Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 
 
 def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
-    """Results in which a slip costs once; `again` runs an exercise's checks once more.
+    """Return results in which a mistake costs points once; `again` repeats an exercise's checks.
 
-    What cannot be tried out (learners have no solution) is said all the same.
+    The message about the earlier exercise is added even if this cannot be tried out. For example,
+    learners have no solution.
     """
     results = dict(results)
     for exercise in attempt.chapter.exercises:
@@ -57,7 +59,7 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
         if not wrong or part.given_code or state_of(checks) != State.WRONG:
             continue
         part.inherited = {m for one in wrong for m in mistakes(attempt.exercises[one])}
-        if never_made(part.claimed):  # only substitutes show whose mistake that is
+        if never_made(part.claimed):  # only substitutes show which exercise is at fault
             part.inherited = set()
         right = bool(mistakes(part)) and part.inherited.issuperset(mistakes(part))
         right = right or agrees_with_own(part, wrong, again, tests)
@@ -72,13 +74,16 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
 
 
 def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str]:
-    """The earlier exercises that are wrong and that the code of this one calls, it says."""
+    """Return the wrong earlier exercises that this one calls, as the learner's process reports."""
     called = attempt.called_before(name)
     return [one for one in called if state_of(results.get(one, [])) == State.WRONG]
 
 
 def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
-    """A failed check with a word on the earlier exercise; with all its points where that is all."""
+    """Return a failed check with a note about the earlier exercise.
+
+    It keeps all its points if the earlier exercise is the only cause.
+    """
     if check.finding is None or check.passed:
         return check
     diagnosis, said = check.finding.diagnosis, EarlierIsWrong(root)
@@ -90,7 +95,7 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
 
 
 def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
-    """Whether all checks pass beside what a right answer gives with these earlier exercises."""
+    """Return True if all checks pass against a right answer that uses these wrong exercises."""
     attempt = part.attempt
     solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
     ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
@@ -102,7 +107,7 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
 def passes(
     part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
 ) -> bool:
-    """The same for one way to call earlier exercises."""
+    """Return the same for one way to call earlier exercises."""
     helpers = Helpers(part.attempt, wrong)
     try:
         seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
@@ -110,17 +115,18 @@ def passes(
         helpers.backend.close()
     if not seen or not all(looks_alike(part, one) for one in seen):
         return False
-    # What a right answer with these helpers fails too, such as to hide the future, is their fault.
+    # A check that a right answer with these helpers fails too is the helpers' fault.
     theirs = [one._replace(observed=one.expected) for one in seen]
     own, best = (checked(part, which, again) for which in (seen, theirs))
     return all(mine or not possible for mine, possible in zip(own, best, strict=True))
 
 
 def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, str]:
-    """Return the sources of right exercises that stand for the wrong ones, by name.
+    """Return the sources of right exercises that replace the wrong ones, by name.
 
-    For what cannot be asked across processes, such as a class; nothing where the course has no
-    stand-in for one of them. One that is excused itself stays: what it uses is put right.
+    They are for exercises that cannot be called across processes, such as a class. The result is
+    empty if the course lacks a substitute for one of them. An exercise that is excused itself is
+    not replaced, because the exercises that it calls are.
     """
     roots = [name for name in wrong if not attempt.exercises[name].excused_by]
     folder = tests / FOLDER / attempt.chapter.name / STAND_INS
@@ -131,7 +137,7 @@ def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, 
 
 
 def beside_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> list[Seen]:
-    """Return what the learner's exercise gives beside these stand-ins."""
+    """Return the results of the learner's exercise together with these substitutes."""
     backend = part.attempt.backend.fresh(stand_ins)
     try:
         return part.attempt.claimed_on(part.name, backend)
@@ -142,11 +148,11 @@ def beside_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> list[S
 def better_of_both(
     part: ExerciseAttempt, checks: list[CheckResult], stand_ins: dict[str, str], again: Again
 ) -> tuple[list[CheckResult], bool]:
-    """The checks on what was seen first or beside stand-ins, and whether all is right there.
+    """Return the better of two sets of checks, and True if all checks pass with substitutes.
 
-    Where something is wrong there as well, that is the exercise's own, whatever the earlier ones
-    have wrong: then only that counts. Somebody may have written around what is wrong: nobody is to
-    lose points by stand-ins.
+    If something is wrong even with substitutes, it is this exercise's own mistake, and only that
+    counts. Some learners work around their wrong earlier exercise, so the first results count if
+    they earn as many points: substitutes must not cost points.
     """
     first, earned = (part.claimed, part.inherited), sums(at_its_price(part, checks))[0]
     part.judge_by(beside_stand_ins(part, stand_ins), stand_ins)
@@ -161,7 +167,7 @@ def better_of_both(
 
 
 def looks_alike(part: ExerciseAttempt, seen: Seen) -> bool:
-    """Whether a case shows what is expected, by what mistakes on it are told apart by."""
+    """Return True if the results of a case have the expected signature."""
     own = part.attempt.own.signatures
     wanted, got = (
         imprint(seen.case, seen.expected, one, own) for one in (seen.expected, seen.observed)
@@ -170,7 +176,7 @@ def looks_alike(part: ExerciseAttempt, seen: Seen) -> bool:
 
 
 def checked(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
-    """Which checks of an exercise pass on what is given as seen."""
+    """Return for each check of an exercise if it passes on these results."""
     kept, part.seen = part.seen, seen
     try:
         return [check.passed for check in again(part.name)]
@@ -180,27 +186,28 @@ def checked(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]
 
 @dataclass
 class Helpers:
-    """A learner's earlier exercises, asked in a fresh process."""
+    """A learner's earlier exercises, called in a fresh process."""
 
     attempt: Attempt
     names: list[str]
     asked: bool = False
-    turned: bool = False  # one of them answered as it did not before
+    turned: bool = False  # one of them gave a different answer than before
 
     def __post_init__(self) -> None:
         self.backend: Backend = self.attempt.backend.fresh()
         self.known = [seen for name in self.names for seen in self.attempt.exercises[name].claimed]
 
     def ask(self, name: str, arguments: dict, gradient: Any = None) -> Observation:
-        """What an earlier exercise gives.
+        """Return the result of an earlier exercise.
 
-        In a thread of its own: what is done for that counts as no operation of the right answer.
+        The call has its own thread, so that its operations do not count as those of the right
+        answer.
         """
         with ThreadPoolExecutor(1) as apart:
             return apart.submit(self.ask_here, name, arguments, gradient).result()
 
     def ask_here(self, name: str, arguments: dict, gradient: Any) -> Observation:
-        """The same in this thread; now and then an old question is mixed in."""
+        """Return the same in this thread; now and then repeat an old question first."""
         self.asked = True
         if secrets.randbelow(MORE_OFTEN_THAN) == 0:
             self.ask_an_old_one()
@@ -210,14 +217,14 @@ class Helpers:
         return observed
 
     def ask_an_old_one(self) -> None:
-        """One of their own cases once more: the answer must be the same."""
+        """Run one of the exercises' own cases again and note if the answer differs."""
         old = secrets.choice(self.known)
         (now,) = self.backend.run([old.case])
         self.turned |= not same(old.observed, now, self.attempt)
 
 
 def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
-    """Whether two runs of one case came to the same, places of NaN included."""
+    """Return True if two runs of one case gave the same results, including the places of NaN."""
     if (before.status, bool(before.error)) != (now.status, bool(now.error)):
         return False
     if before.tensors.keys() != now.tensors.keys():
@@ -232,7 +239,7 @@ def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
 
 
 class Asked(torch.autograd.Function):
-    """A call of an earlier exercise, and of its gradients, in the learner's process."""
+    """A call of an earlier exercise in the learner's process, and of its gradients."""
 
     @staticmethod
     def forward(
@@ -255,9 +262,9 @@ class Asked(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class Asking:
-    """Stands for an earlier exercise in a right answer, which calls it by keyword.
+    """A callable that replaces an earlier exercise in a right answer. It is called by keyword.
 
-    right: the solution's own, whose result says how large one may be: it is computed with here.
+    right: the solution's own function. It runs here too, and its result fixes the allowed sizes.
     """
 
     helpers: Helpers
@@ -270,7 +277,7 @@ class Asking:
         return Asked.apply(self, plain, tuple(tensors), *tensors.values())
 
     def results(self, arguments: dict) -> list[torch.Tensor]:
-        """The tensors that come back. Raises RuntimeError where they are none of that size."""
+        """Return the tensors of the result. Raises RuntimeError if their sizes are wrong."""
         observed = self.helpers.ask(self.name, arguments)
         found = [t for n, t in sorted(observed.tensors.items()) if n.split(".")[0] == "result"]
         right = self.right(**arguments)
@@ -281,14 +288,14 @@ class Asking:
 
 
 def sizes(tensor: torch.Tensor) -> list[int]:
-    """The sizes of a tensor, in order of size; ones apart."""
+    """Return the sizes of a tensor in sorted order, without ones."""
     return sorted(size for size in tensor.shape if size != 1)
 
 
 def expected_with(
     part: ExerciseAttempt, solution: Path, way: Path, helpers: Helpers
 ) -> list[Observation]:
-    """What a right answer gives on every case of an exercise, with the learner's helpers."""
+    """Return a right answer's results on every case of an exercise, with the learner's helpers."""
     right = vars(loaded(solution, part.attempt.chapter.name).ready_runner().module)
     asker = loaded(way, part.attempt.chapter.name)
     module = vars(asker.ready_runner().module)
@@ -308,12 +315,12 @@ def expected_with(
 
 
 def is_computed(case: Case) -> bool:
-    """Whether a case comes to numbers: on a second device nothing is computed, nor asked."""
+    """Return True if a case computes numbers; cases on a second device compute and call nothing."""
     return not any(isinstance(step, Move) for step in case.steps)
 
 
 def loaded(path: Path, chapter: str) -> InProcess:
-    """A file of the course's own, ready to be run here."""
+    """Load a file of the course in this process."""
     backend = InProcess(Submission(chapter, Source(path.read_text(encoding="utf-8"), path.name)))
     backend.load()
     return backend
@@ -322,9 +329,10 @@ def loaded(path: Path, chapter: str) -> InProcess:
 def judged_beside(
     part: ExerciseAttempt, helpers: Helpers, expected: list[Observation]
 ) -> list[Seen]:
-    """What was seen beside what is expected with the helpers; nothing where that shows too little.
+    """Return the results with the values expected with the helpers; [] if these show too little.
 
-    Where they leave no numbers to compare (an error, NaN), both having come to none will do.
+    If neither side has numbers to compare on a case (because of an error or NaN), the case counts
+    as right.
     """
     if helpers.turned or not helpers.asked or not expected:
         return []
@@ -339,14 +347,14 @@ def judged_beside(
 
 
 def has_no_numbers(observed: Observation) -> bool:
-    """Whether a case ended in an error, or in results with NaN in them."""
+    """Return True if a case ended in an error or has NaN in its results."""
     return bool(observed.error) or any(bool(t.isnan().any()) for t in observed.tensors.values())
 
 
 def is_bare(seen: Seen, with_helpers: Observation) -> bool:
-    """Whether there is so little in what is expected with the helpers that agreeing shows nothing.
+    """Return True if the values expected with the helpers show too little to be compared.
 
-    That is one number everywhere, or no gradient at all, where there is more otherwise.
+    That is one number everywhere, or no gradient, although the right answer has more.
     """
     right = seen.expected.tensors
     gradients = [any(n.startswith("gradient.") for n in t) for t in (right, with_helpers.tensors)]
@@ -357,5 +365,5 @@ def is_bare(seen: Seen, with_helpers: Observation) -> bool:
 
 
 def is_even(tensor: torch.Tensor) -> bool:
-    """Whether one number stands everywhere."""
+    """Return True if all entries of a tensor are the same number."""
     return tensor.numel() > 0 and bool((tensor == tensor.flatten()[0]).all())

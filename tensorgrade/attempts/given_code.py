@@ -1,13 +1,13 @@
-"""Find-the-bug exercises: how a learner's code relates to the code that was given."""
+"""Compare a learner's code with the given code of a find-the-bug exercise."""
 
 from ..exchange.observation import Outcome
 from .attempt import ExerciseAttempt, found_once, quietly
 
-MOST_CHANGED = 10  # parts of the given code's syntax tree that a repair changes
+MOST_CHANGED = 10  # parts of the given code's syntax tree that a repair may change
 
 
 def is_as_given(part: ExerciseAttempt) -> bool:
-    """Return True if the given code is unchanged, and nothing was put in its place."""
+    """Return True if the given code is unchanged and nothing replaces it."""
     unchanged = bool(part.given_code) and part.attempt.changed.get(part.name) == 0
     return unchanged and not is_replaced(part)
 
@@ -16,8 +16,9 @@ def is_as_given(part: ExerciseAttempt) -> bool:
 def is_replaced(part: ExerciseAttempt) -> bool:
     """Return True if the learner's file is right although its definition alone is wrong.
 
-    Then something else in the file runs under that name, or the definition needs more of the
-    file. The file's process may lie about that: it decides wording, and no points.
+    Then something else in the file runs under that name, or the definition needs more of the file.
+    The file's process may lie about this. The answer changes the wording of the message; it earns
+    no points.
     """
     if not part.given_code or part.attempt.loaded.status != Outcome.LOADED:
         return False
@@ -35,7 +36,7 @@ def is_replaced(part: ExerciseAttempt) -> bool:
 def is_rewritten(part: ExerciseAttempt) -> bool:
     """Return True if more of the given code was changed than a repair needs.
 
-    The same if the file has no definition of that name any more.
+    Return True, too, if the file no longer has a definition of that name.
     """
     changed = part.attempt.changed.get(part.name, MOST_CHANGED + 1)
     return bool(part.given_code) and changed > MOST_CHANGED

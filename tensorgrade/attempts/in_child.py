@@ -1,7 +1,7 @@
-"""Runs learner code in children of a warm process: the way of grading.
+"""Run learner code in children of a warm process, as grading does.
 
-A child that stalls or breaks is ended and costs the exercise that it stopped in; the next
-exercise goes on in a fresh one.
+A child that stalls or crashes is ended and costs only the exercise that it stopped in. The next
+exercise runs in a fresh child.
 """
 
 import secrets
@@ -35,21 +35,22 @@ from .backend import OUT_OF_TIME, Spans
 from .reader import Reader, answer_of
 
 SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
-# Times as large as a reply may be: a whole text, and where each of its statements stands.
+# The factor by which a reply may be larger if it holds a whole text and the place of each
+# statement.
 ROOM_FOR_A_TEXT = 4
-LAST_WORDS = 0.5  # seconds in which a call that is out of time can still say where it was
+LAST_WORDS = 0.5  # extra seconds in which a call that timed out can still report its line
 
 
 def encoded(case: Case) -> list[dict]:
-    """Return the steps of a case as they are sent."""
+    """Return the steps of a case in the form in which they are sent."""
     return [step.encode() for step in case.steps]
 
 
 class Request:
-    """The `run` message for a case, packed once. It holds inputs, and no answer.
+    """The `run` message for a case, packed once. It holds inputs, but no answer.
 
-    number: what the message calls the case: nothing that tells of it, nor of another one's number,
-    so that no reply can be written before its case has come.
+    number: a random name for the case. It reveals nothing about the case or about other numbers, so
+    learner code cannot write a reply before its case arrives.
     """
 
     def __init__(self, case: Case):
@@ -59,20 +60,23 @@ class Request:
 
 
 class Requests:
-    """Requests by the very cases that they ask for."""
+    """Requests, stored by the identity of their cases."""
 
     def __init__(self) -> None:
         self.packed: dict[int, Request] = {}
 
     def of(self, case: Case) -> Request:
-        """The request for a case. It keeps the case: while that lives, no other has its id()."""
+        """Return the request for a case.
+
+        The request keeps the case alive, so no other case gets the same id().
+        """
         if id(case) not in self.packed:
             self.packed[id(case)] = Request(case)
         return self.packed[id(case)]
 
 
 class InChild:
-    """One learner's chapter in another process; asks over a stream, and believes nothing."""
+    """One learner's chapter in another process. Its replies are never trusted."""
 
     warned = ()
 
@@ -92,7 +96,7 @@ class InChild:
         self.budget = Budget(limits.handin_seconds, limits.all_replies_bytes)
         self.child: Child | None = None
         self.definitions_only = False
-        # `changes`, `spans` and `names`, as the reader of the files says.
+        # The results of `changes`, `spans` and `names`, if the reader of the files reported them.
         self.counted: dict[str, int] | None = None
         self.found: Spans | None = None
         self.named: dict[str, list[str]] | None = None
@@ -100,7 +104,7 @@ class InChild:
 
     @property
     def isolation(self) -> str:
-        """The rung of isolation that the warm process gives."""
+        """The isolation level of the warm process."""
         return self.warm.isolation
 
     @property
@@ -109,7 +113,7 @@ class InChild:
         return self.budget.used_up or self.budget.full
 
     def load(self) -> Loaded:
-        """Load the file; where that hangs or ends the process, once more without its loose code."""
+        """Load the file. If it times out or ends the process, load only its definitions."""
         loaded = self.try_to_load()
         if loaded.status in (Outcome.TIMEOUT, Outcome.KILLED) and not self.definitions_only:
             self.definitions_only = True
@@ -117,7 +121,7 @@ class InChild:
         return loaded
 
     def try_to_load(self) -> Loaded:
-        """A fresh child with the file loaded, or the way in which that failed."""
+        """Load the file in a fresh child, and return the result or how that failed."""
         child = self.fresh_child()
         request = self.submission.load_request(self.device, self.definitions_only)
         request |= {"seconds": self.limits.case_seconds}
@@ -135,13 +139,13 @@ class InChild:
             return Loaded(how_it_ended(end))
 
     def fresh_child(self) -> Child:
-        """A child that knows nothing yet, in place of any other."""
+        """Start a new child that replaces any other."""
         self.close()
         self.child = self.warm.fork(self.budget, self.submission.compiles)
         return self.child
 
     def begin(self, child: Child, request: bytes) -> None:
-        """Have the file loaded; of files that are still to be read, its text comes back first.
+        """Send the request to load the file; if files are still unread, receive their text first.
 
         Raises Unreadable, TimedOut, Ended or BadMessage.
         """
@@ -155,13 +159,16 @@ class InChild:
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
-        """The child that has loaded the file, or a fresh one; None where the file ends that too."""
+        """Return the child with the loaded file, or a fresh one; None if the file ends that too."""
         if self.child is None:
             self.load()
         return self.child
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Each case when the one before is answered; an Observation for each, whatever happens."""
+        """Run each case after the one before has replied, and return an Observation for each.
+
+        Cases after a failure get an Observation too.
+        """
         child = None if self.is_over else self.child_with_file()
         if child is None:
             return [self.unanswered(Outcome.KILLED)] * len(cases)
@@ -175,7 +182,7 @@ class InChild:
                 reply = child.receive(most + LAST_WORDS, self.limits.reply_bytes)
                 took = time.monotonic() - begun
                 try:
-                    if following:  # the child is at work while its reply is read here
+                    if following:  # the child works while its reply is read here
                         child.send(following.message, most)
                 finally:
                     seen.append(read_observation(reply, request.number))
@@ -189,7 +196,7 @@ class InChild:
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Counted in a child in which no line of the learner's has run, or not yet."""
+        """Count the changes in a child that has run no line of the learner's code yet."""
         if self.counted is not None:
             return self.counted
         child = self.warm.fork()
@@ -203,7 +210,7 @@ class InChild:
             child.close()
 
     def spans(self) -> Spans:
-        """Looked for in a child in which no line of the learner's has run, or not yet."""
+        """Find the statements in a child that has run no line of the learner's code yet."""
         if self.found is None:
             try:
                 self.found = Reader(self.warm, self.limits).spans(self.source.text)
@@ -212,7 +219,7 @@ class InChild:
         return self.found
 
     def names(self) -> dict[str, list[str]]:
-        """Looked for in a child in which no line of the learner's has run, or not yet."""
+        """Find the names in a child that has run no line of the learner's code yet."""
         if self.named is None:
             exercises = list(self.submission.exercises)
             try:
@@ -222,7 +229,7 @@ class InChild:
         return self.named
 
     def own_parameters(self) -> OwnParameters:
-        """Return what the learner's definitions take, as its process says; nothing if it ends."""
+        """Return the parameters that the learner's process reports; {} if it ends."""
         child = None if self.budget.used_up else self.child_with_file()
         try:
             if child is None:
@@ -235,13 +242,13 @@ class InChild:
             return {}
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
-        """Pass arguments as this says, in a fresh child, which has seen no case."""
+        """Pass arguments by this mapping, in a fresh child that has seen no case."""
         if assigned != self.submission.assigned:
             self.submission = replace(self.submission, assigned=assigned)
             self.close()
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
-        """What some small edits of a definition give on a case, of those around a line first."""
+        """Return the results of some small edits of a definition, nearest to a line first."""
         child = None if self.is_over else self.child_with_file()
         request = self.requests.of(case)
         asked = {"do": "mend", "id": request.number, "name": name, "line": line}
@@ -258,14 +265,14 @@ class InChild:
             return []
 
     def with_text(self, text: str) -> "InChild":
-        """The same with another text in place of the learner's."""
+        """Return a backend with another text instead of the learner's."""
         submission = replace(self.submission, source=replace(self.source, text=text))
         other = InChild(submission, self.warm, self.limits, self.device, self.requests)
-        other.budget = self.budget  # its seconds are the hand-in's too
+        other.budget = self.budget  # its seconds count for the same submission
         return other
 
     def alone(self, name: str, given: str) -> "InChild":
-        """Another one out of the same budget, with one definition of the file; made once."""
+        """Return a backend with one definition of the file and the same budget; it is made once."""
         if name not in self.definitions:
             submission = self.submission.with_definition_alone(self.source, name, given)
             other = InChild(submission, self.warm, self.limits, self.device, self.requests)
@@ -276,9 +283,10 @@ class InChild:
     def unanswered(
         self, how: Outcome, late: bool = False, where: CaughtError | None = None
     ) -> Observation:
-        """What is seen of a case that has no answer.
+        """Return the observation of a case without a result.
 
-        late: its own seconds were used up. where: at which line, as the learner's process says.
+        late: True if the case used up its own seconds. where: the error with the line at which it
+        was, as the learner's process reports.
         """
         line = where.line if where else None
         text = f"{self.limits.case_seconds:g} seconds"
@@ -286,14 +294,14 @@ class InChild:
         return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "InChild":
-        """Another one for the same file and out of the same budget, whose requests nobody keeps."""
+        """Return another backend for the same file and budget, without the cached requests."""
         submission = self.submission.with_stand_ins(stand_ins or {})
         other = InChild(submission, self.warm, self.limits, self.device)
         other.budget, other.definitions_only = self.budget, self.definitions_only
         return other
 
     def close(self) -> None:
-        """End the child, if there is one, and those that run one definition."""
+        """End the child, if there is one, and the children that run one definition."""
         for one in self.definitions.values():
             one.close()
         if self.child is not None:
@@ -302,11 +310,11 @@ class InChild:
 
 
 def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans, dict[str, list[str]]]:
-    """All that a child tells of a file before any of it runs. Raises Unreadable, or BadMessage."""
+    """Read a child's report on a file that has not run yet. Raises Unreadable or BadMessage."""
     source = read_source(message)
     return source, read_changes(message), read_spans(message), read_names(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:
-    """The status that an exchange's end stands for."""
+    """Return the status for an exchange that ended with this error."""
     return Outcome.TIMEOUT if isinstance(end, TimedOut) else Outcome.KILLED

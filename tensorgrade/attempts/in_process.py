@@ -1,4 +1,4 @@
-"""Runs learner code in this very process: a learner's self-check, with nothing to hide."""
+"""Run learner code in this process: for a learner's self-check, where nothing is hidden."""
 
 import json
 import warnings
@@ -29,7 +29,7 @@ from .not_begun import briefly
 
 
 class InProcess:
-    """The same runner as in grading, called directly; its replies are read with the same care."""
+    """The runner that grading uses, called directly. Its replies are read with the same care."""
 
     isolation = "in-process"
 
@@ -44,7 +44,7 @@ class InProcess:
         self.definitions: dict[str, InProcess] = {}
 
     def load(self) -> Loaded:
-        """Load the learner's file. A file that never ends is stopped by the test's timeout."""
+        """Load the learner's file. A file that never finishes is stopped by the test's timeout."""
         told: list[dict] = []
         source = serve.read(self.request(), self.submission.files(), told.append)
         if source is None:
@@ -56,7 +56,7 @@ class InProcess:
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
-        """What the learner's own lines are warned of goes into `warned`, and nowhere else."""
+        """Collect warnings about the learner's own lines in `warned`, and show none."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
@@ -70,7 +70,10 @@ class InProcess:
         return self.submission.load_request(self.device, definitions_only)
 
     def loaded(self) -> tuple[CaseRunner, dict]:
-        """A runner with the file loaded, and its reply; without loose code where that hangs."""
+        """Return a runner with the file loaded, and its reply.
+
+        If loading times out, only the definitions are loaded.
+        """
         try:
             return self.load_in_time(definitions_only=False)
         except OutOfTime:
@@ -83,18 +86,18 @@ class InProcess:
             return serve.load(request, self.source, self.submission.files())
 
     def ready_runner(self) -> CaseRunner:
-        """The runner that has loaded the file."""
+        """Return the runner that has loaded the file."""
         if self.case_runner is None:
             self.load()
         assert self.case_runner is not None, "there is nothing to run in an unreadable file"
         return self.case_runner
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Run the cases; where an exercise is not begun, as many as it takes to see that."""
+        """Run the cases; if an exercise is not begun, only the few that show it."""
         return briefly(self.run_all, self.source.text, cases)
 
     def run_all(self, cases: list[Case]) -> list[Observation]:
-        """Run the cases one after another; after a timeout the rest is left alone."""
+        """Run the cases one after another, and stop after a timeout."""
         seen = []
         for case in cases:
             try:
@@ -114,19 +117,19 @@ class InProcess:
         return observation_of(told, {n: plain(results[n]) for n in sorted(results)}, case.id)
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Counted here."""
+        """Count the changes here."""
         return changes(self.source.text, bugs)
 
     def names(self) -> dict[str, list[str]]:
-        """Looked for here."""
+        """Find the names here."""
         return foreign_names(self.source.text, list(self.submission.exercises))
 
     def spans(self) -> Spans:
-        """Looked for here."""
+        """Find the statements here."""
         return spans(self.source.text)
 
     def alone(self, name: str, given: str) -> "InProcess":
-        """Another one in this process, with one definition of the file; made once."""
+        """Return a backend with one definition of the file, in this process; it is made once."""
         if name not in self.definitions:
             submission = self.submission.with_definition_alone(self.source, name, given)
             self.definitions[name] = InProcess(submission, self.device)
@@ -134,19 +137,19 @@ class InProcess:
         return self.definitions[name]
 
     def own_parameters(self) -> OwnParameters:
-        """Return what the learner's definitions take."""
+        """Return the parameters of the learner's definitions."""
         runner = self.ready_runner()
         return read_own_parameters(runner.own_parameters())
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
-        """Pass arguments as this says; the file stays loaded."""
+        """Pass arguments by this mapping; the file stays loaded."""
         if assigned != self.submission.assigned:
             self.submission = replace(self.submission, assigned=assigned)
             self.ready_runner().assigned = assigned
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing, because there is nothing to release."""
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "InProcess":
-        """Another one for the same file, loaded anew when it is used."""
+        """Return another backend for the same file, which loads the file again when it is used."""
         return InProcess(self.submission.with_stand_ins(stand_ins or {}), self.device)

@@ -1,4 +1,4 @@
-"""Makes attempts for tests: from a folder of learner files, for self-check or for grading."""
+"""Make attempts for tests, from a folder of learner files, for self-check or for grading."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -28,7 +28,7 @@ from .setup import Setup
 
 
 class AttemptMaker:
-    """Where one folder of tests gets its attempts, chapter by chapter."""
+    """The source of attempts for one folder of tests, chapter by chapter."""
 
     def __init__(self, setup: Setup):
         self.setup, self.tests, self.device = setup, setup.tests, choose_device(setup.device)
@@ -45,25 +45,25 @@ class AttemptMaker:
         self.attempts: dict[str, Attempt] = {}
 
     def references(self, chapter: str) -> References:
-        """A chapter's references, read once."""
+        """Return a chapter's references, which are read once."""
         if chapter not in self.known:
             stored = self.tests / "references" / f"{chapter}.safetensors"
             self.known[chapter] = load_references(stored)
         return self.known[chapter]
 
     def fingerprints(self, chapter: str) -> Fingerprints:
-        """A chapter's fingerprints, read once."""
+        """Return a chapter's fingerprints, which are read once."""
         if chapter not in self.prints:
             stored = fingerprints_path(self.tests / "references", chapter)
             self.prints[chapter] = load_fingerprints(stored)
         return self.prints[chapter]
 
     def is_hidden(self, chapter: str) -> bool:
-        """Whether the expected values of a chapter's cases may never be shown."""
+        """Return True if the expected values of a chapter's cases may never be shown."""
         return self.references(chapter).hidden
 
     def attempt(self, chapter: str, path: Path) -> Attempt:
-        """The attempt in a learner's file; one that cannot be read is an attempt all the same."""
+        """Return the attempt in a learner's file. An unreadable file gives an attempt too."""
         try:
             source = read_source(path, self.course.limits.source_bytes)
         except Unreadable as error:
@@ -71,16 +71,16 @@ class AttemptMaker:
         return self.attempt_from_source(chapter, source, path.parent)
 
     def unread(self, chapter: str, reason: str) -> Attempt:
-        """The attempt of somebody whose file cannot be read, for this reason."""
+        """Return the attempt of a learner whose file cannot be read, with the reason."""
         isolation = self.warm_up().isolation if self.is_hidden(chapter) else InProcess.isolation
         return self.attempt_from(chapter, Unread(reason, isolation))
 
     def attempt_from_source(
         self, chapter: str, source: Source | Handin, folder: Path | None = None
     ) -> Attempt:
-        """The attempt in a text, or in files in which the text is still to be found.
+        """Return the attempt in a text, or in files from which the text must still be extracted.
 
-        folder: where a text lies; what it carries is looked for there.
+        folder: the folder of a text; its companion files are looked for there.
         """
         beside = source.beside if isinstance(source, Handin) else self.files_beside(chapter, folder)
         parameters = self.course.chapter(chapter).parameters
@@ -88,7 +88,7 @@ class AttemptMaker:
         return self.attempt_from(chapter, self.backend(submission))
 
     def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
-        """Return a chapter's stand-ins, their names, and the exercises with their given code."""
+        """Return a chapter's substitutes, their names, and the exercises with their given code."""
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
             given = read_given(self.tests.parent / "exercises", chapter, chapters)
@@ -96,13 +96,13 @@ class AttemptMaker:
         return self.given[chapter]
 
     def files_beside(self, chapter: str, folder: Path | None) -> tuple[Beside, ...]:
-        """What a text in a folder carries; for self-check also from where one is working."""
+        """Return the companion files of a text. A self-check searches the current folder too."""
         here = () if self.is_hidden(chapter) else (Path.cwd(),)
         places = (*([folder] if folder else ()), *here)
         return files_beside(self.course.chapter(chapter).beside, *places) if places else ()
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
-        """The attempt behind a backend."""
+        """Return the attempt behind a backend."""
         prints = partial(self.fingerprints, chapter)
         public, pairs = partial(self.public_references, chapter), partial(self.pairs, chapter)
         public_prints = partial(self.public_fingerprints, chapter)
@@ -110,9 +110,9 @@ class AttemptMaker:
         return Attempt(backend, self.course, references, prints, own, public, public_prints, pairs)
 
     def pairs(self, chapter: str) -> Pairs | None:
-        """Return what finds two mistakes at once on hidden cases.
+        """Return the search for two mistakes at once on hidden cases.
 
-        None on public cases, where fingerprints of pairs are stored; and None if the solution or
+        None on public cases, where fingerprints of pairs are stored. None, too, if the solution or
         the learners' files are missing, as in the containers of course systems.
         """
         stored = sources_path(self.tests / "references", chapter)
@@ -133,42 +133,45 @@ class AttemptMaker:
         return Submission(chapter, source, *self.given_for(chapter), beside, parameters)
 
     def public_references(self, chapter: str) -> References | None:
-        """What learners have of a chapter; None where it is not there."""
+        """Return the references that learners have for a chapter; None if they are missing."""
         path = self.tests.parent / "exercises" / "references" / f"{chapter}.safetensors"
         if chapter not in self.public and path.exists():
             self.public[chapter] = load_references(path)
         return self.public.get(chapter)
 
     def public_fingerprints(self, chapter: str) -> Fingerprints:
-        """The fingerprints of what learners have of a chapter, read once."""
+        """Return the fingerprints that learners have for a chapter, which are read once."""
         if chapter not in self.public_prints:
             stored = fingerprints_path(self.tests.parent / "exercises" / "references", chapter)
             self.public_prints[chapter] = load_fingerprints(stored)
         return self.public_prints[chapter]
 
     def backend(self, submission: Submission) -> Backend:
-        """In this process for public cases, in another one for hidden ones."""
+        """Return a backend in this process for public cases, or in another one for hidden cases."""
         if not self.is_hidden(submission.chapter):
             return InProcess(submission, self.device)
         warm = self.warm_up()
         return InChild(submission, warm, self.course.limits, self.device, self.requests)
 
     def reader(self) -> Reader:
-        """Reads learners' files, and runs nothing. Raises NotIsolated or NotStarted."""
+        """Return a reader, which runs no learner's file. Raises NotIsolated or NotStarted."""
         return Reader(self.warm_up(), self.course.limits)
 
     def source_of(self, handin: Handin) -> Source:
-        """The text that counts in a hand-in. Raises Unreadable, NotIsolated or NotStarted."""
+        """Return the graded text of a submission.
+
+        Raises Unreadable, NotIsolated or NotStarted.
+        """
         return self.reader().source(handin, self.names_in(handin.chapter))
 
     def names_in(self, chapter: str) -> dict[str, str]:
-        """The names of a chapter's exercises, each with the code that is given for it, if any."""
+        """Return the names of a chapter's exercises, each with its given code or ""."""
         bugs = self.references(chapter).bugs
         names = [exercise.name for exercise in self.course.chapter(chapter).exercises]
         return {name: bugs.get(name, "") for name in names}
 
     def warm_up(self) -> WarmProcess:
-        """The warm process, started if there is none. Raises NotIsolated or NotStarted."""
+        """Return the warm process; start it if necessary. Raises NotIsolated or NotStarted."""
         if self.warm is None or not self.warm.alive():
             rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
             must_be_closed(rung, private_paths(self.tests))
@@ -195,11 +198,11 @@ def must_be_installed(packages: Iterable[str]) -> None:
 
 
 class NoDevice(Exception):
-    """The device asked for is not there; the message says so."""
+    """The requested device does not exist; the message says so."""
 
 
 def choose_device(device: str) -> str:
-    """`cpu` or `cuda`; `auto` takes CUDA where there is one. Raises NoDevice."""
+    """Return `cpu` or `cuda`; `auto` prefers CUDA. Raises NoDevice."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():

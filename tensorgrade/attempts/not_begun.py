@@ -1,6 +1,7 @@
-"""Exercises that nobody has begun: of those one case says what all would say.
+"""Recognise exercises that are not begun, and run one of their cases instead of all.
 
-A learner who starts has forty of them, and waits for the first word on the first one.
+A learner who starts a course has forty such exercises and waits for the first result. All cases of
+such an exercise would give the same message.
 """
 
 import ast
@@ -15,13 +16,13 @@ from ..runner.changes import bound_by, definitions, is_text
 def briefly(
     run: Callable[[list[Case]], list[Observation]], source: str, cases: list[Case]
 ) -> list[Observation]:
-    """What `run` gives on the cases of an exercise; where that is not begun, from a few of them.
+    """Return the results of `run` on the cases of an exercise; run only a few if it is not begun.
 
-    source: the learner's text. What a case asks before it comes to the exercise is not said by
-    the first one.
+    source: the learner's text. Cases that call something else before the exercise still run,
+    because the first case does not show what happens there.
     """
     first = run(cases[:1])
-    if not first or first[0].status != Outcome.ANSWERED:  # what hangs once is not run again
+    if not first or first[0].status != Outcome.ANSWERED:  # do not time out again
         return first + [Observation(Outcome.UNREACHED)] * (len(cases) - len(first))
     again = [says_again(first[0], case, source) for case in cases[1:]]
     others = iter(run([case for case, same in zip(cases[1:], again, strict=True) if not same]))
@@ -29,7 +30,7 @@ def briefly(
 
 
 def says_again(first: Observation, case: Case, source: str) -> bool:
-    """Whether an exercise says of a case what it said of the first one: that it is to do."""
+    """Return True if a case would only repeat that the exercise is not written yet."""
     asked, error = case.exercise, first.error
     if error is None or not error.is_unwritten or error.definition != asked:
         return False
@@ -38,7 +39,7 @@ def says_again(first: Observation, case: Case, source: str) -> bool:
 
 @lru_cache(maxsize=16)
 def not_begun(source: str) -> frozenset[str]:
-    """The functions that only say that they are to be written, and the classes made by such ones.
+    """Return the names of functions and classes that only raise NotImplementedError.
 
     >>> set(not_begun("def f(x):\\n    raise NotImplementedError\\ndef g(x): return x"))
     {'f'}
@@ -48,7 +49,7 @@ def not_begun(source: str) -> frozenset[str]:
 
 
 def says_so(definition: ast.AST) -> bool:
-    """Whether a definition does nothing before it raises NotImplementedError, whoever calls it."""
+    """Return True if a definition does nothing before it raises NotImplementedError."""
     if getattr(definition, "decorator_list", ()):
         return False
     if isinstance(definition, ast.ClassDef):
@@ -61,7 +62,7 @@ def says_so(definition: ast.AST) -> bool:
 
 
 def makes_the_base(line: ast.stmt) -> bool:
-    """Whether a line is `super().__init__()`, which a stub has before it says so."""
+    """Return True if a line is `super().__init__()`, which stubs call before they raise."""
     call = line.value if isinstance(line, ast.Expr) else None
     if not isinstance(call, ast.Call) or call.args or call.keywords:
         return False

@@ -1,11 +1,11 @@
-"""Several known mistakes at once: looked up on public cases, proved on hidden ones.
+"""Find several known mistakes at once: look them up on public cases, prove them on hidden ones.
 
-There are so many pairs of mistakes that their fingerprints are stored on public cases alone. On
-hidden cases, one pair is made from the solution and run in this process, beside what the learner's
-code gave there.
+There are so many pairs of mistakes that their fingerprints are stored for public cases only. On
+hidden cases, one pair is made from the solution and runs in this process. Its results are compared
+with those of the learner's code.
 
-A third mistake hides two others that are known. So it is removed first: the two have to explain
-every case on which the third changes nothing. All three are then made from the solution and run.
+A third mistake hides two others that are known. Therefore it is removed first: the two must explain
+every case that the third does not change. Then all three are made from the solution and run.
 """
 
 import json
@@ -32,15 +32,15 @@ from ..recognition.signatures import UNSEEN, Signature, imprint
 from ..sources.submission import Submission
 from .in_process import InProcess
 
-SOURCES = ".sources.json"  # how the name of a chapter's file of `Sources` ends
-MOST_THREES = 20  # that are made and run for one submission
+SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
+MOST_THREES = 20  # combinations of three that are made and run for one submission
 
 Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Sources:
-    """A chapter's solution, and by exercise and name the edits that make its mistakes."""
+    """A chapter's solution, and the edits that make its mistakes, by exercise and name."""
 
     text: str
     edits: dict[str, dict[str, Edits]]
@@ -58,17 +58,17 @@ def sources_path(references: Path, chapter: str) -> Path:
 
 
 def read_sources(path: Path) -> Sources:
-    """Read what the build stored. Raises CourseError if it is missing."""
+    """Read the stored sources. Raises CourseError if they are missing."""
     stored = json.loads(read_text(path))
     return Sources(stored["text"], stored["edits"])
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """What finds two mistakes at once in a chapter.
+    """The search for two mistakes at once in a chapter.
 
-    prints: the fingerprints that learners have. own: the course's own signatures. submission: the
-    solution, as it would be submitted.
+    prints: the fingerprints that learners have. own: the course's own signatures. submission:
+    returns a version of the solution in the form of a submission.
     """
 
     prints: Fingerprints
@@ -77,9 +77,10 @@ class Pairs:
     submission: Callable[[str], Submission]
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Names:
-        """Return the mistakes that give the same on all public cases: two, or else three.
+        """Return the mistakes that give the same results on all public cases: two, or else three.
 
-        () if none do. run: gives what the attempt gives on them; [] if one gave no answer.
+        () if none do. run: returns the attempt's results on these cases, or [] if one gave no
+        result.
         """
         prints = self.prints.by_exercise.get(exercise, [])
         pairs = [p for p in prints if len(p.mistakes) == 2]
@@ -96,7 +97,7 @@ class Pairs:
         return next((names for names in threes if self.proved(exercise, names, seen)), ())
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
-        """Return True if the solution with these mistakes gives what was seen on every case."""
+        """Return True if the solution with these mistakes gives the results of every case."""
         try:
             backend = self.made(exercise, names)
         except EditError:  # they change the same piece of the solution
@@ -108,7 +109,7 @@ class Pairs:
         return InProcess(self.submission(self.sources.with_mistakes(exercise, names)))
 
     def is_same(self, backend: InProcess, seen: Seen) -> bool:
-        """Return True if a case gives the same there."""
+        """Return True if a case gives the same result in another backend."""
         case, expected, observed = seen
         (made,) = [expected] if case.signature in UNSEEN else backend.run([case])
         stored = as_stored(imprint(case, expected, made, self.own))
@@ -121,10 +122,10 @@ def with_a_third(
     imprints: dict[str, Imprint],
     right: dict[str, Imprint],
 ) -> Iterator[Names]:
-    """Yield pairs with a third mistake: those that explain all cases which the third leaves alone.
+    """Yield pairs with a third mistake that explain all cases which the third leaves unchanged.
 
-    Enough of these have to be wrong, and the third has to change a case that the pair does not
-    explain.
+    Enough of these cases must be wrong. The third mistake must also change a case that the pair
+    does not explain.
     """
     explained = [{case for case in imprints if agrees(p, case, imprints)} for p in pairs]
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}

@@ -1,11 +1,12 @@
-"""From one submission of a chapter to its verdicts: load, run, check, score, explain.
+"""Turn one submission of a chapter into its verdicts: load, run, check, score, explain.
 
-`grade` and what it calls read from top to bottom. Each step takes records and returns records:
+`grade` and the functions that it calls read from top to bottom. Each step takes records and returns
+records:
 
     load      the learner's file, in the process that its cases run in    attempt.py
     run       the cases of each exercise                                  judging/order.py
-    check     the hidden tests on what was seen                           judging/checks
-    score     what each check earns                                       earlier.py, points.py
+    check     the hidden tests on the observed results                    judging/checks
+    score     the points that each check earns                            earlier.py, points.py
     explain   the first explainer with an answer                          explainers/
 """
 
@@ -45,7 +46,7 @@ from .redaction import redacted
 from .results import About, CheckResult, State, first_failure, is_wrong, state_of
 from .verdict import Status, Verdict
 
-# Tried in this order; the first answer counts, and the last one always has one.
+# Explainers in the order in which they are tried. The first answer counts; the last always has one.
 EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
     right.explain,
     ended_early.explain,
@@ -56,28 +57,28 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
     not_started.explain,
     first_wrong_value.explain,
 )
-# What other runs of public cases add to the diagnosis of a failed check.
+# Functions that add to the diagnosis of a failed check, from other runs of public cases.
 DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     in_place.add,
     unreachable.add,
     cut_gradient.add,
     kept_state.add,
 )
-# Statuses of wrong answers that are put into groups if no mistake is recognised.
+# Statuses of wrong answers that are grouped if no mistake is recognised.
 UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 
 class Tests(Protocol):
     """The tests of a folder, ready to be called (testing/collected.py).
 
-    shares: what is known of `share_alone`, for each chapter, exercise and mistake.
+    shares: cached results of `share_alone`, by chapter, exercise and mistake.
     """
 
     folder: Path
     shares: dict[tuple[str, str, str], float]
 
     def call(self, attempt: Attempt, *exercises: str) -> Results:
-        """Call the tests of these exercises (default: all) on what was seen."""
+        """Call the tests of these exercises (default: all) on the observed results."""
 
 
 def grade(student: str, attempt: Attempt, tests: Tests) -> list[Verdict]:
@@ -97,9 +98,9 @@ def checked(attempt: Attempt, tests: Tests, *exercises: str) -> list[CheckResult
 
 
 def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> float | None:
-    """Return the share of an exercise that its checks take for one known mistake alone.
+    """Return the share of an exercise that its checks deduct for one known mistake alone.
 
-    None if there is no solution to make it from.
+    None if there is no solution to make the mistake from.
     """
     pairs, key = attempt.pairs(), (attempt.chapter.name, exercise, mistake)
     if pairs is not None and key not in tests.shares:
@@ -112,7 +113,7 @@ def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> 
 
 
 def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
-    """Return all that is to be said about a failed check. asks: the check's own line."""
+    """Return everything to report about a failed check. asks: the check's own line."""
     if is_replaced(part):
         said = OtherCodeRuns(part.name)
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
@@ -146,9 +147,9 @@ def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> l
 def verdict_at_least(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
-    """Return the verdict on one exercise; if explaining it fails, the points alone.
+    """Return the verdict on one exercise; if explaining it fails, return its points only.
 
-    Such a failure is a fault of ours on this one answer. It costs no points, here or elsewhere.
+    Such a failure is a fault of the engine on this one answer. It costs no points.
     """
     try:
         return verdict(student, exercise, part, checks)
@@ -162,7 +163,7 @@ def verdict_at_least(
 def verdict(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
-    """Return the verdict on one exercise, from what was seen and from the checks on it."""
+    """Return the verdict on one exercise, from its observed results and its checks."""
     bare = points_alone(student, exercise, part, checks)
     evidence = Evidence(part, bare.status, for_learner(part, bare.status, checks))
     explanation = explain(evidence)
@@ -189,7 +190,7 @@ def verdict(
 def points_alone(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
-    """Return what checks earn, and how the exercise ended, without a word on what is wrong."""
+    """Return the points and the status of an exercise, without an explanation."""
     points = round(float(sum(check.earned for check in checks)), 6)
     return Verdict(
         student,
@@ -213,7 +214,7 @@ def explain(evidence: Evidence) -> Explanation:
 def for_learner(
     part: ExerciseAttempt, status: Status, checks: list[CheckResult]
 ) -> list[CheckResult]:
-    """Return the checks as a learner may read of them: redacted if they are on hidden cases."""
+    """Return the checks as a learner may see them: redacted if they are on hidden cases."""
     first = first_failure(checks)
     ended_early = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
     if not part.attempt.references.hidden or not first or not first.finding or ended_early:
@@ -221,7 +222,7 @@ def for_learner(
     if part.excused_by or is_fixed(part, status, first):
         return checks
     public = public_checks(part)
-    if first.about != About.NAMES:  # names are reported only if all else is right on hidden cases
+    if first.about != About.NAMES:  # reported only if the rest is right on hidden cases
         public = [check for check in public if check.about != About.NAMES]
     finding = redacted(part, checks, first, public)
     told = replace(first, finding=finding)
@@ -229,20 +230,20 @@ def for_learner(
 
 
 def is_fixed(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
-    """Return True if nothing that is said of a failed check depends on what the code does."""
+    """Return True if the message of a failed check depends on nothing that the code does."""
     if part.attempt.loaded.status != Outcome.LOADED or check.about == About.REPAIR_SIZE:
         return True
     return is_missing_file(check) or (status == Status.NOT_ATTEMPTED and is_plain_stub(part, check))
 
 
 def is_missing_file(check: CheckResult) -> bool:
-    """Return True if a check found that a companion file is not there."""
+    """Return True if a check failed because a companion file is missing."""
     found = check.finding
     return found is not None and check.is_to_do and not (found.is_to_mend or found.diagnosis.error)
 
 
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if an exercise is unwritten and no code is around the line that says so."""
+    """Return True if an exercise is unwritten and has no code around the line that raises."""
     diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.handed_in
     if not diagnosis or not isinstance(diagnosis.problem, NotWritten):
         return False
@@ -258,7 +259,10 @@ def group_of(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
 
 
 def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
-    """Return the status of an exercise; an excused one may end in an earlier one's error."""
+    """Return the status of an exercise.
+
+    An excused exercise may end in the error of an earlier one, so its points alone decide.
+    """
     if part.excused_by:
         return Status.PASSED if points >= most else Status.PARTIAL
     ends = {seen.observed.status for seen in part.seen}
@@ -280,5 +284,5 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
 
 
 def not_there(error: CaughtError) -> bool:
-    """Return True if the name is not in the file, or its stub says that it is to do."""
+    """Return True if the name is missing in the file, or if its stub says that it is to do."""
     return bool(error.missing) or error.is_unwritten

@@ -1,9 +1,9 @@
-"""What an exercise earns: by its checks, by what a known mistake costs, by the names in it.
+"""Decide the points of an exercise: by its checks, its known mistakes and its names.
 
-A check passes or fails as a whole, so one slip can fail most of them. Where all that is wrong is
-known, it costs what it is worth instead (docs/explanation/points.md).
+A check passes or fails as a whole, so one slip can fail most of them. If known mistakes explain
+every error, their deduction replaces the points of those checks (docs/explanation/points.md).
 
-Where learners mend code that they are given, what is right in that code is none of their work.
+If learners fix given code, the parts of it that were right already earn no points.
 """
 
 import logging
@@ -22,16 +22,16 @@ from .recognized import is_only_squeezed, mistakes
 from .results import About, CheckResult, State, state_of
 
 ASKS_LITTLE = "Little is changed: it is mended, not written anew."
-LEAST, MOST = 0.1, 0.5  # of an exercise, for one known mistake
-SQUEEZED = 0.25  # of an exercise, where dimensions of size 1 are lost and all else is right
-SMALL = 0.25  # of an exercise with a bug, for a repair that changes little
+LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
+SQUEEZED = 0.25  # share that lost dimensions of size 1 cost, if everything else is right
+SMALL = 0.25  # share of a find-the-bug exercise that a small repair earns
 
 
 def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """The checks on an exercise with what each of them earns; names that differ come last.
+    """Return the checks on an exercise with the points that each earns; a names check comes last.
 
-    Where that cannot be found out, which is a fault of ours, each earns what it is worth by itself;
-    but nothing of code that was given, since what that passes is none of the learner's work.
+    If this fails, which is a fault of the engine, each check earns its own points. For given code
+    they earn nothing, because passing it is not the learner's work.
     """
     if not part.seen:
         return checks
@@ -40,22 +40,23 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
             return mended(part, checks)
         return with_names(own_names(part), by_shares(at_its_price(part, checks)))
     except CourseError:
-        raise  # the course is at fault, for everybody
+        raise  # the course is at fault, for all learners
     except Exception:
         logging.exception("%s: what its checks earn could not be settled", part.name)
         return [replace(check, kept=0.0) for check in checks] if part.given_code else checks
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:
-    """What the checks of an exercise earn, and what they are worth."""
+    """Return the points that the checks of an exercise earn, and the points that they are worth."""
     return sum(check.earned for check in checks), sum(check.points for check in checks)
 
 
 def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """The checks on code that was given: what that fails earns points, what it passes is kept.
+    """Return the checks on given code with the points that each earns.
 
-    A check that it passes earns nothing, and costs its points where it is failed now. Where all is
-    right, all have earned the same share, and the rest is for having changed little.
+    A check that the given code fails earns points. A check that it passes earns nothing, but costs
+    its points if the learner's code fails it. If all checks pass, each earns
+    the same share, and a small repair earns the rest.
     """
     _, most = sums(checks)
     if all(check.passed for check in checks):
@@ -67,21 +68,21 @@ def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     gains = [gain(check) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
-    # What is lost of no share is 0, and not -0.
+    # A loss of no share is 0, not -0.
     return [
         replace(check, kept=one * share + 0.0) for check, one in zip(checks, gains, strict=True)
     ]
 
 
 def gain(check: CheckResult) -> float:
-    """What a check adds: by having been mended, or, below 0, by having been broken."""
+    """Return the points for a check that the learner fixed; below 0 if the learner broke it."""
     if check.passed:
         return 0.0 if check.given() else check.points
     return -check.points if check.given() else 0.0
 
 
 def little(part: ExerciseAttempt, worth: float) -> CheckResult:
-    """The check that a repair is small, counted on the syntax tree by a process that only reads."""
+    """Return the check that a repair is small. A process that runs no code counts the changes."""
     if not is_rewritten(part):
         about = About.REPAIR_SIZE
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, kept=worth, about=about)
@@ -92,15 +93,15 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
 
 
 def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """The same where known mistakes, or lost dimensions, explain all that was seen.
+    """Return the checks with a deduction, if known mistakes or lost dimensions explain everything.
 
-    Each check earns the same share, but for those that failed where fingerprints do not look:
-    these are lost besides, and make no mistake dearer.
+    Each check earns the same share. Checks that failed on cases which fingerprints ignore lose all
+    their points as well, but do not raise the deduction.
     """
     if part.excused_by or state_of(checks) != State.WRONG:
         return checks
     earned, most = sums([check for check in checks if is_explained(part, check)])
-    if not most:  # asked first: fingerprints take a while to be read
+    if not most:  # asked first, because fingerprints take a while to read
         return checks
     if mistakes(part):
         cost = price(part, 1 - earned / most)
@@ -115,7 +116,7 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
 
 
 def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if a check passed, or failed on a case by which mistakes are told apart."""
+    """Return True if a check passed, or failed on a case that serves to recognise mistakes."""
     if check.passed or check.finding is None:
         return check.passed
     failed = check.finding.diagnosis.case
@@ -123,10 +124,11 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
 
 
 def price(part: ExerciseAttempt, cost: float) -> float:
-    """The share of an exercise that its mistakes cost. cost: the share that its checks take.
+    """Return the share of an exercise that its mistakes cost. cost: the checks' share.
 
-    Several mistakes cost what each costs alone, and never more than the checks take. What an
-    earlier exercise brings in is paid for there.
+    Several mistakes cost the sum of their own deductions, but never more than the checks deduct or
+    the largest single deduction. Mistakes inherited from an earlier exercise are deducted only
+    there.
     """
     own = [name for name in mistakes(part) if name not in part.inherited]
     if len(own) == 1:
@@ -139,16 +141,16 @@ def price(part: ExerciseAttempt, cost: float) -> float:
 
 
 def share_taken(part: ExerciseAttempt, checks: list[CheckResult]) -> float:
-    """Return the share of an exercise that its checks take, where mistakes are told apart."""
+    """Return the share of an exercise that its checks deduct, on cases that recognise mistakes."""
     earned, most = sums([check for check in checks if is_explained(part, check)])
     return 1 - earned / most if most else 0.0
 
 
 def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
-    """What one mistake costs: what the course says, or else what the checks take, within bounds.
+    """Return the deduction for one mistake: the course's, or else the checks' within bounds.
 
-    Who hands back what was passed in has made no mistake on the way: it costs everything. So does
-    a class of which no object can be made, since nothing else was tried.
+    An answer that returns its input unchanged costs everything, because it computes nothing. So
+    does a class that cannot make an object, because nothing else was tried.
     """
     known = part.attempt.own.prices
     nothing = hands_back(part.claimed) or never_made(part.claimed)
@@ -163,7 +165,7 @@ def never_made(seen: list[Seen]) -> bool:
 
 
 def by_shares(checks: list[CheckResult]) -> list[CheckResult]:
-    """The same, where a check has failed on which a share of the exercise depends."""
+    """Return the checks with fewer points if a failed check costs a share of the exercise."""
     earned, most = sums(checks)
     lost = max((check.finding.diagnosis.share for check in checks if check.finding), default=0.0)
     left = (1 - lost) * most
@@ -173,7 +175,7 @@ def by_shares(checks: list[CheckResult]) -> list[CheckResult]:
 
 
 def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
-    """The same and, where names differ that are not the learner's to choose, what that costs."""
+    """Return the checks and, if names differ that the stub prescribes, one for their deduction."""
     earned, most = sums(checks)
     if not names.differ:
         return checks

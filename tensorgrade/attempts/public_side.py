@@ -1,4 +1,4 @@
-"""What an exercise's public cases show. They run in a process that has seen no hidden case."""
+"""Results of an exercise's public cases, which run in a process that has seen no hidden case."""
 
 from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
@@ -10,7 +10,7 @@ from .attempt import ExerciseAttempt, found_in_file, found_once, quietly
 
 @found_in_file
 def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
-    """Return the exercise on the public cases; None if there are none, or one gave no answer."""
+    """Return the exercise on the public cases; None if there are none, or if one gave no result."""
     other = part.attempt.on_public_cases
     if other is None:
         return None
@@ -35,16 +35,16 @@ def public_checks(part: ExerciseAttempt) -> list:
 
 
 def noted_in_public(part: ExerciseAttempt) -> Message | None:
-    """Return what public cases say of a wrong earlier exercise that is called here, if any is."""
+    """Return the public cases' message on a wrong earlier exercise that this one calls, if any."""
     public = on_public_cases(part) if public_checks(part) else None
     return public.noted if public else None
 
 
 @found_once
 def own_names(part: ExerciseAttempt) -> Names:
-    """Return the names of the learner's that differ from the stub's.
+    """Return the learner's names that differ from the stub's.
 
-    Those in an earlier exercise that this one is built of are reported there.
+    Names of an earlier exercise that this one is built from are reported for that exercise.
     """
     own = (one for called, one in part.attempt.orders.items() if is_called(part, called))
     names = Names.told([one.observed for one in part.seen], tuple(own))
@@ -56,12 +56,12 @@ def own_names(part: ExerciseAttempt) -> Names:
 
 
 def is_called(part: ExerciseAttempt, called: str) -> bool:
-    """Return True if a name is that of the exercise, or of a method of its own."""
+    """Return True if a name belongs to the exercise or to one of its methods."""
     return called.partition(".")[0] == part.name
 
 
 def names_to_report(part: ExerciseAttempt) -> Names:
-    """Return the learner's own names, as public cases show them if the others are hidden."""
+    """Return the learner's own names; if the cases are hidden, as the public cases show them."""
     if not part.attempt.references.hidden:
         return own_names(part)
     asked = own_names(part).sentence or ("public_checks",) in part.found_in_file
@@ -70,20 +70,20 @@ def names_to_report(part: ExerciseAttempt) -> Names:
 
 
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:
-    """Run a case once more; return the tensors on the way through the learner's own code."""
+    """Run a case again and return the tensors that the learner's own code computes."""
     observed = part.attempt.again(part.name, case, trace=True)
     return read_trace(observed) if observed else []
 
 
 def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
-    """Run a case once more; return the first lines that the learner's own code prints."""
+    """Run a case again and return the first lines that the learner's own code prints."""
     may_print = part.attempt.handed_in.prints_when_called
     observed = part.attempt.again(part.name, case, aloud=True) if may_print else None
     return read_said(observed) if observed else []
 
 
 def read_trace(observed: Observation) -> list[Step]:
-    """Return the trace of a case's last call, as claimed: entries of another form are left out."""
+    """Return the trace of a case's last call. It is a claim, so malformed entries are left out."""
     traces = [
         facts["trace"]
         for facts in observed.facts.values()
@@ -99,7 +99,7 @@ def read_trace(observed: Observation) -> list[Step]:
 
 
 def read_said(observed: Observation) -> list[str]:
-    """Return the lines that a case's calls printed. They are a claim: only strings are kept."""
+    """Return the lines that a case's calls printed. They are a claim, so only strings are kept."""
     told = [facts.get("said") for facts in observed.facts.values()]
     lines = [line for one in told if isinstance(one, list) for line in one]
     return [line for line in lines if isinstance(line, str)]

@@ -1,4 +1,4 @@
-"""Reads learners' files in children of a warm process: what looks at their text, may break down."""
+"""Read learners' files in children of a warm process, because parsing their text may crash it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Reader:
-    """Only reads: no line of a learner's text is run."""
+    """A reader of learners' files that runs no line of them."""
 
     warm: WarmProcess
     limits: Limits
 
     def source(self, handin: Handin, exercises: dict[str, str]) -> Source:
-        """The text that counts in a hand-in. Raises Unreadable."""
+        """Return the text of a submission that is graded. Raises Unreadable."""
         submission = Submission(handin.chapter, handin, exercises=exercises)
         request = pack(submission.load_request("cpu") | {"do": "read"}, submission.files())
         try:
@@ -33,24 +33,24 @@ class Reader:
             return self.source(handin.without_notebook(), exercises)
 
     def parts(self, text: str) -> list[tuple[list[str], str]]:
-        """(names, text) of each top-level statement of a script. Raises Unreadable."""
+        """Return (names, text) of each top-level statement of a script. Raises Unreadable."""
         return self.answer(pack({"do": "parts", "text": text}), read_parts, "the script")
 
     def spans(self, text: str) -> list[tuple[list[str], int, int]]:
-        """(names, first line, last line) of each of them. Raises Unreadable."""
+        """Return (names, first line, last line) of each top-level statement. Raises Unreadable."""
         return self.answer(pack({"do": "spans", "text": text}), read_spans, "the script")
 
     def names(self, text: str, exercises: list[str]) -> dict[str, list[str]]:
-        """The names in the code of each exercise of a script. Raises Unreadable."""
+        """Return the names in the code of each exercise of a script. Raises Unreadable."""
         request = pack({"do": "names", "text": text, "exercises": exercises})
         return self.answer(request, read_names, "the script")
 
     def shapes(self, text: str) -> list[tuple[list[str], str]]:
-        """What is left of each definition without names, comments and spaces. Raises Unreadable."""
+        """Return each definition without its names, comments and spaces. Raises Unreadable."""
         return self.answer(pack({"do": "shapes", "text": text}), read_parts, "the script")
 
     def answer(self, request: bytes, read: Callable[[bytes], Answer], filename: str) -> Answer:
-        """What a fresh child answers; it ends after that. Raises Unreadable."""
+        """Return the answer of a fresh child, which ends after that. Raises Unreadable."""
         child = self.warm.fork()
         try:
             child.send(request, self.limits.load_seconds)
@@ -64,9 +64,9 @@ class Reader:
 def answer_of(
     child: Child, read: Callable[[bytes], Answer], filename: str, limits: Limits
 ) -> Answer:
-    """What a child answers that was given a file to read, before any of it runs.
+    """Return the answer of a child that was given a file to read, before any of the file runs.
 
-    Text on which its reader stalls or breaks down is no text. Raises Unreadable.
+    Raises Unreadable, also if the child times out or crashes.
     """
     try:
         return read(child.receive(limits.load_seconds, limits.reply_bytes))
@@ -75,6 +75,6 @@ def answer_of(
 
 
 def unread(filename: str, end: Exception) -> Unreadable:
-    """Why no text was found in a file, as a sentence."""
+    """Return the error for a file without readable text, with the reason in a sentence."""
     how = "takes too long" if isinstance(end, TimedOut) else "ends the process that looks"
     return Unreadable(f"{filename} cannot be read: looking for its code {how}.")

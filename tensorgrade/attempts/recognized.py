@@ -1,4 +1,4 @@
-"""Which known mistakes an exercise's results match, and which submissions give the same results."""
+"""Find known mistakes that match an exercise's results, and group submissions by results."""
 
 import torch
 
@@ -28,8 +28,8 @@ def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return two known mistakes that together give the results of hidden cases; () if none do.
 
-    There are thousands of pairs, and learner code could choose one by hidden inputs. So the public
-    cases say which two it may be, and the hidden ones whether it is those.
+    There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the
+    public cases select the pair, and the hidden cases only confirm or reject it.
     """
     pairs = part.attempt.pairs()
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
@@ -39,7 +39,7 @@ def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 
 
 def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
-    """Return the results of the public cases; [] if one gave no answer."""
+    """Return the results of the public cases; [] if one gave no result."""
     public = on_public_cases(part)
     if public is None or not part.stand_ins:
         return public.claimed if public else []
@@ -53,12 +53,12 @@ def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
 
 @found_once
 def is_only_squeezed(part: ExerciseAttempt) -> bool:
-    """Return True if results lack dimensions of size 1, and nothing else is wrong in any case."""
+    """Return True if results lack dimensions of size 1 and nothing else is wrong in any case."""
     return only_squeezed(part.claimed, part.attempt.own.signatures)
 
 
 def mistakes_on(part: ExerciseAttempt, case: str) -> tuple[str, ...]:
-    """Return the mistakes; first the one that alone explains the results of a case."""
+    """Return the mistakes, with the one first that alone explains the results of a case."""
     found = mistakes(part)
     if len(found) < 2 or case not in {seen.case.name for seen in part.claimed}:
         return found
@@ -69,9 +69,9 @@ def mistakes_on(part: ExerciseAttempt, case: str) -> tuple[str, ...]:
 
 
 def same_answers(part: ExerciseAttempt) -> str:
-    """Return a name for the results of all cases, the same for all submissions that give these.
+    """Return a name for the results of all cases. Submissions with equal results get the same name.
 
-    Empty if all of them look right: then something else is wrong, such as weights.
+    Empty if all results look right: then something else is wrong, such as weights.
     """
     own = part.attempt.own.signatures
     imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
@@ -81,10 +81,10 @@ def same_answers(part: ExerciseAttempt) -> str:
 
 
 def secret_of(entries: list[tuple[Case, Observation]]) -> bytes:
-    """Return what learner code never sees: names of cases, and some numbers of right results.
+    """Return data that learner code never sees: names of cases, and some numbers of right results.
 
-    These are few and rounded: each machine builds its own references, and processors differ in the
-    last digit.
+    The numbers are few and rounded, because each machine builds its own references and processors
+    differ in the last digit.
     """
     told = [
         (case.id, *(f"{x:.2g}" for _, t in sorted(seen.tensors.items()) for x in some_of(t)))

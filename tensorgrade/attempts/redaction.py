@@ -1,17 +1,17 @@
-"""Redaction: what a learner reads of hidden cases carries at most 12 bits about them.
+"""Redaction: messages to a learner about hidden cases carry at most 12 bits about them.
 
-Learner code sees hidden inputs, and it chooses everything that a message could repeat: the text and
-the type of an error, names, keys, sizes, values, the line, and which check fails. So nothing that
-it says on a hidden case is repeated. A learner is shown one of these instead:
+Learner code sees hidden inputs, and it controls everything that a message could repeat: the text
+and the type of an error, names, keys, sizes, values, the line, and which check fails. Therefore no
+message repeats any of these from a hidden case. A learner is shown one of these instead:
 
-- If the public cases are wrong too: what they show. They run in a process that has seen no hidden
+- If the public cases are wrong too: their findings. They run in a process that has seen no hidden
   case, so all of it may be shown, and learners can see the same with `pytest exercises/`.
 - If only hidden cases are wrong: one of a few sentences, which are counted beforehand. It is the
-  most detailed of those whose number fits: the line and the type of an error, say, if the exercise
-  has few lines of code.
+  most detailed sentence whose number of variants fits. For example, it contains the line and the
+  type of an error if the exercise has few lines of code.
 
-The number of sentences is what 12 bits leave beside the points and the names of known mistakes,
-which tell something as well.
+Points and the names of known mistakes reveal something as well. The number of sentences is chosen
+so that together they stay within 12 bits.
 """
 
 from collections.abc import Iterator
@@ -35,8 +35,8 @@ from .repair import repair
 from .results import CheckResult, first_failure
 
 BITS = 12
-# Sentences without a choice in them: killed, out of time, not written, other names, a dimension of
-# size 1 is gone, and the like.
+# Sentences without variants: killed, timed out, not written, other names, a lost dimension of size
+# 1, and similar ones.
 FIXED = 9
 # Exercises in which every case ends in an error earn one of a few numbers of points.
 ONLY_ERRORS = 4
@@ -48,13 +48,13 @@ OTHER_TYPE = "an exception"
 
 
 def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
-    """Return how many different sentences a row of this exercise may have, for each of its points.
+    """Return the number of different sentences that each possible number of points leaves.
 
     worth: the points of each check.
 
-    Rows with a known mistake, or with the one pair that public cases show, are counted apart: their
-    sentence is the mistake's own. Which checks fail on cases that do not tell mistakes apart is
-    still open there, and so are other names.
+    Rows with a known mistake, or with the one pair that public cases show, are counted separately,
+    because their sentence is the mistake's own. For them, the count includes the possible failures
+    on cases that do not recognise mistakes, and the check of names.
     """
     prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
     mistakes = {one.mistakes for one in prints if len(one.mistakes) == 1}
@@ -65,7 +65,7 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
 
 
 def possible_points(worth: list[float]) -> set[float]:
-    """Return what checks worth so much can earn together, with other names and without.
+    """Return all sums that checks with these points can earn, with other names or without.
 
     >>> sorted(possible_points([1.0, 2.0]))
     [0.0, 0.7, 1.0, 1.7, 2.0, 2.7, 3.0]
@@ -83,7 +83,7 @@ def redacted(
     first: CheckResult,
     public: list[CheckResult],
 ) -> Finding:
-    """Return what a learner is shown instead of the first failed check on hidden cases.
+    """Return the finding that a learner sees instead of the first failed check on hidden cases.
 
     checks: the results on hidden cases; `first` is one of them. public: those on public cases.
     """
@@ -97,7 +97,7 @@ def redacted(
         return Finding("", diagnosis, told_mistakes(part), parting=where, earlier=earlier(part))
     found = [check.finding for check in public]
     chosen = public_first.finding
-    if mistakes(part):  # their sentence is their own: what is left to show is a line
+    if mistakes(part):  # the mistakes have their own sentence, so only a line is left to show
         chosen = next(filter(has_line, (chosen, *found)), None) or chosen
     elif not repair(part) and len(public) <= fits:
         chosen = counterpart(first.finding, checks.index(first), found) or chosen
@@ -105,7 +105,7 @@ def redacted(
 
 
 def has_line(found: Finding | None) -> bool:
-    """Return True if a finding leads to a line."""
+    """Return True if a finding has a line."""
     if found is None:
         return False
     error = found.diagnosis.error
@@ -113,7 +113,7 @@ def has_line(found: Finding | None) -> bool:
 
 
 def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Finding | None:
-    """Return the public finding most like a hidden one: that of its check, or another error."""
+    """Return the public finding most similar to a hidden one: from its check, or another error."""
     same = public[at] if at < len(public) else None
     errors = [found for found in public if found and found.diagnosis.error]
     if first.diagnosis.error and errors and not (same and same.diagnosis.error):
@@ -127,17 +127,18 @@ def told_mistakes(part: ExerciseAttempt) -> dict[str, str]:
 
 
 def earlier(part: ExerciseAttempt) -> Message | None:
-    """Return a word on a wrong earlier exercise, beside the known mistakes of this one."""
+    """Return the message about a wrong earlier exercise, if this one has known mistakes too."""
     return noted_in_public(part) if mistakes(part) else None
 
 
 def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -> Diagnosis:
-    """Return a diagnosis for an exercise that is right on the public cases, out of at most so many.
+    """Return a diagnosis for an exercise that is right on the public cases.
 
-    Errors and everything else may have so many each. checks: how many there are.
+    most: the number of variants allowed for errors, and as many for everything else. checks: the
+    number of checks.
     """
     found = first.diagnosis
-    if mistakes(part):  # their sentence is their own, and nothing else may depend on hidden cases
+    if mistakes(part):  # they have their own sentence; nothing else may depend on hidden cases
         return on_hidden_case(part, Kind.FACT, HiddenFailure())
     if found.error and found.kind == Kind.ERROR:
         return only_hidden_error(part, found.error, most)
@@ -155,7 +156,7 @@ def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -
 
 
 def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | None:
-    """Return where values diverge on public cases, whose results are right all the same."""
+    """Return where values diverge on public cases, although their results are right."""
     public = on_public_cases(part)
     return divergence(public, False) if public and not diagnosis.error else None
 
@@ -163,18 +164,18 @@ def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting
 def on_hidden_case(
     part: ExerciseAttempt, kind: Kind, what: Message, error: CaughtError | None = None
 ) -> Diagnosis:
-    """Return a diagnosis that begins with whether the public cases could be run."""
+    """Return a diagnosis that first says if the public cases could be run."""
     problem = OnHiddenCase(bool(public_checks(part)), what)
     return Diagnosis(kind, problem, error=error)
 
 
 def places(part: ExerciseAttempt) -> int:
-    """Return in how many ways it can be said on which cases an exercise is right, or not at all."""
+    """Return the number of ways to say on which cases an exercise is right, if on any."""
     return 2 * len({trait for case, _, _ in part.seen for trait in traits(case)}) + 1
 
 
 def only_hidden_error(part: ExerciseAttempt, error: CaughtError, most: int) -> Diagnosis:
-    """Return the same for an error: its type and line as far as there are few of them."""
+    """Return the diagnosis for an error, with its type and line if these have few variants."""
     line = line_if_few(part, part.line_of(error), most)
     lines = len(set(code_lines(part))) + 1 if line else 1
     kind = error.type if error.type in TYPES else ""
@@ -186,7 +187,7 @@ def only_hidden_error(part: ExerciseAttempt, error: CaughtError, most: int) -> D
 
 
 def line_if_few(part: ExerciseAttempt, line: int | None, most: int) -> int | None:
-    """Return a line of the exercise's own code, if that has at most so many; else None."""
+    """Return a line of the exercise's own code if there are few enough such lines; else None."""
     lines = set(code_lines(part))
     return line if line in lines and len(lines) < most else None
 
@@ -201,7 +202,7 @@ def code_lines(part: ExerciseAttempt) -> Iterator[int]:
 def line_of_timeout(
     part: ExerciseAttempt, worth: list[float], error: CaughtError | None
 ) -> CaughtError | None:
-    """Return a timeout's error, without its line if a hidden case chose it out of too many."""
+    """Return a timeout's error, without its line if a hidden case could choose from too many."""
     if error is None or not part.attempt.references.hidden:
         return error
     most = max(0, sentences(part, worth) - FIXED) // 3

@@ -9,20 +9,20 @@ from .backend import Backend
 from .divergence import divergence, raises_on_a_line
 from .in_child import InChild
 
-MOST_TRIES, TRIES_AT_ONCE = 150, 50  # of edits
-FEW = 6  # cases that are run before the rest: most of what is wrong shows on them
-MOST_VERIFIED = 2  # of the edits that make one case right, those that are tried on all
+MOST_TRIES, TRIES_AT_ONCE = 150, 50  # numbers of edits
+FEW = 6  # cases that run before the rest, because they show most mistakes
+MOST_VERIFIED = 2  # edits that are tried on all cases, out of those that make one case right
 
 
 @found_in_file
 def repair(part: ExerciseAttempt) -> Edit | None:
     """Return a small edit of the learner's own definition that makes everything right, if any.
 
-    It is searched on a public case, in a process that has seen no hidden case, and counts only if
-    it holds on every hidden case. Only instructors see it.
+    The search uses a public case, in a process that has seen no hidden case. The edit counts only
+    if it is right on every hidden case. Only instructors see it.
     """
     public, backend = part.attempt.public(), part.attempt.backend
-    if part.given_code:  # the place of the mistake is what is to be found
+    if part.given_code:  # finding the place of the mistake is the exercise
         return None
     if public is None or not part.attempt.references.hidden or not isinstance(backend, InChild):
         return None

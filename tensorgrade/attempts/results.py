@@ -1,4 +1,4 @@
-"""How the checks on an exercise ended, and what that means for its learner."""
+"""The results of the checks on an exercise, and the learner's progress that they show."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ..judging.diagnosis import LEAST_TELLING, Finding, telling
 
 
 class About(StrEnum):
-    """What a check judges."""
+    """The subject that a check judges."""
 
     ANSWER = "answer"
     NAMES = "names"  # the learner's names and order of parameters
@@ -17,12 +17,12 @@ class About(StrEnum):
 
 @dataclass
 class CheckResult:
-    """How one check of an exercise ended.
+    """The result of one check of an exercise.
 
     asks: the check's own line. finding: everything to say if it failed; None for an error of the
-    check itself. kept: the points that it earns, if these are neither all of its points nor none.
-    given: tells if the code of a find-the-bug exercise passes it unchanged; asked only if points
-    depend on it, since that code must run for it.
+    check itself. kept: the points that it earns; None means all of its points if it passed,
+    otherwise none. given: returns True if the given code of a find-the-bug exercise passes the
+    check unchanged. It is called only if points depend on it, because it runs that code.
     """
 
     exercise: str
@@ -36,17 +36,17 @@ class CheckResult:
 
     @property
     def earned(self) -> float:
-        """The points that it adds to its exercise."""
+        """The points that the check adds to its exercise."""
         return (self.points if self.passed else 0.0) if self.kept is None else self.kept
 
     @property
     def is_to_do(self) -> bool:
-        """True if it failed only because the exercise is not written."""
+        """True if the check failed only because the exercise is not written."""
         return self.finding is not None and self.finding.is_to_do
 
 
 class State(StrEnum):
-    """How far a learner is with an exercise."""
+    """A learner's progress with an exercise."""
 
     DONE = "done"
     WRONG = "wrong"
@@ -54,7 +54,7 @@ class State(StrEnum):
 
 
 def state_of(results: list[CheckResult]) -> State:
-    """Return how far an exercise is: `to do` if every failed check is."""
+    """Return a learner's progress with an exercise: `to do` if every failed check is to do."""
     failed = [result for result in results if not result.passed]
     if not failed:
         return State.DONE
@@ -62,9 +62,9 @@ def state_of(results: list[CheckResult]) -> State:
 
 
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
-    """Return the check to look at first: the most telling one that found something wrong.
+    """Return the check to look at first: the most informative one that found something wrong.
 
-    If there is none, one that is to do.
+    If there is none, return one that is to do.
     """
     failed = [result for result in results if not result.passed]
     wrong = [result for result in failed if not result.is_to_do]
@@ -72,9 +72,9 @@ def first_failure(results: list[CheckResult]) -> CheckResult | None:
 
 
 def how_telling(result: CheckResult) -> int:
-    """Return a sort key for failed checks, the most telling first; names come last.
+    """Return a sort key that puts the most informative failed checks first, and names last.
 
-    A known mistake says what is wrong itself, whichever check it fails.
+    A known mistake comes first, because it says what is wrong whichever check it fails.
     """
     if result.about == About.NAMES:
         return LEAST_TELLING
@@ -84,7 +84,7 @@ def how_telling(result: CheckResult) -> int:
 
 
 def is_wrong(results: list[CheckResult]) -> bool:
-    """Return True unless everything that failed is to do, or something a right answer may lack.
+    """Return True if a check failed that a right answer would pass and that is not to do.
 
     A right answer may differ in names, and a repair may change more than needed.
     """

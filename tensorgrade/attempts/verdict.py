@@ -7,11 +7,11 @@ from typing import Any
 from ..exchange.text import LONGEST_MESSAGE, printable, short
 
 MOST_MISTAKES = 20
-LONGEST_PARAMETER, MOST_PARAMETERS = 120, 12  # of a message, as rows hold them
+LONGEST_PARAMETER, MOST_PARAMETERS = 120, 12  # limits on a message's parameters in rows
 
 
 class Status(StrEnum):
-    """How an exercise ended; if several fit, the first of this order counts."""
+    """The status of an exercise. If several apply, the first in this order counts."""
 
     KILLED = "killed"
     TIMEOUT = "timeout"
@@ -22,17 +22,17 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-# Statuses of exercises that could not be graded as usual, whoever is to blame.
+# Statuses of exercises that could not be graded as usual, whatever the cause.
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
 
 
 class Sure(StrEnum):
-    """How certain an explanation is, the most certain first."""
+    """The certainty of an explanation, from the highest to the lowest."""
 
     NAMED = "named"  # a known mistake gives the same results
-    REPAIRED = "repaired"  # with a small edit of that line everything is right
+    REPAIRED = "repaired"  # a small edit of that line makes everything right
     PLACED = "placed"  # values diverge from right answers there, or it raises there
-    OBSERVED = "observed"  # only that it is wrong
+    OBSERVED = "observed"  # only that the answer is wrong
 
 
 def small(value: Any) -> Any:
@@ -54,14 +54,15 @@ def small(value: Any) -> Any:
 
 @dataclass
 class Verdict:
-    """One exercise of one learner: points, status, known mistakes, one plain sentence.
+    """The verdict on one exercise of one learner: points, status, known mistakes and one sentence.
 
-    message_id and params: the main message and its parameters. line: where it goes wrong, in the
-    submitted file (of a notebook, in its cell). stage: the name of the first wrong value. sure: how
-    certain that is. group: what all wrong answers without a name have in common that give the same
-    results. code: the text that it was found in, kept for one of each group and in no row.
+    message_id and params: the main message and its parameters. line: the place of the fault in the
+    submitted file (for a notebook, in its cell). stage: the name of the first wrong value. sure:
+    the certainty of that. group: a name shared by unrecognised wrong answers with the same results.
+    code: the text of the learner; it is stored for one submission of each group and in no row.
 
-    However much a learner's code claims, a verdict stays small: so do rows, reports and cards.
+    A verdict stays small however much learner code claims, so rows, reports and cards stay small
+    too.
     """
 
     student: str

@@ -1,1 +1,1 @@
-"""Grading a class: hand-ins in, rows, a report and a gradebook out."""
+"""Grade a class: from submissions to rows, a report and a gradebook."""

@@ -1,11 +1,11 @@
-"""How a row comes to its points: what was found, every deduction, and what counts."""
+"""Explain how a row gets its points: the graders' points, every deduction, and the result."""
 
 from ..views.words import plural
 from .overrides import as_found, said
 
 
 def account(row: dict) -> list[str]:
-    """Return a sentence on each step from the maximum to the points that count.
+    """Return a sentence for each step from the maximum to the points that count.
 
     >>> row = {"points": 3.2, "max_points": 5.0, "penalty": 0.8, "late_seconds": 3600.0}
     >>> account(row | {"mistakes": ["no_scale"]})[:2]
@@ -29,12 +29,12 @@ def account(row: dict) -> list[str]:
 
 
 def is_changed(row: dict) -> bool:
-    """Return True if something else than what the graders found decides about the points."""
+    """Return True if the points depend on more than the graders' results."""
     return bool(row.get("penalty") or row.get("override") or row.get("extension"))
 
 
 def cause(mistakes: list[str]) -> str:
-    """Return what a deduction is for; nothing if the mistake has no name."""
+    """Return the reason for a deduction; "" if the mistake has no name."""
     kind = "mistake" if len(mistakes) == 1 else "mistakes"
     return f" for the {kind} {', '.join(mistakes)}" if mistakes else ""
 
@@ -49,7 +49,7 @@ def points(number: float) -> str:
 
 
 def late(seconds: float) -> str:
-    """Return how late something came, for people.
+    """Return a delay in words.
 
     >>> late(90), late(3 * 3600), late(200_000)
     ('1 minute', '3 hours', '2 days')

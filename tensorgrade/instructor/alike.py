@@ -1,7 +1,7 @@
-"""Answers that are nearly the same, as a list for a human: it says how common each is, and no more.
+"""List similar answers for a human to review, with how common each is.
 
-Right answers to a short exercise are alike. What a learner's text is made of is looked at in the
-learner's process (runner/reading.py); here texts are only counted.
+Right answers to a short exercise are often similar, so this list accuses no learner. The learner's
+process reduces the text to its structure (runner/reading.py). This module only counts the results.
 """
 
 from collections import defaultdict
@@ -13,15 +13,15 @@ from ..runner.source import Unreadable
 from ..sources.finding import find_handins
 from ..sources.handins import Handin
 
-COMMON = 0.2  # what so many of a class have in common is how one writes it
+COMMON = 0.2  # an answer shared by more than this share of a class is the usual one
 TO_DO = "NotImplementedError"
 
 
 @dataclass(frozen=True)
 class Alike:
-    """students: whose answers to an exercise are alike. answers: how many there are in all.
+    """Similar answers to an exercise. students: their authors. answers: the number of all answers.
 
-    lines: how long they are, without comments and docstrings.
+    lines: the length of the answers without comments and docstrings.
     """
 
     exercise: str
@@ -31,10 +31,10 @@ class Alike:
 
 
 def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
-    """Groups of answers that differ in names of variables, comments and spaces at most.
+    """Return groups of answers that differ only in names of variables, comments and spaces.
 
-    Those that are rarest and longest first; what many have in common is left out. Raises
-    CourseError where learners' files cannot be read.
+    The rarest and longest come first, and common answers are left out. Raises CourseError if
+    learners' files cannot be read.
     """
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
     answers: dict[str, int] = defaultdict(int)
@@ -51,7 +51,7 @@ def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
 
 
 def shapes_of(maker: AttemptMaker, handin: Handin) -> dict[str, str]:
-    """What is left of a learner's answers, by exercise; nothing of a file that nobody can read."""
+    """Return the structure of a learner's answers by exercise; {} for an unreadable file."""
     if handin.missing or handin.reason:
         return {}
     try:

@@ -1,7 +1,7 @@
-"""Grades one submission inside a course system's container, and says it in that system's words.
+"""Grade one submission inside a course system's container, and report in that system's format.
 
-`python -m tensorgrade.instructor.channel_run SYSTEM CHAPTER FOLDER`, from the folder in which the
-graders lie. Where grading itself fails no result is invented: the system shows that it failed.
+Run `python -m tensorgrade.instructor.channel_run SYSTEM CHAPTER FOLDER` in the folder that holds
+the graders. If grading fails, no result is written, so that the system shows the failure.
 """
 
 import json
@@ -32,7 +32,7 @@ TO_BE_LOOKED_AT = "Grading failed, and not by your fault; your instructor has to
 
 
 def handin_in(folder: Path, chapter: str, course: Course) -> Handin:
-    """What lies in a submission's folder: what is called like the chapter, else the only file."""
+    """Return the submission in a folder: the file with the chapter's name, or the only file."""
     limits = course.limits
     versions = versions_in(folder, {chapter}, limits, course.beside)
     if any(version.kind in CODE for version in versions):
@@ -47,7 +47,7 @@ def handin_in(folder: Path, chapter: str, course: Course) -> Handin:
 
 
 def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") -> list[dict]:
-    """Rows on the submission in a folder. Raises CourseError where nobody can grade here."""
+    """Return the rows of the submission in a folder. Raises CourseError if it cannot be graded."""
     torch.set_num_threads(1)
     grader = Grader(Setup(tests, isolation))
     try:
@@ -59,14 +59,14 @@ def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") ->
 
 
 def close_to_others(*folders: Path) -> None:
-    """As root, let nobody else read these: learner code may have to run as another user here."""
+    """As root, deny other users access, because learner code may run as another user here."""
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     for folder in filter(Path.is_dir, folders if root else ()):
         folder.chmod(0o700)
 
 
 def gradescope(chapter: str, base: Path) -> None:
-    """`submission/` and `submission_metadata.json` in, `results/results.json` out."""
+    """Grade `submission/` with `submission_metadata.json`, and write `results/results.json`."""
     started, graders = time.monotonic(), Path("graders").resolve()
     close_to_others(graders, base / "submission", base / "results")
     told = read_json(base / "submission_metadata.json")
@@ -78,10 +78,10 @@ def gradescope(chapter: str, base: Path) -> None:
 
 
 def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
-    """Gradescope's record: a test for each exercise.
+    """Return Gradescope's record, with a test for each exercise.
 
-    told: what `submission_metadata.json` says. Its due date counts if the course has none, and
-    an extension that it has for this learner always does.
+    told: the content of `submission_metadata.json`. Its due date counts if the course has none. Its
+    extension for this learner always counts.
     """
     chapter = rows[0]["chapter"]
     due = extended(lateness.deadlines.get(chapter), told)
@@ -100,7 +100,7 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
         output.append(f"Your best attempt so far counts: {best:g} points.")
         score = best
     tests = [gradescope_test(row) for row in dated]
-    if not is_released(lateness):  # a hidden test hides the total, too
+    if not is_released(lateness):  # a hidden test hides the total too
         output = [received(rows, lateness)]
         tests = [test | {"visibility": "after_published"} for test in tests]
     return {
@@ -113,9 +113,9 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
 
 
 def extended(due: str | None, told: dict) -> str | None:
-    """Return when a submission is due: the course's date or Gradescope's, and later if extended.
+    """Return the due date of a submission: the course's or Gradescope's, later if extended.
 
-    Dates that cannot be read count for nothing.
+    Unreadable dates are ignored.
     """
     of_class = (told.get("assignment") or {}).get("due_date")
     due = due or of_class
@@ -129,7 +129,7 @@ def extended(due: str | None, told: dict) -> str | None:
 
 
 def received(rows: list[dict], lateness: Lateness) -> str:
-    """Return what a learner reads before feedback is released."""
+    """Return the text for a learner before feedback is released."""
     loads = any(row["status"] != Status.ERROR for row in rows)
     state = "It can be loaded." if loads else f"It could not be loaded: {rows[0]['message']}"
     follow = f"Points and feedback follow from {lateness.feedback_from} on."
@@ -137,7 +137,7 @@ def received(rows: list[dict], lateness: Lateness) -> str:
 
 
 def gradescope_test(row: dict) -> dict:
-    """One exercise. What a learner wrote is escaped."""
+    """Return the test of one exercise. Text of a learner is escaped."""
     passed = row["status"] == Status.PASSED
     recognised = (
         f"<p>Recognised: {escape(', '.join(row['mistakes']))}</p>" if row["mistakes"] else ""
@@ -154,7 +154,7 @@ def gradescope_test(row: dict) -> dict:
 
 
 def prairielearn(chapter: str, base: Path) -> None:
-    """`student/` in, `results/results.json` out."""
+    """Grade `student/`, and write `results/results.json`."""
     graders = Path("graders").resolve()
     close_to_others(graders, *(base / name for name in ("student", "data", "results")))
     try:
@@ -170,7 +170,7 @@ def prairielearn(chapter: str, base: Path) -> None:
 
 
 def prairielearn_results(rows: list[dict]) -> dict:
-    """PrairieLearn's record: a score from 0 to 1, and a test for each exercise."""
+    """Return PrairieLearn's record: a score from 0 to 1, and a test for each exercise."""
     points, most = (sum(row[name] for row in rows) for name in ("points", "max_points"))
     tests = [
         {
@@ -186,15 +186,15 @@ def prairielearn_results(rows: list[dict]) -> dict:
 
 
 def classroom50(chapter: str, checkout: Path) -> None:
-    """The public checks on a checkout: `result.json` in it, with whole numbers."""
+    """Run the public checks on a checkout, and write `result.json` with integers into it."""
     rows = rows_on(checkout, chapter, Path("exercises").resolve(), "none")
     write_json(checkout / "result.json", classroom50_result(rows, dict(os.environ)))
 
 
 def classroom50_result(rows: list[dict], told: dict[str, str]) -> dict:
-    """`classroom50/result/v1`. told: the environment that the runner gives."""
+    """Return the record `classroom50/result/v1`. told: the environment of the runner."""
     whole = all(float(row["max_points"]).is_integer() for row in rows)
-    unit = 1 if whole else 100  # of points that are no whole numbers, hundredths
+    unit = 1 if whole else 100  # in hundredths if points are not integers
     tests = [
         {
             "test-name": row["exercise"],
@@ -222,7 +222,7 @@ def classroom50_result(rows: list[dict], told: dict[str, str]) -> dict:
 
 
 def read_json(path: Path) -> dict:
-    """An object in a file; an empty one where there is none. Raises CourseError."""
+    """Return the object in a JSON file; {} if the file is missing. Raises CourseError."""
     if not path.exists():
         return {}
     try:
@@ -235,7 +235,7 @@ def read_json(path: Path) -> dict:
 
 
 def write_json(path: Path, record: dict) -> None:
-    """Write a record, all of it or nothing."""
+    """Write a record completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
@@ -250,7 +250,7 @@ SYSTEMS: dict[str, Callable[[str, Path], None]] = {
 
 
 def main(system: str, chapter: str, base: str) -> None:
-    """Grade; where that is not possible, one sentence and another exit code."""
+    """Grade a submission. If that is impossible, print one sentence and exit with another code."""
     try:
         SYSTEMS[system](chapter, Path(base))
     except CourseError as error:

@@ -1,8 +1,8 @@
-"""`tensorgrade channel`: what a course system needs to grade a chapter in its own containers.
+"""`tensorgrade channel`: pack the files with which a course system grades a chapter on its own.
 
-Gradescope and PrairieLearn keep what they are given from learners, so they get the hidden graders
-(without the course's seed). Classroom 50 publishes what it is given: it gets the learners' own
-checks, which say how far somebody is, and grades come from clones (`collect --from git`).
+Gradescope and PrairieLearn hide these files from learners, so they get the hidden graders (without
+the course's seed). Classroom 50 publishes them, so it gets only the learners' own checks. These
+show a learner's progress, and grades come from clones (`collect --from git`).
 """
 
 import json
@@ -20,10 +20,10 @@ from ..isolation.ladder import rung_named
 from ..project import Project, check_seed
 from .dependencies import graders_files
 
-STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same parcel has the same bytes
+STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
 RUN = 0o755 << 16
 NEEDED = "torch numpy pytest pytest-timeout safetensors rich typer pyseccomp".split()
-DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` goes without
+DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` does not hold
 Files = dict[str, bytes]
 
 SETUP = """#!/usr/bin/env bash
@@ -99,9 +99,9 @@ jobs:
 
 
 def write_channel(system: str, project: Project, chapter: str, out: Path, isolation: str) -> int:
-    """Write a system's parcel as a zip; returns how many files it holds. Raises CourseError.
+    """Write a system's package as a zip, and return its number of files. Raises CourseError.
 
-    isolation: the lowest rung on which learner code may run there.
+    isolation: the lowest isolation level for learner code there.
     """
     if system not in PARCELS:
         raise CourseError(f"a channel is one of {', '.join(PARCELS)}, not {system}")
@@ -118,7 +118,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
 
 
 def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
-    """`autograder.zip`: `setup.sh` and `run_autograder` at its root, and the hidden graders."""
+    """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders."""
     own = {
         "setup.sh": SETUP.encode(),
         "run_autograder": for_chapter(GRADESCOPE, chapter),
@@ -128,7 +128,7 @@ def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
 
 
 def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
-    """A question's folder (`info.json`, `question.html`, `tests/`) and an image to build."""
+    """Return a question's folder (`info.json`, `question.html`, `tests/`) and an image to build."""
     folder = f"questions/{chapter.name}"
     name = f"{project.course.name}-grader"
     info = {
@@ -156,7 +156,7 @@ def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
 
 
 def classroom50(project: Project, chapter: Chapter, isolation: str) -> Files:
-    """`autograder.py` with the public checks beside it, and a workflow for learners."""
+    """Return `autograder.py` with the public checks, and a workflow for learners."""
     refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
     public = {
         str(path.relative_to(project.root)): path.read_bytes()
@@ -180,7 +180,7 @@ PARCELS: dict[str, Callable[[Project, Chapter, str], Files]] = {
 
 
 def for_chapter(text: str, chapter: Chapter) -> bytes:
-    """A file's text with the chapter's name and title filled in."""
+    """Return a file's text with the chapter's name and title filled in."""
     told = {"chapter": chapter.name, "title": chapter.title}
     told["files"] = ",".join([f"{chapter.name}.py", *chapter.beside])
     for name, value in told.items():
@@ -189,7 +189,7 @@ def for_chapter(text: str, chapter: Chapter) -> bytes:
 
 
 def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:
-    """The graders of one chapter; the course goes along without its seed."""
+    """Return the graders of one chapter, and the course without its seed."""
     refuse_missing(project.graders / "references" / f"{chapter.name}.safetensors")
     course = replace(project.course, chapters=(chapter,), isolation=isolation)
     files = {
@@ -204,13 +204,13 @@ def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:
 
 
 def engine() -> Files:
-    """The engine that grades; the scripts run it from where it is."""
+    """Return the files of the engine, which the scripts run from their folder."""
     places = [path.name for path in ENGINE.iterdir() if path.name not in ("author", "learner")]
     return {f"tensorgrade/{n}": path.read_bytes() for n, path in engine_files(*places).items()}
 
 
 def requirements(course: Course) -> bytes:
-    """Return the packages that grading a course needs, in the versions that are installed here."""
+    """Return the packages for grading a course, pinned to the versions that are installed here."""
     lines = []
     for name in (*NEEDED, *course.packages):
         try:

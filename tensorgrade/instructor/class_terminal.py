@@ -1,4 +1,4 @@
-"""Progress of a class being graded: a bar on a terminal, plain lines elsewhere."""
+"""Show the progress of grading a class: a bar on a terminal, plain lines elsewhere."""
 
 import time
 from collections import Counter, defaultdict
@@ -41,10 +41,10 @@ CHANGED = {
 
 
 class ClassProgress:
-    """Used as `with ClassProgress() as progress:`; told of every hand-in as it is graded.
+    """A progress display, used as `with ClassProgress() as progress:`.
 
-    The bar comes when the workers are there: it is drawn by a thread, and a process with threads
-    cannot fork them.
+    The bar starts after the workers: a thread draws it, and a process with threads cannot fork
+    workers.
     """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic):
@@ -68,7 +68,7 @@ class ClassProgress:
         self.bar.stop()
 
     def begin(self, total: int, left: int, notes: list[str]) -> None:
-        """Say what there is to do."""
+        """Print the notes and the number of submissions."""
         for note in notes:
             self.say(f"note: {printable(note, len(note))}")
         done = f", {total - left} of them graded before" if left < total else ""
@@ -76,14 +76,14 @@ class ClassProgress:
         self.total, self.task = left, self.bar.add_task("", total=left, speed="")
 
     def checked_in(self, rungs: dict[str, int]) -> None:
-        """Say how many workers there are, and how each locks learner code in."""
+        """Print the number of workers and their isolation levels."""
         for rung, count in rungs.items():
             self.say(f"{plural(count, 'worker')}, isolation {rung}")
         self.started = self.last_line = self.clock()
         self.bar.start()
 
     def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
-        """One more is done."""
+        """Count one more graded submission."""
         self.count += 1
         self.trouble += any(in_trouble(v.status, v.mistakes) for v in verdicts)
         self.bar.update(self.task, advance=1, speed=self.speed())
@@ -92,13 +92,13 @@ class ClassProgress:
             self.say(f"{self.count} of {self.total} graded, {self.speed()}")
 
     def speed(self) -> str:
-        """`12.3/s, 0:40 left, 3 with trouble`."""
+        """Return a text like `12.3/s, 0:40 left, 3 with trouble`."""
         rate = self.count / max(self.clock() - self.started, 1e-9)
         minutes, seconds = divmod(round((self.total - self.count) / rate), 60)
         return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with trouble"
 
     def moved(self, moves: list[dict]) -> None:
-        """Say whose points changed, and what changed them."""
+        """Print the changed points and the cause of each change."""
         for why, what in CHANGED.items():
             own = [one for one in moves if one["why"] == why]
             if own:
@@ -114,7 +114,7 @@ class ClassProgress:
 
 
 def in_trouble(status: str, mistakes: list[str]) -> bool:
-    """Whether a row is to be looked at. A known mistake that raises is graded like any other."""
+    """Return True if a row needs a look. Known mistakes that raise are graded as usual."""
     return status in TROUBLE and not mistakes
 
 
@@ -126,14 +126,14 @@ def print_class(console: Console, course: Course, rows: list[dict]) -> None:
     """Print the table of a class, from the rows of `results.jsonl`."""
     console.print(exercise_table(course, rows))
     console.print(Text(mistakes_line(rows)))
-    for line in troubles(rows):  # as Text, since learners' names and messages are no markup
+    for line in troubles(rows):  # as Text, because learners' names and messages are not markup
         console.print(Text(line), soft_wrap=True)
 
 
 def exercise_table(course: Course, rows: list[dict]) -> Table:
-    """How many learners ended with which status, and the mean points, for every exercise.
+    """Return a table with the counts of each status and the mean points of every exercise.
 
-    Who is excused counts in neither.
+    Excused learners are not counted.
     """
     by_exercise = defaultdict(list)
     for row in rows:
@@ -153,7 +153,7 @@ def exercise_table(course: Course, rows: list[dict]) -> Table:
 
 
 def mistakes_line(rows: list[dict]) -> str:
-    """The mistakes that were recognised most often."""
+    """Return a line with the most frequent mistakes."""
     made = {(row["student"], name) for row in rows for name in row["mistakes"]}
     counts = Counter(name for _, name in sorted(made))
     if not counts:
@@ -163,12 +163,12 @@ def mistakes_line(rows: list[dict]) -> str:
 
 
 def cut(text: str) -> str:
-    """No more than a line or two of what may be a learner's own text."""
+    """Return a line or two of a text that a learner may have written."""
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
 def troubles(rows: list[dict]) -> list[str]:
-    """A line for each chapter of a learner that could not be graded as usual."""
+    """Return a line for each chapter of a learner that could not be graded as usual."""
     first: dict[tuple[str, str], dict] = {}
     for row in rows:
         if in_trouble(row["status"], row["mistakes"]):
@@ -187,7 +187,7 @@ def graders_failed(row: dict) -> bool:
 
 
 def to_look_at(rows: list[dict]) -> list[str]:
-    """Return what to do about files on which the graders themselves failed."""
+    """Return advice for files on which the graders themselves failed."""
     own = [row for row in rows if graders_failed(row)]
     whose = {f"{row['student']}/{row['chapter']}": row["exercise"] for row in own}
     if not whose:
@@ -200,6 +200,6 @@ def to_look_at(rows: list[dict]) -> list[str]:
 
 
 def trouble_line(row: dict) -> str:
-    """Return whose file had trouble, and what became of it."""
+    """Return a line with the learner, the exercise and the problem of a file."""
     file = f"{row['student']}/{row['chapter']}"
     return f"  {file} {row['exercise']}: {row['status']}. {cut(row['message'])}"

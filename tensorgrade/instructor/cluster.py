@@ -1,7 +1,7 @@
-"""Who does the grading: the workers of an existing dask scheduler, wherever they run.
+"""Grade with the workers of an existing dask scheduler, wherever they run.
 
-Nothing is shared but the network: graders and hand-ins travel as bytes, verdicts come back as
-records. Every worker that joins, also later, unpacks the graders into its own scratch folder.
+Workers share only the network. Graders and submissions travel as bytes, and verdicts come back as
+records. Every worker, even one that joins later, unpacks the graders into its own scratch folder.
 """
 
 import asyncio
@@ -36,20 +36,20 @@ except ImportError as error:
 
 LONGEST_START = 120
 LONGEST_CONNECT = 10
-MOST_AHEAD = 1000  # what waits at the scheduler; 10 MB of hand-ins
-GRADERS: dict[str, Grader] = {}  # in a worker's process: by run
-ONE_AT_A_TIME = threading.Lock()  # a worker with several threads still has one warm session
+MOST_AHEAD = 1000  # submissions waiting at the scheduler; about 10 MB
+GRADERS: dict[str, Grader] = {}  # by run, in a worker's process
+ONE_AT_A_TIME = threading.Lock()  # a worker with several threads has one warm session
 
 
 class GraderPlugin(WorkerPlugin):
-    """Gives a worker a warm grader when it joins the run."""
+    """A plugin that gives a worker a warm grader when it joins the run."""
 
     def __init__(self, run: str, parcel: bytes, setup: Setup):
         self.name = f"tensorgrade-{run}"
         self.run, self.parcel, self.grading = run, parcel, setup
 
     async def setup(self, worker: Worker) -> None:
-        """Unpack and warm up, beside the worker's own loop. Raises CourseError."""
+        """Unpack and warm up in a thread, so that the worker's loop goes on. Raises CourseError."""
         self.folder = Path(worker.local_directory) / self.name
         await asyncio.to_thread(self.begin)
 
@@ -61,14 +61,14 @@ class GraderPlugin(WorkerPlugin):
         GRADERS[self.run] = grader
 
     def teardown(self, worker: Worker) -> None:
-        """The run is over: leave nothing behind."""
+        """Delete all files of the run when it is over."""
         if (grader := GRADERS.pop(self.run, None)) is not None:
             grader.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class ClusterWorkers:
-    """The workers behind a scheduler's address. dask itself replaces those that die."""
+    """The workers behind a scheduler's address. dask replaces workers that die."""
 
     lost = (KilledWorker,)
     ahead = MOST_AHEAD
@@ -80,7 +80,7 @@ class ClusterWorkers:
         self.plugin = GraderPlugin(self.run, pack_graders(setup.tests, course), setup)
 
     def check_in(self) -> dict[str, int]:
-        """How many workers grade on which rung of isolation. Raises CourseError."""
+        """Return the number of workers on each isolation level. Raises CourseError."""
         try:
             self.client.wait_for_workers(1, timeout=LONGEST_START)
         except TimeoutError:
@@ -89,11 +89,11 @@ class ClusterWorkers:
         return dict(Counter(self.client.run(rung_here, self.run).values()))
 
     def submit(self, handin: Handin) -> Future[list[Verdict]]:
-        """Have one hand-in graded somewhere."""
+        """Send one submission to a worker."""
         return self.executor.submit(grade_here, self.run, handin)
 
     def replace(self, running: set[Future]) -> set[Future]:
-        """Nothing to do: hand-ins of other workers are not touched by a loss."""
+        """Do nothing, because the submissions of other workers are not affected by a loss."""
         return set()
 
     def __enter__(self) -> Self:
@@ -112,7 +112,7 @@ class ClusterWorkers:
 
 
 def connect(address: str) -> "Client":
-    """A client of the scheduler. Raises CourseError."""
+    """Return a client of the scheduler. Raises CourseError."""
     try:
         return Client(address, set_as_default=False, timeout=LONGEST_CONNECT)
     except (OSError, ValueError) as error:
@@ -120,19 +120,19 @@ def connect(address: str) -> "Client":
 
 
 def rung_here(run: str) -> str:
-    """In a worker: the rung of isolation on which it grades for this run."""
+    """In a worker: return the isolation level at which it grades for this run."""
     return grader_of(run).start()
 
 
 def grade_here(run: str, handin: Handin) -> list[Verdict]:
-    """In a worker: the verdicts on one hand-in."""
+    """In a worker: return the verdicts on one submission."""
     grader = grader_of(run)
     with ONE_AT_A_TIME:
         return grade_with(grader, handin)
 
 
 def grader_of(run: str) -> Grader:
-    """In a worker: its grader, once it is warm; work may come before that. Raises NotReady."""
+    """In a worker: wait for its warm grader and return it. Raises NotReady."""
     deadline = time.monotonic() + LONGEST_START
     while run not in GRADERS:
         if time.monotonic() > deadline:
@@ -141,14 +141,15 @@ def grader_of(run: str) -> Grader:
     return GRADERS[run]
 
 
-STAMP = (2020, 1, 1, 0, 0, 0)  # so that the same graders are the same bytes
+STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal graders have equal bytes
 
 
 def pack_graders(graders: Path, course: Course) -> bytes:
-    """A zip of what grading reads. The course goes along without its seed, and without what
-    else may stand in `course_config.py` (a gradebook's password).
+    """Return a zip of the files that grading reads.
 
-    With what pairs of mistakes are made of: a row must not depend on where it was graded.
+    The course is included without its seed and without the rest of `course_config.py`, which may
+    hold a gradebook's password. The sources for pairs of mistakes are included, because a row must
+    not depend on the machine that graded it.
     """
     buffer = io.BytesIO()
     sources = sorted(graders.glob(f"references/*{SOURCES}"))
@@ -163,14 +164,14 @@ def pack_graders(graders: Path, course: Course) -> bytes:
 
 
 def renamed(name: str, graders: Path) -> str:
-    """A file's name in the parcel, where the graders' folder is always called `graders`."""
+    """Return a file's name in the package, in which the graders' folder is always `graders`."""
     return (
         name.replace(f"{graders.name}/", "graders/", 1) if name.startswith(graders.name) else name
     )
 
 
 def unpack_graders(parcel: bytes, folder: Path) -> Path:
-    """Unpack into a folder of one's own; returns the graders' folder in it."""
+    """Unpack the package into a new folder, and return the graders' folder in it."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with zipfile.ZipFile(io.BytesIO(parcel)) as archive:
         archive.extractall(folder)

@@ -1,7 +1,7 @@
-"""`tensorgrade collect`: a course system's download becomes `SUBMITTED/<student>/<chapter>/`.
+"""`tensorgrade collect`: sort a course system's download into `SUBMITTED/<student>/<chapter>/`.
 
 `plan` reads everything and finds every fault, so that `--preview` shows the same as a real run;
-submissions.py writes. Any byte of a learner's may cost that learner, and nobody else.
+submissions.py writes. A malformed file of a learner never affects other learners.
 """
 
 import io
@@ -38,23 +38,23 @@ from .roster import NAMED_BY, Roster
 Meaning = tuple[str, str]  # a chapter and a kind
 Meant = tuple[Submitted, Meaning | None]
 ZIP = "zip"
-ASIDE = ".set_aside"  # a hidden folder, into which grading does not look
+ASIDE = ".set_aside"  # a hidden folder, which grading ignores
 DAMAGED_ZIP = "is a damaged zip"
 SCRIPTS = ("py", "ipynb")
-LARGEST = 16 << 20  # bytes of a file of which nobody knows what it is
-MOST_KEPT = 20  # older versions of a file, zips of a learner, and files that mean no chapter
+LARGEST = 16 << 20  # bytes of a file of unknown kind
+MOST_KEPT = 20  # older versions of a file, zips of a learner, and files without a chapter
 MOST_TOLD = 12  # sentences of a kind
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file to write, and what it counts as.
+    """A file to write, and its meaning for grading.
 
-    folder: the learner's folder name. chapter: empty for a zip; grading opens it. kind: `py`,
-    `ipynb`, ZIP, or the required name of a weight file; empty if the file does not count, so that
-    it keeps its own name. instead_of: other versions, oldest first, that do not count. fault: why
-    a file with a clear name does not count.
+    folder: the learner's folder name. chapter: empty for a zip, which grading opens. kind: `py`,
+    `ipynb`, ZIP, or the required name of a weight file. It is empty if the file does not count;
+    then the file keeps its own name. instead_of: other versions, oldest first, that do not count.
+    fault: the reason why a file with a clear name does not count.
     """
 
     submitted: Submitted
@@ -65,7 +65,7 @@ class Place:
     fault: str = ""
 
     def path(self, submitted: Path) -> Path:
-        """Return where it is written."""
+        """Return the path at which the file is written."""
         folder = submitted / self.folder / self.chapter
         if self.fault == OTHER_CHAPTER:
             return folder / ASIDE / safe(self.submitted.name)
@@ -78,10 +78,10 @@ class Place:
 class Plan:
     """The files to write and the sentences to print.
 
-    layout: the course system. places: files that count. aside: files to keep of learners without
-    any file that counts. notes, left_out, lost: sentences about learners, about files that are no
-    submissions, and about submissions that cannot be read, assigned or written. failed: the number
-    of files that could not be written.
+    layout: the course system. places: files that count. aside: files that are kept for learners
+    without any file that counts. notes, left_out, lost: sentences about learners, about files that
+    are not submissions, and about submissions that cannot be read, assigned or written. failed: the
+    number of files that could not be written.
     """
 
     layout: str = ""
@@ -93,7 +93,7 @@ class Plan:
     failed: int = 0
 
     def told(self) -> list[str]:
-        """Return all sentences, each of them short, and few of each kind."""
+        """Return all sentences, shortened, and at most a few of each kind."""
         return [
             short_note(note)
             for kind in (self.lost, self.notes, self.left_out)
@@ -110,10 +110,11 @@ def plan(
     zone: str = "",
     date_order: str = "",
 ) -> Plan:
-    """Return who submitted what, from a download; nothing is written.
+    """Return the submissions in a download; write nothing.
 
-    chapter: the one that is collected; assumed for files whose name shows none. zone, date_order:
-    of Moodle's worksheet, if not those of the course and of the dates. Raises CourseError.
+    chapter: the only chapter to collect; it is assumed for files whose name shows none. zone,
+    date_order: settings for Moodle's worksheet, if they differ from those of the course and of the
+    dates. Raises CourseError.
     """
     if layout not in LAYOUTS:
         raise CourseError(f"--from is one of {', '.join(LAYOUTS)}, not {layout}")
@@ -138,14 +139,14 @@ def plan(
     empty = {one.learner for one in everything} - {one.learner for one in files}
     on_class = [*notes, *notes_on_times(files)]
     on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders)
-    # First what is said once: of the rest only so many are shown.
+    # First the notes that occur once, because only a limited number of the others is shown.
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
     found.left_out += reading.left_out + reading.download.notes
     return found
 
 
 def check_roster(learners: Sequence[Learner], roster: Roster) -> None:
-    """Raise CourseError if several learners are in the download, and none is on the roster."""
+    """Raise CourseError if several learners are in the download, but none is on the roster."""
     people = set(learners)
     if len(people) < 2 or not roster.rows or any(one.row is not None for one in people):
         return
@@ -159,7 +160,7 @@ def check_roster(learners: Sequence[Learner], roster: Roster) -> None:
 
 
 def check_dates(course: Course, roster: Roster) -> None:
-    """Raise CourseError if a worksheet does not say when something was submitted."""
+    """Raise CourseError if a worksheet has no submission times."""
     if course.lateness.deadlines and roster.rows and SUBMITTED_AT not in roster.columns:
         raise CourseError(
             "the worksheet has no column that says when something was submitted, so nobody would "
@@ -168,7 +169,7 @@ def check_dates(course: Course, roster: Roster) -> None:
 
 
 def lost_links(reading: Reading, course: Course) -> list[str]:
-    """Return a sentence on links and odd paths whose names mean a chapter."""
+    """Return a sentence on links and odd paths whose names match a chapter."""
     chapters = {chapter.name for chapter in course.chapters}
     lost = [
         path
@@ -182,10 +183,10 @@ def lost_links(reading: Reading, course: Course) -> list[str]:
 
 
 def folders_of(learners: Iterable[Learner], roster: Roster) -> tuple[dict[Learner, str], list[str]]:
-    """Return each learner's folder, and a note on those whose names lead to the same one.
+    """Return each learner's folder, and notes on names that collide or had to be changed.
 
-    A learner on the roster has the folder that the roster gives, which export relies on, unless
-    several learners claim that row.
+    A learner on the roster gets the folder that the roster gives, because export relies on it. This
+    does not apply if several learners claim that row.
     """
     once = list(dict.fromkeys(learners))
     claims = Counter(one.row for one in once)
@@ -241,7 +242,7 @@ def add_places(
     only = chapter or only_chapter([m for _, m in kept if m])
     aside: dict[Learner, list[Place]] = defaultdict(list)
     for one, m, fault in rest:
-        # A repository holds files that nobody submitted.
+        # A repository also holds files that are not submissions.
         is_own = found.layout != "git" or m is not None or kind_of(one) in SCRIPTS
         why = f"{brief(one.entry.path, 120)} {fault or 'does not name a chapter'}"
         submitted |= {one.learner} if is_own else set()
@@ -259,7 +260,10 @@ def add_places(
 
 
 def fault_of(one: Submitted, m: Meaning | None, most: dict[str, int]) -> str:
-    """Return why a file with a clear name does not count; empty if it does. most: bytes by kind."""
+    """Return the reason why a file with a clear name does not count; "" if it does.
+
+    most: limits in bytes by kind.
+    """
     if m is None:
         return ""
     if one.entry.size > most.get(m[1], LARGEST):
@@ -267,7 +271,7 @@ def fault_of(one: Submitted, m: Meaning | None, most: dict[str, int]) -> str:
     return DAMAGED_ZIP if m[1] == ZIP and is_damaged_zip(one.entry) else ""
 
 
-Other = tuple[Submitted, list[str]]  # with the chapters that its name, or a zip's names, mean
+Other = tuple[Submitted, list[str]]  # with the chapters that match its name or the names in a zip
 OTHER_CHAPTER = "belongs to another chapter"
 
 
@@ -276,7 +280,7 @@ def parted(
 ) -> tuple[list[Meant], list[Other]]:
     """Return the files that may belong to the collected chapter, and those of other chapters.
 
-    Of a zip with several chapters only that chapter's part is collected, with a note.
+    From a zip with several chapters, only that chapter's part is collected, with a note.
     """
     own: list[Meant] = []
     others: list[Other] = []
@@ -296,9 +300,9 @@ def parted(
 
 
 def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str], Submitted]:
-    """Return the chapters that names in a zip mean, and the zip without those of other chapters.
+    """Return the chapters that match names in a zip, and the zip without files of other chapters.
 
-    A zip that cannot be read means none, and is judged later.
+    An unreadable zip matches none, and is judged later.
     """
     names = {c.name for c in course.chapters}
     try:
@@ -321,7 +325,7 @@ def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str],
 
 
 def zip_of(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], left: int) -> bytes:
-    """Return a zip of some members, without those that cannot be read. left: most bytes."""
+    """Return a zip of some members, without unreadable ones. left: the most bytes to read."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as new:
         for info in members:
@@ -336,9 +340,10 @@ def zip_of(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], left: int) 
 def set_aside(
     found: Plan, others: list[Other], folders: dict[Learner, str], chapter: str
 ) -> set[Learner]:
-    """Keep files of other chapters where they replace nothing; returns whose they are.
+    """Keep files of other chapters in a place where they replace nothing; return their learners.
 
-    A repository holds all chapters, so there they are no mistake, and are left out.
+    A repository normally holds all chapters. Its files of other chapters are left out and are not a
+    mistake.
     """
     if found.layout == "git":
         names = f"{plural(len(others), 'file')} of other chapters"
@@ -360,15 +365,15 @@ def set_aside(
 
 
 def is_damaged_zip(entry: Entry) -> bool:
-    """Return True if the content can be read and is no zip."""
+    """Return True if the content can be read and is not a zip."""
     try:
         return not opens(entry.read())
     except Unreadable:
-        return False  # is_readable says why
+        return False  # is_readable reports the reason
 
 
 def add_aside(found: Plan, places: list[Place], chapter: str) -> None:
-    """Add the files of one learner that are kept although they do not count; at most MOST_KEPT."""
+    """Add files of one learner that are kept although they do not count; at most MOST_KEPT."""
     kept = [place for place in places[:MOST_KEPT] if is_readable(place.submitted, found)]
     found.aside += kept
     found.notes += [no_points(p, chapter) for p in kept[:3] if p.fault != DAMAGED_ZIP]
@@ -381,7 +386,7 @@ def add_aside(found: Plan, places: list[Place], chapter: str) -> None:
 
 
 def is_readable(one: Submitted, found: Plan) -> bool:
-    """Return True if a file can be read to its end; add a sentence to the plan otherwise."""
+    """Return True if a file can be read completely; otherwise add a sentence to the plan."""
     try:
         one.entry.check()
     except Unreadable as error:
@@ -391,7 +396,7 @@ def is_readable(one: Submitted, found: Plan) -> bool:
 
 
 def newest_of(kept: list[Meant], folders: dict[Learner, str], found: Plan) -> Iterator[Place]:
-    """Yield each learner's files, of each one the newest version that can be read.
+    """Yield the newest readable version of each file of each learner.
 
     Versions are sorted by time, then by the number that a browser adds to a name.
     """
@@ -418,19 +423,19 @@ def newest_of(kept: list[Meant], folders: dict[Learner, str], found: Plan) -> It
 
 
 def by_id(learner: Learner) -> str:
-    """Return what learners are sorted by."""
+    """Return the sort key of learners."""
     return learner.id
 
 
 def age(one: Submitted) -> tuple[float, int, int, str]:
-    """Return what versions are sorted by; a browser calls a second copy `name (1).py`."""
+    """Return the sort key of versions; a browser names a second copy `name (1).py`."""
     copied = re.search(r"\((\d{1,6})\)", one.name)
     number = int(copied[1]) if copied else 0
     return moment(one.time), one.turn, number, one.entry.path
 
 
 def moment(submitted: str) -> float:
-    """Return a time as a number; the least if there is none."""
+    """Return a time as a number; 0 if it is not known."""
     try:
         return read_time(submitted).timestamp()
     except ValueError:
@@ -438,7 +443,7 @@ def moment(submitted: str) -> float:
 
 
 def meaning(one: Submitted, chapters: set[str], beside: Files) -> Meaning | None:
-    """Return the chapter and the kind that a file's name means; a zip has no chapter yet."""
+    """Return the chapter and the kind that a file's name shows; a zip has no chapter yet."""
     if one.name.lower().endswith(".zip"):
         return "", ZIP
     if is_given(one.entry.parts):
@@ -449,7 +454,7 @@ def meaning(one: Submitted, chapters: set[str], beside: Files) -> Meaning | None
 def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
     """Assign the chapter to files whose name shows none, and return all files.
 
-    Only a learner's single script, and single notebook, is assigned. Nothing is assigned if the
+    Only a learner's single script and single notebook are assigned. Nothing is assigned if the
     learner has another file whose name shows this chapter.
     """
     known = {one.learner for one, m in meant if m and m[0] == chapter and m[1] in SCRIPTS}
@@ -466,18 +471,18 @@ def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
 
 
 def kind_of(one: Submitted) -> str:
-    """Return what a file's name ends in."""
+    """Return the ending of a file's name."""
     return one.name.rpartition(".")[2].lower()
 
 
 def only_chapter(meanings: list[Meaning]) -> str:
-    """Return the chapter that all names mean; empty if they mean several."""
+    """Return the chapter that all names show; "" if they show several."""
     chapters = {chapter for chapter, _ in meanings if chapter}
     return chapters.pop() if len(chapters) == 1 else ""
 
 
 def no_points(place: Place, chapter: str) -> str:
-    """Return why a file that is kept will get no points, and what to do about it."""
+    """Return the reason why a file that is kept gets no points, and how to change that."""
     file = brief(place.submitted.entry.path, 120)
     if place.fault:
         return f"{file} {place.fault}; it will get 0 points"
@@ -523,7 +528,7 @@ def notes_on_learners(
 
 
 def briefly(names: Sequence[str], most: int = 45) -> str:
-    """Return a few names, and how many more there are. most: characters of each."""
+    """Return a few names and the number of the others. most: characters of each name."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(brief(name, most) for name in names[:5]) + more
 
@@ -535,12 +540,12 @@ def brief(name: str, most: int = 45) -> str:
 
 
 def short_note(note: str) -> str:
-    """Return a note of two lines at most."""
+    """Return a note shortened to two lines."""
     return note if len(note) <= LONGEST_NOTE else f"{note[: LONGEST_NOTE - 1]}…"
 
 
 def some_of(sentences: list[str]) -> list[str]:
-    """Return the first of them, and how many more there are: a repository holds hundreds of files.
+    """Return the first sentences and the number of the others. A repository has hundreds of files.
 
     >>> some_of(["a"] * 14)[-1]
     '… and 2 more like these'
@@ -550,7 +555,7 @@ def some_of(sentences: list[str]) -> list[str]:
 
 
 def table(found: Plan, zone: str = "") -> Table:
-    """Return a line for every file that is to be written: who is who. zone: of times."""
+    """Return a table with a line for every file to be written. zone: the time zone of times."""
     shown_as = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for title in ("learner", "known as", "file", "counts as", "submitted", ""):
         shown_as.add_column(title, overflow="fold")
@@ -561,17 +566,17 @@ def table(found: Plan, zone: str = "") -> Table:
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
         shorter = [*(brief(cell, 100) for cell in cells), "; ".join(filter(None, remarks))]
-        shown_as.add_row(*(Text(shown(cell)) for cell in shorter))  # no markup of a learner's
+        shown_as.add_row(*(Text(shown(cell)) for cell in shorter))  # a learner's text is not markup
     return shown_as
 
 
 def version_name(counted: Submitted) -> Callable[[Submitted], str]:
-    """Return what names versions: their path, if the one that counts has the same name."""
+    """Return a function that names versions, by path if the one that counts has the same name."""
     return lambda one: one.entry.path if one.name == counted.name else one.name
 
 
 def counts_as(place: Place) -> str:
-    """Return what grading takes a file for."""
+    """Return the name under which grading uses a file."""
     if place.fault == DAMAGED_ZIP:
         return "a damaged zip"
     if place.kind in ("", ZIP):

@@ -1,19 +1,19 @@
-"""What a chapter's grades depend on: which files, and a digest of them."""
+"""The files that a chapter's grades depend on, and a digest of them."""
 
 import ast
 from pathlib import Path
 
 from ..folders import FINGERPRINTS, JUDGED_WITH, digest_of_files, engine_files
 
-ABOUT_EXERCISES = ("points", "off")  # settings that name exercises
-AFTER_GRADING = ("lateness", "scheme")  # settings that decide nothing about a single row
+ABOUT_EXERCISES = ("points", "off")  # settings with names of exercises
+AFTER_GRADING = ("lateness", "scheme")  # settings that do not affect single rows
 
 
 def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
-    """The files that grading a chapter (or all) reads, by their path from the course's root."""
+    """Return the files that grading a chapter (or all) reads, by path from the course's root."""
     root = graders.parent
-    # What lies beside the chapters is shared: grader files import it. Families of mistakes are
-    # read by nobody who grades.
+    # Files next to the chapters' folders are shared, because grader files import them. Grading does
+    # not read families of mistakes.
     patterns = {
         graders: (
             f"{chapter}/*.py",
@@ -21,8 +21,8 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
             f"references/{chapter}.safetensors",
             f"references/{chapter}{FINGERPRINTS}",
         ),
-        # On public cases pairs of mistakes are looked up; an error's own text is told if these end
-        # in the same one.
+        # Pairs of mistakes are looked up on public cases. An error's own text is reported if public
+        # cases end in the same error.
         root / "exercises": (f"given/{chapter}/*.py", f"references/{chapter}.*"),
     }
     paths = [
@@ -36,9 +36,10 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
 
 
 def digest_of(graders: Path, chapter: str = "*") -> str:
-    """Changes when a hidden test, a check of the course's own, a reference or a stand-in does.
+    """Return a digest of everything that affects the grades of a chapter.
 
-    And when the course's settings or the engine do.
+    It changes with a hidden test, a check of the course, a reference, a substitute, the course's
+    settings or the engine.
     """
     files = graders_files(graders, chapter)
     public, config = graders / "course.json", graders.parent / "course_config.py"
@@ -51,14 +52,14 @@ def digest_of(graders: Path, chapter: str = "*") -> str:
 
 
 def settings_in(config: Path, exercises: set[str]) -> str:
-    """The settings' code as far as it is about these exercises, and without dates.
+    """Return the settings' code without dates and without entries of other exercises.
 
-    A deadline that moves grades nobody again, nor do another chapter's points or the scheme.
+    So a changed deadline, another chapter's points or a new scheme does not cause grading again.
     """
     text = config.read_text(encoding="utf-8")
     try:
         tree = ast.parse(text)
-    except SyntaxError:  # whoever loads it says so
+    except SyntaxError:  # reported when the settings are loaded
         return text
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         call.keywords = [keyword for keyword in call.keywords if keyword.arg not in AFTER_GRADING]
@@ -69,7 +70,7 @@ def settings_in(config: Path, exercises: set[str]) -> str:
 
 
 def only(value: ast.expr, exercises: set[str]) -> ast.expr:
-    """A table or a list without its entries on other exercises; anything else stays as it is."""
+    """Return a dict or list without entries of other exercises; anything else unchanged."""
     if isinstance(value, ast.Dict):
         pairs = [p for p in zip(value.keys, value.values, strict=True) if is_own(p[0], exercises)]
         return ast.Dict([key for key, _ in pairs], [told for _, told in pairs])
@@ -79,5 +80,5 @@ def only(value: ast.expr, exercises: set[str]) -> ast.expr:
 
 
 def is_own(name: ast.expr | None, exercises: set[str]) -> bool:
-    """Whether it names one of these exercises, or may do so."""
+    """Return True if a name is one of these exercises, or may be."""
     return not isinstance(name, ast.Constant) or name.value in exercises

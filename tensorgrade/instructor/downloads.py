@@ -1,7 +1,7 @@
-"""Reads a download of a course system: the files in a folder or a zip, each one guarded.
+"""Read a download of a course system: the files in a folder or a zip, each with its own guard.
 
-A file that cannot be read raises Unreadable when it is read, and affects no other file. No link
-is followed, and no file is read beyond its declared size.
+A file that cannot be read raises Unreadable when it is read, and affects no other file. Links are
+not followed, and no file is read beyond its declared size.
 """
 
 import io
@@ -25,10 +25,10 @@ ENVIRONMENTS = {"venv", "env", "virtualenv", "site-packages", "node_modules", "c
 MARKS_AN_ENVIRONMENT = {"pyvenv.cfg", "conda-meta"}
 DEEPEST, LONGEST_PATH = 60, 4000  # folders, characters
 PIECE = 1 << 20
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without a bound
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods can expand without limit
 ENCRYPTED, UTF_8_NAME = 1, 8  # flags of an entry, in the first and in the second byte
 MEMBER, END_OF_ZIP = b"PK\x01\x02", b"PK\x05\x06"
-# What reading a damaged or lying entry of a zip raises.
+# Errors from reading a damaged or falsified entry of a zip.
 DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -57,7 +57,8 @@ class Unreadable(Exception):
 class Entry:
     """A file of a download, or an empty folder.
 
-    path: in the download, with slashes. size: declared, in bytes. open: returns the content.
+    path: its path in the download, with slashes. size: its declared size in bytes. open: opens the
+    content.
     """
 
     path: str
@@ -96,42 +97,42 @@ class Entry:
         return b"".join(self.pieces())
 
     def check(self) -> None:
-        """Read the content and forget it. Raises Unreadable."""
+        """Read the content to the end and discard it. Raises Unreadable."""
         for _ in self.pieces():
             pass
 
 
 @dataclass
 class Skipped:
-    """What is not collected. counts: by kind. paths: of files that may be a submission."""
+    """The files that are not collected. counts: by kind. paths: files that may be a submission."""
 
     counts: Counter[str] = field(default_factory=Counter)
     paths: list[str] = field(default_factory=list)
 
     def add(self, kind: str, path: str = "") -> None:
-        """Count one more of a kind. path: given if the file may be a submission."""
+        """Count one more file of a kind. path: given if the file may be a submission."""
         self.counts[kind] += 1
         self.paths += [path] if path else []
 
 
 @dataclass
 class Download:
-    """Everything a course system gave out. entries: files and empty folders, by path."""
+    """The content of a download. entries: files and empty folders, by path."""
 
     entries: list[Entry] = field(default_factory=list)
     skipped: Skipped = field(default_factory=Skipped)
 
     def visible(self, entry: Entry, own: list[str]) -> Entry:
-        """Return a learner's entry, or an empty folder instead of a skipped one, which is counted.
+        """Return a learner's entry, or an empty folder for a skipped one, which is counted.
 
-        So a learner of whom everything is skipped is still known. own: the parts of the path that
-        the learner chose.
+        So a learner is known even if all files are skipped. own: the parts of the path that the
+        learner chose.
         """
         return entry if is_looked_at(own, self.skipped) else Entry(entry.path)
 
     @property
     def notes(self) -> list[str]:
-        """A sentence on everything that was skipped."""
+        """A sentence on all skipped files."""
         told = [f"{kind} ({count})" for kind, count in sorted(self.skipped.counts.items())]
         return [f"skipped: {', '.join(told)}"] if told else []
 
@@ -139,7 +140,7 @@ class Download:
 def is_looked_at(parts: list[str], skipped: Skipped) -> bool:
     """Return False for hidden files and virtual environments, and count them.
 
-    parts: of a path below a learner's folder.
+    parts: the parts of a path below a learner's folder.
     """
     if not ENVIRONMENTS.isdisjoint(parts):
         skipped.add(ENVIRONMENT)
@@ -163,13 +164,13 @@ def read_download(source: Path) -> Download:
 
 
 def by_path(entry: Entry) -> str:
-    """Return what entries are sorted by."""
+    """Return the sort key of entries."""
     return entry.path
 
 
 def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
-    """Yield the files below a folder, and the folders without any to collect. Raises OSError."""
-    os.scandir(source).close()  # os.walk would take an unreadable folder for an empty one
+    """Yield the files below a folder, and folders without files to collect. Raises OSError."""
+    os.scandir(source).close()  # os.walk would treat an unreadable folder as empty
 
     def count(error: OSError) -> None:
         skipped.add(FOLDERS)
@@ -194,7 +195,7 @@ def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
 
 
 def enters(name: str, above: str, skipped: Skipped, links: list[str]) -> bool:
-    """Return True if a folder is walked into. At the top, a leading dot may be a learner's."""
+    """Return True if a folder is searched. At the top, a leading dot may be part of a login."""
     if name in links or name in LEFT_BEHIND:
         return False
     return is_looked_at([name], skipped) if above else True
@@ -214,12 +215,12 @@ def file_in(path: Path, name: str, skipped: Skipped) -> Iterator[Entry]:
 
 
 def open_file(path: Path) -> IO[bytes]:
-    """Open a file, but no link that has taken its place. Raises OSError."""
+    """Open a file, unless a link has replaced it. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb")
 
 
 def in_zip(source: Path, skipped: Skipped) -> Iterator[Entry]:
-    """Yield the files of a zip, and the folders without any to collect.
+    """Yield the files of a zip, and the folders without files to collect.
 
     Raises OSError or one of DAMAGED.
     """
@@ -241,12 +242,12 @@ def in_zip(source: Path, skipped: Skipped) -> Iterator[Entry]:
 
 
 def is_collected(path: str, environments: set[str]) -> bool:
-    """Return True unless a path is inside of an environment or was left behind by a program."""
+    """Return True unless a path is inside an environment or was left behind by a program."""
     return environments.isdisjoint(folders_above(path)) and LEFT_BEHIND.isdisjoint(path.split("/"))
 
 
 def open_zip(source: Path) -> zipfile.ZipFile:
-    """Open a zip, even if a name in it claims to be UTF-8 and is not."""
+    """Open a zip, even if a name in it is wrongly marked as UTF-8."""
     try:
         return zipfile.ZipFile(source)
     except UnicodeDecodeError:
@@ -277,7 +278,7 @@ def is_utf_8(name: bytes | bytearray) -> bool:
 
 
 def has_a_path(info: zipfile.ZipInfo, skipped: Skipped) -> bool:
-    """Return True if an entry of a zip is no link and its path stays inside; count it otherwise."""
+    """Return True if an entry of a zip is not a link and stays inside; otherwise count it."""
     name = info.filename.rstrip("/")
     if len(name) > LONGEST_PATH or name.count("/") > DEEPEST:
         skipped.add(TOO_DEEP, name)
@@ -291,7 +292,7 @@ def has_a_path(info: zipfile.ZipInfo, skipped: Skipped) -> bool:
 
 
 def folders_above(name: str) -> list[str]:
-    """Return the paths of the folders that an entry of a zip is in."""
+    """Return the paths of the folders around an entry of a zip."""
     name = name.rstrip("/")
     return [name[:at] for at, character in enumerate(name) if character == "/"]
 
@@ -308,7 +309,7 @@ def environments_above(path: str) -> list[str]:
 
 
 def open_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open an entry that is compressed in a way that can be bounded.
+    """Open an entry whose compression method has bounded output.
 
     Raises Unreadable or one of DAMAGED.
     """

@@ -1,4 +1,4 @@
-"""Everything behind one verdict, gathered for an instructor: checks, cases, values, near misses."""
+"""Collect everything behind one verdict for an instructor: checks, cases, values, near misses."""
 
 import ast
 import re
@@ -39,9 +39,9 @@ from .grader import Grader
 from .overrides import as_found
 from .store import Store
 
-SHOWN = 3  # cases that differ, with their values
-LONGEST_CODE = 20_000  # characters of a definition; an answer has some hundred
-AROUND = 2  # lines of code shown before and after the one that is meant
+SHOWN = 3  # cases that differ, which are shown with their values
+LONGEST_CODE = 20_000  # characters of a definition; a normal answer has some hundred
+AROUND = 2  # lines of code shown before and after the line in question
 JUDGED_OTHERWISE = "judged by its "
 COMPARED = ("values", "structure")  # signatures whose results have one right value
 AS_EXPECTED = "as expected"
@@ -49,11 +49,11 @@ AS_EXPECTED = "as expected"
 
 @dataclass(frozen=True)
 class Explanation:
-    """recorded: the row that counts, if OUT has one. verdict: what grading says today.
+    """The details of a verdict.
 
-    row: the recorded one, or that of today less what it loses because it was late. code: the
-    learner's own, of this exercise, or of what has nearly its name; empty if there is none.
-    changes: of the points on record.
+    recorded: the row that counts, if OUT has one. verdict: today's verdict. row: the recorded row,
+    or today's with its late penalty. code: the learner's own code for this exercise, or for a
+    similar name; "" if there is none. changes: changes of the recorded points.
     """
 
     recorded: dict | None
@@ -68,7 +68,7 @@ class Explanation:
 def explain(
     grader: Grader, student: str, exercise: str, submitted: Path, out: Path | None = None
 ) -> Explanation:
-    """Grade that learner's chapter again and keep all that was seen. Raises CourseError."""
+    """Grade a learner's chapter again and return everything observed. Raises CourseError."""
     chapter, _ = grader.maker.course.exercise(exercise)
     handin = handin_of(grader, student, chapter.name, submitted)
     attempt = grader.attempt(handin)
@@ -84,7 +84,7 @@ def explain(
 
 
 def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
-    """Return a sentence on each change of an exercise's points on record, oldest first."""
+    """Return a sentence on each change of an exercise's recorded points, oldest first."""
     events = Store(out).events(student) if out else []
     own = [e for e in events if e["kind"] == "moved" and e["exercise"] == exercise]
     return tuple(
@@ -94,8 +94,9 @@ def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tupl
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
-    """The learner's text that defines an exercise, or what is nearly called so, without the stub's
-    docstrings; its reader takes it apart, nobody here does.
+    """Return the learner's code for an exercise or a similar name, without stub docstrings.
+
+    A separate process splits the text into parts, because it is not trusted.
     """
     try:
         parts = grader.maker.reader().parts(attempt.backend.source.text)
@@ -109,7 +110,7 @@ def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
 
 
 def docstrings_in(stub: Path) -> list[str]:
-    """The docstrings of a stub, as they are written there; none where there is no stub."""
+    """Return the docstrings of a stub in their written form; [] if there is no stub."""
     if not stub.is_file():
         return []
     text = stub.read_text(encoding="utf-8")
@@ -120,7 +121,7 @@ def docstrings_in(stub: Path) -> list[str]:
 
 
 def without(docstrings: list[str], code: str) -> str:
-    """Code without the lines of these docstrings.
+    """Return code without the lines of these docstrings.
 
     >>> without(["'Half of it.'"], "def half(x):\\n    'Half of it.'\\n    return x / 2")
     'def half(x):\\n    return x / 2'
@@ -131,7 +132,7 @@ def without(docstrings: list[str], code: str) -> str:
 
 
 def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Handin:
-    """What that learner handed in for a chapter. Raises CourseError where there is nothing."""
+    """Return a learner's submission for a chapter. Raises CourseError if there is none."""
     handins, _ = find_handins(submitted, grader.maker.course)
     for handin in handins:
         if (handin.student, handin.chapter) == (student, chapter) and not handin.missing:
@@ -140,16 +141,16 @@ def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Ha
 
 
 def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
-    """The row that an earlier run wrote."""
+    """Return the row that an earlier run wrote."""
     rows = Store(out).rows() if out else []
     return next((r for r in rows if (r["student"], r["exercise"]) == (student, exercise)), None)
 
 
 def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
-    """The verdict, the code, the checks, every case, and the mistakes that come nearest.
+    """Print the verdict, the code, the checks, all cases, and the nearest known mistakes.
 
-    given: which mistake is in the code that learners were given to mend, if any. Where every check
-    says what the verdict says, it is said once, and no case says it again.
+    given: the mistake in the given code of a find-the-bug exercise, if there is one. If every check
+    only repeats the verdict, it is printed once, and the cases are left out.
     """
     print_verdict(console, explanation)
     if given:
@@ -165,14 +166,14 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
 
 
 def ran(explanation: Explanation) -> bool:
-    """Whether there was anything to run: a file that was read, and in it an answer."""
+    """Return True if there was an answer to run in a readable file."""
     loaded, part = explanation.part.attempt.loaded, explanation.part
     there = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
     return there and explanation.verdict.status != Status.NOT_ATTEMPTED
 
 
 def says_no_more(explanation: Explanation) -> bool:
-    """Whether no case gave anything, and all checks failed for what the verdict says already."""
+    """Return True if no case gave a result and all checks failed for the verdict's reason."""
     if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
         return False
     findings = [check.finding for check in explanation.checks]
@@ -182,7 +183,7 @@ def says_no_more(explanation: Explanation) -> bool:
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:
-    """What grading says now, and what is on record where that differs."""
+    """Print the current verdict, and the recorded one if it differs."""
     verdict = explanation.verdict
     points = f"{verdict.points:g} of {verdict.max_points:g} points"
     title = f"{verdict.student}, {verdict.exercise}: {verdict.status}, {points}"
@@ -200,7 +201,7 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
 
 
 def differs_from_record(explanation: Explanation) -> str:
-    """Return a sentence if the graders find something else today than is on record."""
+    """Return a sentence if today's result differs from the recorded one."""
     if (old := explanation.recorded) is None:
         return ""
     graded, verdict = as_found(old), explanation.verdict
@@ -211,23 +212,23 @@ def differs_from_record(explanation: Explanation) -> str:
 
 
 def submitted_at(explanation: Explanation) -> str:
-    """Return when the file was submitted, by the course's clocks."""
+    """Return the time of the submission, in the course's time zone."""
     zone = explanation.part.attempt.course.lateness.zone
     return f"Submitted: {in_zone(explanation.row.get('submitted'), zone) or 'time unknown'}"
 
 
 def print_code(console: Console, explanation: Explanation) -> None:
-    """What the learner wrote for the exercise."""
+    """Print the learner's code for the exercise."""
     if explanation.code:
         console.print(Text("\nThe learner's code", "bold"))
         console.print(Padding(Text(explanation.code), (0, 2)))
 
 
 def for_learner(explanation: Explanation) -> str:
-    """A version of it as plain text that may be sent to its learner.
+    """Return a version as plain text that may be sent to the learner.
 
-    It says what a row and a feedback page say, and shows the learner's own code: no hidden test,
-    no case, no value.
+    It contains the same as a row and a feedback page, and the learner's own code. It contains no
+    hidden test, case or value.
     """
     verdict = explanation.verdict
     row = explanation.row
@@ -249,7 +250,7 @@ FOR_INSTRUCTORS = (
 
 
 def print_checks(console: Console, explanation: Explanation) -> None:
-    """Each hidden test, its points, and why it failed."""
+    """Print each hidden test with its points and the reason if it failed."""
     said_above = says_no_more(explanation)
     title = "Checks, which all found what is said above" if said_above else "Checks"
     console.print(Text(f"\n{title}", "bold"))
@@ -265,10 +266,10 @@ def print_checks(console: Console, explanation: Explanation) -> None:
 
 
 def worth(check: CheckResult) -> str:
-    """A check's points, and what of them is earned where that is a part.
+    """Return a check's points, and the earned part if it earned a part.
 
-    Of code that was given to be mended, a check that the repair passes earns more than its points
-    (points.py); then what is earned stands alone.
+    In a find-the-bug exercise, a check that the repair passes earns more than its points
+    (points.py). Then only the earned points are shown.
 
     >>> worth(CheckResult("mean", 2.0, False)), worth(CheckResult("mean", 2.0, False, kept=1.0))
     ('2', '1 of 2')
@@ -282,7 +283,7 @@ def worth(check: CheckResult) -> str:
 
 
 def print_stages(console: Console, explanation: Explanation) -> None:
-    """Where the values part from right answers', and the code there."""
+    """Print where the values diverge from those of right answers, and the code there."""
     part, first = explanation.part, first_failure(explanation.checks)
     looked = ran(explanation) and explanation.verdict.status != Status.PASSED
     found = first.finding.parting() if looked and first and first.finding else None
@@ -298,7 +299,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
 
 
 def print_repair(console: Console, explanation: Explanation) -> None:
-    """The edit that would make it right, as a diff. For an instructor's eyes."""
+    """Print the edit that would make the code right, as a diff. Only instructors may see it."""
     if explanation.verdict.sure != Sure.REPAIRED or (edit := repair(explanation.part)) is None:
         return
     console.print(Text("\nOne edit from right (it holds on all hidden cases)", "bold"))
@@ -308,7 +309,7 @@ def print_repair(console: Console, explanation: Explanation) -> None:
 
 
 def changed_lines(text: str, mended: str) -> list[str]:
-    """The lines that differ, with - and + in front.
+    """Return the lines that differ, with - and + in front.
 
     >>> changed_lines("a\\nb", "a\\nc")
     ['- b', '+ c']
@@ -318,7 +319,7 @@ def changed_lines(text: str, mended: str) -> list[str]:
 
 
 def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
-    """A line of what was handed in, between its neighbours."""
+    """Print a line of the submitted text with the lines around it."""
     lines = part.attempt.handed_in.lines
     for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
         mark, style = ("→", "bold") if number == line else (" ", "dim")
@@ -326,7 +327,7 @@ def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
 
 
 def print_cases(console: Console, explanation: Explanation) -> None:
-    """One line for each case; below the first that differ, both sides' values."""
+    """Print one line for each case, and both sides' values for the first ones that differ."""
     console.print(Text("\nCases", "bold"))
     part, left = explanation.part, SHOWN
     if said := where_right(*right_and_wrong(part.seen, part.attempt.tolerances)):
@@ -335,7 +336,7 @@ def print_cases(console: Console, explanation: Explanation) -> None:
         wrong = differences(explanation, seen)
         state = how_it_went(explanation, seen, wrong)
         mark, style = ("✓", "green") if state == AS_EXPECTED else ("✗", "bold red")
-        if state.startswith(JUDGED_OTHERWISE):  # no value to compare; the tests above say more
+        if state.startswith(JUDGED_OTHERWISE):  # no value to compare; the checks above say more
             mark, style = "·", "dim"
         console.print(Text.assemble((f"  {mark} ", style), f"{seen.case.name}: {state}"))
         if wrong and left:
@@ -344,7 +345,7 @@ def print_cases(console: Console, explanation: Explanation) -> None:
 
 
 def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
-    """The results of a case that disagree with the reference. Dropout's pattern is left out."""
+    """Return the results of a case that disagree with the reference, except dropout's pattern."""
     case, expected, observed = seen
     if not is_compared(seen):
         return []
@@ -379,13 +380,13 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
 
 
 def is_compared(seen: Seen) -> bool:
-    """Whether there is a result to compare."""
+    """Return True if a case has a result to compare."""
     failed = seen.observed.error is not None and seen.case.signature != "error"
     return seen.observed.status == Outcome.ANSWERED and not failed
 
 
 def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosis]) -> str:
-    """One case in a few words."""
+    """Return the outcome of one case in a few words."""
     if seen.observed.status != Outcome.ANSWERED:
         return seen.observed.status
     if seen.observed.error and not is_compared(seen):
@@ -397,7 +398,7 @@ def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosi
 
 
 def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
-    """What was called, and both sides."""
+    """Print the call and both sides' values."""
     remarks = [Text(f"- {render(remark)}") for remark in wrong.remarks]
     blocks = comparison(wrong, console.width - 8, console.color_system is not None)
     for line in [Text(f"called  {wrong.called}", "dim"), *remarks, *blocks]:
@@ -405,7 +406,7 @@ def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
 
 
 def print_nearest(console: Console, explanation: Explanation) -> None:
-    """The known mistakes that give the same on most of the cases that are wrong, if any do."""
+    """Print the known mistakes that give the same results on most of the wrong cases, if any do."""
     part = explanation.part
     fingerprints, own = part.attempt.fingerprints, part.attempt.own.signatures
     near_ones = nearly(part.name, part.claimed, fingerprints, own)
@@ -418,7 +419,7 @@ def print_nearest(console: Console, explanation: Explanation) -> None:
 
 
 def near_line(near: Near) -> str:
-    """On how many cases a mistake matches, which one, and the first cases where it does not."""
+    """Return a line with a near mistake, its matching cases, and the first cases that differ."""
     line = f"{near.matched} of {near.wrong} cases  {' + '.join(near.mistakes)}"
     if not near.differs:
         return line

@@ -1,4 +1,4 @@
-"""`tensorgrade export`: a class's points as CSV, workbook and pages, for course systems."""
+"""`tensorgrade export`: write a class's points as CSV, workbook and pages, for course systems."""
 
 import json
 import re
@@ -29,14 +29,14 @@ from .submissions import write_file
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO
 
-LONGEST_NAME = 200  # bytes of a file's name; no system takes more than 255
+LONGEST_NAME = 200  # bytes of a file's name; systems allow at most 255
 
 
 @dataclass(frozen=True)
 class Export:
-    """What is exported. chapter: None for all. roster: may be empty.
+    """The data to export. chapter: None for all. roster: may be empty.
 
-    overwrite: replace grades and comments that people typed. notes: sentences on what is written,
+    overwrite: replace grades and comments that people typed. notes: sentences on the written files,
     for the instructor.
     """
 
@@ -50,11 +50,11 @@ class Export:
 
     @property
     def folder(self) -> Path:
-        """Where it is written."""
+        """The folder for exported files."""
         return self.store.out / "export"
 
     def only(self) -> Chapter:
-        """The one chapter that a file is about. Raises CourseError where there are several."""
+        """Return the only chapter of a file. Raises CourseError if there are several."""
         names = sorted({row["chapter"] for row in self.rows})
         if self.chapter is None and len(names) != 1:
             raise CourseError(f"say which with --chapter: {', '.join(names)}")
@@ -71,9 +71,9 @@ def export(
     overwrite: bool = False,
     partial: bool = False,
 ) -> tuple[list[Path], list[str]]:
-    """Write an export; returns the files, and notes on what is in them. Raises CourseError.
+    """Write an export, and return its files and notes on their content. Raises CourseError.
 
-    partial: although some submissions are not graded yet.
+    partial: export even if some submissions are not graded yet.
     """
     if (to, form) not in WRITERS:
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
@@ -92,7 +92,8 @@ def export(
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 
 
-# What shows points to learners. Their pages show less before the release.
+# The exports that show points to learners. Pages are not listed, because they show less before the
+# release.
 FOR_LEARNERS = {("csv", "moodle"), ("csv", "canvas"), ("jsonl", "jsonl-annotations")}
 
 
@@ -117,17 +118,17 @@ def not_graded(store: Store, only: Chapter | None, partial: bool) -> list[str]:
 
 
 def write(path: Path, text: str) -> list[Path]:
-    """A text as a file. What is no UTF-8 on disk is shown with a mark in its place."""
+    """Write a text to a file. Characters that cannot be UTF-8, such as in names, become "?"."""
     write_file(path, text.encode("utf-8", "replace"))
     return [path]
 
 
-MOST_IN_A_CELL = 32_767  # characters, by Excel's own limit
+MOST_IN_A_CELL = 32_767  # characters; Excel's own limit
 HEADER = "student chapter points max_points penalty late_seconds submitted passed exercises".split()
 
 
 def plain_csv(what: Export) -> list[Path]:
-    """A line for each learner and chapter."""
+    """Write a line for each learner and chapter."""
     files = write(what.folder / "grades.csv", in_csv(HEADER, plain_lines(what)))
     if table := term_lines(what):
         header, *lines = table
@@ -153,14 +154,14 @@ def term_lines(what: Export) -> list[list[object]]:
 
 
 def plain_lines(what: Export) -> list[list[object]]:
-    """A line for each learner and chapter, in order."""
+    """Return a line for each learner and chapter, in order."""
     ordered = sorted(local_rows(what), key=lambda row: (row["student"], row["chapter"]))
     grouped = groupby(ordered, key=lambda row: (row["student"], row["chapter"]))
     return [line_of(*about, list(own)) for about, own in grouped]
 
 
 def local_rows(what: Export) -> list[dict]:
-    """Return the rows with times as the course's clocks show them."""
+    """Return the rows with times in the course's time zone."""
     zone = what.course.lateness.zone
     return [row | {"submitted": in_zone(row.get("submitted"), zone)} for row in what.rows]
 
@@ -169,7 +170,7 @@ COLUMNS = "student chapter exercise points max_points status mistakes message su
 
 
 def workbook(what: Export) -> list[Path]:
-    """A sheet with a line for each learner and chapter, and one for each exercise of a learner."""
+    """Write a sheet with a line for each learner and chapter, and one with a line for each row."""
     from openpyxl import Workbook
 
     book = Workbook()
@@ -184,7 +185,10 @@ def workbook(what: Export) -> list[Path]:
 
 
 def fill(sheet: Any, title: str, header: list[str], lines: Iterable[list[object]]) -> None:
-    """A sheet of a workbook: its first line stays in sight; what learners wrote is text."""
+    """Fill a sheet of a workbook.
+
+    Its first line stays visible, and learners' text is never a formula.
+    """
     sheet.title, sheet.freeze_panes = title, "A2"
     sheet.append(header)
     for row, line in enumerate(lines, 2):
@@ -195,7 +199,7 @@ def fill(sheet: Any, title: str, header: list[str], lines: Iterable[list[object]
 
 
 def in_a_cell(value: object) -> object:
-    """A value as a spreadsheet may hold it: without control characters, and of bounded length."""
+    """Return a value that fits a spreadsheet: without control characters, and of limited length."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, str):
@@ -204,7 +208,7 @@ def in_a_cell(value: object) -> object:
 
 
 def line_of(student: str, chapter: str, rows: list[dict]) -> list[object]:
-    """One learner's chapter."""
+    """Return the line of one learner's chapter."""
     passed = sum(row["status"] == Status.PASSED for row in rows)
     sums = [total(rows, name) for name in ("points", "max_points", "penalty")]
     first = rows[0]
@@ -213,7 +217,7 @@ def line_of(student: str, chapter: str, rows: list[dict]) -> list[object]:
 
 
 def total(rows: list[dict], name: str) -> float:
-    """The sum of a column, without the noise of adding."""
+    """Return the sum of a column, without rounding errors."""
     return round(sum(row.get(name, 0.0) for row in rows), 6)
 
 
@@ -221,10 +225,10 @@ CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 
 
 def canvas_csv(what: Export) -> list[Path]:
-    """What Canvas' gradebook imports: its own columns and rows, a column for each chapter.
+    """Write a CSV that Canvas' gradebook imports, with a column for each chapter.
 
-    The roster is the gradebook's own export: Canvas finds people by its ids. A column that it has
-    already keeps the points that are possible there, and what is in it is out of these.
+    The roster is the gradebook's own export, because Canvas finds people by its ids. An existing
+    column keeps its possible points, and the grades are scaled to these.
     """
     if not {"student", "id"} <= {name.casefold() for name in what.roster.header}:
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
@@ -250,23 +254,23 @@ def canvas_csv(what: Export) -> list[Path]:
 
 
 def note_new_columns(what: Export, columns: list[str]) -> None:
-    """Say for which columns Canvas will make an assignment, since its gradebook has none."""
+    """Add a note on columns that the gradebook lacks, for which Canvas creates an assignment."""
     if new := [column for column in columns if column not in what.roster.header]:
         told = f"Canvas makes a new assignment of {', '.join(new)}, which its gradebook lacks"
         what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
 
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:
-    """Say who was graded and is not in the course system's own list."""
+    """Add a note on graded learners who are missing from the course system's list."""
     listed = set(map(escaped, what.roster.folders))
     if missing := sorted(set(students) - listed):
         what.notes.append(f"not on the roster, so not in the file: {named(missing)}")
 
 
 def note_formulas(what: Export, cells: Iterable[object]) -> None:
-    """Say how many cells that identify learners a spreadsheet would work out.
+    """Add a note on the number of identifying cells that a spreadsheet would read as formulas.
 
-    A course system finds people by them, so they stay exactly as they came.
+    They stay unchanged, because a course system finds people by them.
     """
     if many := sum(map(is_formula, cells)):
         told = f"{many} of the cells that identify learners look like formulas and stay as they are"
@@ -274,10 +278,10 @@ def note_formulas(what: Export, cells: Iterable[object]) -> None:
 
 
 def scale(what: Export, chapter: Chapter, most: str) -> float:
-    """What points are to be multiplied by where a course system counts up to another number.
+    """Return the factor from a chapter's points to a course system's maximum.
 
-    Course systems take a number as it stands: of 35 points, 35 would be 35 of their 100, and Moodle
-    passes over what is more than its most. Where `most` says no number, points stay as they are.
+    Course systems do not scale: of 35 points, 35 would be 35 of their 100, and Moodle ignores
+    grades above its maximum. The factor is 1 if `most` is not a number.
     """
     try:
         number = float(most.replace(",", "."))
@@ -294,12 +298,12 @@ def scale(what: Export, chapter: Chapter, most: str) -> float:
 
 
 def scaled(points: float | str, by: float) -> float | str:
-    """Points by a course system's measure; an empty cell stays empty."""
+    """Return points times a factor; an empty cell stays empty."""
     return round(points * by, 6) if isinstance(points, float) else points
 
 
 def canvas_column(roster: Roster, chapter: Chapter) -> str:
-    """The column of a chapter: as the gradebook has it, `title (number)`, else a new one."""
+    """Return a chapter's column: the gradebook's `title (number)`, or else a new one."""
     names = (chapter.title, chapter.name)
     found = (name for name in roster.header if re.sub(r" \(\d+\)$", "", name) in names)
     return next(found, chapter.title)
@@ -309,7 +313,7 @@ CANVAS_EXCUSED = "EX"
 
 
 def points_by_learner(what: Export) -> dict[tuple[str, str], float | str]:
-    """Points by student and chapter; Canvas' own sign for whom all of it is excused."""
+    """Return points by student and chapter, or Canvas' mark if everything is excused."""
     own: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for row in what.rows:
         own[row["student"], row["chapter"]].append(row)
@@ -318,9 +322,9 @@ def points_by_learner(what: Export) -> dict[tuple[str, str], float | str]:
 
 
 def out_of(rows: list[dict], chapter: Chapter) -> float | None:
-    """A learner's points out of all that the chapter gives: what is excused counts as the rest.
+    """Return a learner's points, scaled to the chapter's full points if exercises are excused.
 
-    None where all of it is excused.
+    None if everything is excused.
     """
     excused = sum(row["override"]["of"] for row in rows if row.get("override"))
     excused -= sum(row["max_points"] for row in rows if row.get("override"))
@@ -330,10 +334,10 @@ def out_of(rows: list[dict], chapter: Chapter) -> float | None:
 
 
 def moodle_csv(what: Export) -> list[Path]:
-    """A grading worksheet for one assignment: the roster's own columns, filled in.
+    """Write a grading worksheet for one assignment: the roster's own columns, filled in.
 
-    Grades are out of each row's Maximum grade. Without a worksheet as roster: learners by what
-    names them, with points and feedback.
+    Grades are out of each row's Maximum grade. If the roster is not a worksheet, write identifiers,
+    points and feedback instead.
     """
     chapter, people = what.only(), people_in(what)
     path = what.folder / f"moodle-{chapter.name}.csv"
@@ -357,7 +361,7 @@ GRADE, COMMENT = "grade", "feedback comments"
 
 
 def worksheet(what: Export, chapter: Chapter, people: dict[str, Person], path: Path) -> list[Path]:
-    """Fill in a grading worksheet. Cells that people typed stay, and so does everything else."""
+    """Fill in a grading worksheet. Cells that people typed and all other cells stay unchanged."""
     columns, roster = what.roster.columns, what.roster
     if missing := [name for name in (GRADE, COMMENT) if name not in columns]:
         there = ", ".join(roster.header)
@@ -391,7 +395,7 @@ def is_typed(
 ) -> bool:
     """Return True for a cell that a person filled in, or that Moodle does not let change.
 
-    before: what our last export wrote into the row. new: what this one would write.
+    before: the values that our last export wrote into the row. new: the values of this export.
     """
     cell = row[column]
     if same_cell(cell, str(new[column])):
@@ -404,7 +408,7 @@ def is_typed(
 
 
 def same_cell(one: str, other: str) -> bool:
-    """Return True if two cells say the same: Moodle rounds grades and adds tags to comments.
+    """Return True if two cells are equal, although Moodle rounds grades and adds tags to comments.
 
     >>> same_cell("66,67", "66.666667"), same_cell("<p>Well<br />done</p>", "Well\\ndone")
     (True, True)
@@ -421,7 +425,7 @@ def bare(cell: str) -> str:
 
 
 def note_kept(what: Export, kept: list[str]) -> None:
-    """Say which cells stayed because a person filled them in."""
+    """Add a note on the cells that stay because a person filled them in."""
     if kept:
         told = "cells that people filled in, or that Moodle does not let change, stay"
         advice = "--overwrite replaces those that people filled in"
@@ -432,32 +436,32 @@ def note_kept(what: Export, kept: list[str]) -> None:
 MOST_KEPT = 10
 
 
-# Columns of Moodle's worksheet that say who somebody is; learners write into some of the others.
+# Columns of Moodle's worksheet that identify learners. Learners can write into some others.
 IDENTIFYING = (IDENTIFIER, "full name", "id number", "username", "email address")
 
 
 def as_it_came(column: str, cell: str) -> object:
-    """Return a cell of a worksheet: unchanged if it identifies a learner, else no formula."""
+    """Return a cell of a worksheet, unchanged if it identifies a learner, else made harmless."""
     return cell if column in IDENTIFYING else harmless(cell)
 
 
 def filled_in(
     what: Export, chapter: Chapter, person: Person, row: dict[str, str]
 ) -> dict[str, object]:
-    """Return what is written into one learner's row of a worksheet, by column."""
+    """Return the new values for one learner's row of a worksheet, by column."""
     by = scale(what, chapter, row.get("maximum grade", ""))
     grade = scaled(moodle_points(chapter, person), by)
     return {GRADE: grade, COMMENT: harmless(feedback(person))}
 
 
 def moodle_points(chapter: Chapter, person: Person) -> float | str:
-    """A learner's points; an empty cell, which is no grade, where all of it is excused."""
+    """Return a learner's points; "", which is not a grade, if everything is excused."""
     points = out_of(person.rows, chapter)
     return "" if points is None else points
 
 
 def people_in(what: Export) -> dict[str, Person]:
-    """Everybody with rows of the one chapter."""
+    """Return all learners with rows of the one chapter."""
     chapter = what.only()
     rows = [row for row in what.rows if row["chapter"] == chapter.name]
     people = people_of(rows, chapter.points)
@@ -470,13 +474,13 @@ NUMBERED = re.compile(r"(?P<name>.+)_(?P<id>\d+)")
 
 
 def moodle_key(what: Export, student: str) -> str:
-    """What Moodle knows somebody by: `Participant 12345` where the name ends in that number."""
+    """Return Moodle's name of a learner: `Participant 12345` if the name ends in that number."""
     found = NUMBERED.fullmatch(student)
     return f"Participant {found['id']}" if found and not what.roster.rows else student
 
 
 def feedback(person: Person) -> str:
-    """Return a line for each exercise, and one on what was lost because it came late."""
+    """Return a line for each exercise, and one on the late penalty."""
     lines = [
         f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {comment(row)}"
         for row in person.rows
@@ -488,12 +492,12 @@ def feedback(person: Person) -> str:
 
 
 def comment(row: dict) -> str:
-    """Return what is said of a row; with every step to its points if the graders alone did not."""
+    """Return the message of a row, and all steps to its points if they were changed."""
     return " ".join([row["message"], *account(row)]) if is_changed(row) else row["message"]
 
 
 def learners_pages(what: Export) -> list[Path]:
-    """One page for each learner that needs nothing but itself, with nobody else on it."""
+    """Write one page for each learner, as a single file that shows no other learner."""
     folder = what.folder / "pages"
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):
@@ -508,14 +512,14 @@ def learners_pages(what: Export) -> list[Path]:
 
 
 def own_file(folder: Path, name: str) -> Path:
-    """A file for somebody's page that is nobody else's, whatever the name."""
+    """Return an unused path for a learner's page, whatever the name."""
     short = safe(name).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
     wanted = chain([short], (f"{short}-{number}" for number in count(2)))
     return next(at for one in wanted if not (at := folder / f"{one}.html").exists())
 
 
 def page_of(person: Person, course: Course, term: Term | None = None) -> str:
-    """One learner's page. Everything that comes from learners is escaped."""
+    """Return one learner's page. Text that comes from learners is escaped."""
     template = PAGES.get_template("learner.html")
     released = is_released(course.lateness)
     told = term.told() if term and released else ""
@@ -525,7 +529,7 @@ def page_of(person: Person, course: Course, term: Term | None = None) -> str:
 
 
 def moodle_feedback(what: Export) -> list[Path]:
-    """The pages as a zip of feedback files, in the folders that Moodle's download has."""
+    """Write the pages as a zip of feedback files, in the folders of Moodle's download."""
     chapter = what.only()
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -541,7 +545,7 @@ def moodle_feedback(what: Export) -> list[Path]:
 
 
 def moodle_folder(roster: Roster, student: str) -> str:
-    """`Ada Lovelace_12345_assignsubmission_file_`; empty for whom Moodle has no number."""
+    """Return `Ada Lovelace_12345_assignsubmission_file_`; "" without a Moodle number."""
     rows = {escaped(folder): row for folder, row in roster.by_folder().items()}
     row = rows.get(student, {})
     number = row.get("identifier", "").rpartition(" ")[2]
@@ -553,9 +557,9 @@ def moodle_folder(roster: Roster, student: str) -> str:
 
 
 def annotations(what: Export) -> list[Path]:
-    """A JSON object for each thing to say about a learner's file: where, and what.
+    """Write a JSON object for each message about a learner's file.
 
-    row counts from 0, as in Dodona's format; what has no line is a message on the whole file.
+    row counts from 0, as in Dodona's format. A message without a line is about the whole file.
     """
     lines = [annotation(row) for row in what.rows if row["status"] != Status.PASSED]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -563,7 +567,7 @@ def annotations(what: Export) -> list[Path]:
 
 
 def annotation(row: dict) -> dict:
-    """What is to be said about one exercise."""
+    """Return the message about one exercise."""
     about = {name: row[name] for name in ("student", "chapter", "exercise")}
     line = row.get("line")
     if line is None:

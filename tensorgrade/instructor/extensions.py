@@ -1,11 +1,11 @@
-"""Later deadlines for single learners: `OUT/extensions.csv`, which no run of `grade` writes.
+"""Later deadlines for single learners: `OUT/extensions.csv`, which `grade` never writes.
 
     student,chapter,due,hours,reason
     ada,first_chapter,2027-01-20 23:59,,ill
     ben,all,,48,accommodation
 
-A line has either a new deadline or extra hours. `all` stands for every chapter with a deadline; a
-line on a single chapter goes before it.
+A line has either a new deadline or extra hours. `all` means every chapter with a deadline. A line
+on a single chapter has priority over it.
 """
 
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ About = tuple[str, str]  # student, chapter
 
 @dataclass(frozen=True)
 class Extension:
-    """due: as `read_time` reads it. reason: for the learner to read, too."""
+    """An extended deadline. due: in the format of `read_time`. reason: learners read it too."""
 
     due: str
     reason: str
 
     def told(self) -> dict[str, str]:
-        """Return what a row says of it."""
+        """Return the extension as a row holds it."""
         return {"due": self.due, "reason": self.reason}
 
 
@@ -55,7 +55,7 @@ def read_extensions(out: Path, course: Course) -> dict[About, Extension]:
 
 
 def extensions_in(line: dict[str, str], course: Course) -> dict[About, Extension]:
-    """Return what one line says. Raises ValueError with a sentence."""
+    """Return the extensions of one line. Raises ValueError with a sentence."""
     student, name, due, hours, reason = (line[column] for column in COLUMNS)
     if not (student and reason):
         raise ValueError("say whose deadline is extended, and why")
@@ -75,7 +75,7 @@ def extensions_in(line: dict[str, str], course: Course) -> dict[About, Extension
 
 
 def new_due(due: str, hours: str, before: str, course: Course) -> str:
-    """Return the new deadline. before: that of the class. Raises ValueError."""
+    """Return the new deadline. before: the deadline of the class. Raises ValueError."""
     if due:
         whole = with_zone(due, course.lateness.zone)
         check_deadline(whole)
@@ -92,10 +92,10 @@ def new_due(due: str, hours: str, before: str, course: Course) -> str:
 def import_extensions(
     out: Path, course: Course, roster: Roster, chapter: str, date_order: str = ""
 ) -> list[str]:
-    """Add the extensions in a worksheet to `extensions.csv`; returns a line for each new one.
+    """Add the extensions in a worksheet to `extensions.csv`, and return a line for each new one.
 
-    Moodle writes them into the column of the status; no other date is there. A learner who has a
-    line for this chapter already keeps it. Raises CourseError.
+    Moodle writes them into the status column, which has no other dates. A learner who already has a
+    line for this chapter keeps it. Raises CourseError.
     """
     name, zone = course.chapter(chapter).name, course.lateness.zone
     if "status" not in roster.columns:

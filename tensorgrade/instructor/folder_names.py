@@ -1,4 +1,4 @@
-"""Folder names that Linux, macOS and Windows allow, different for each learner."""
+"""Folder names that Linux, macOS and Windows allow, and that are unique to each learner."""
 
 import hashlib
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 LONGEST_NAME = 180  # bytes; file systems allow 255, and ids and numbers are added to names
 RESERVED = {"timestamp.txt"}  # the name of the file with the submission's time
 UNSAFE = re.compile(r'[/\\<>:"|?*\x00-\x1f\x7f\ud800-\udfff]')
-# Windows takes these for devices, with any ending.
+# Windows uses these names for devices, with any ending.
 DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\.|$)", re.IGNORECASE)
 
 
@@ -27,14 +27,14 @@ def safe(name: str) -> str:
     plain = UNSAFE.sub("_", name).strip()
     if plain.startswith("."):
         plain = f"_{plain[1:]}"
-    plain = plain.rstrip(". ")  # which Windows drops
+    plain = plain.rstrip(". ")  # Windows drops these
     if plain.casefold() in RESERVED or DEVICE.match(plain):
         plain = f"_{plain}"
     return shortened(plain) if plain else "_"
 
 
 def shortened(name: str) -> str:
-    """Return the name, or its beginning, a digest and its ending if it is too long."""
+    """Return the name; if it is too long, its beginning, a digest and its ending."""
     if len(name.encode()) <= LONGEST_NAME:
         return name
     stem, dot, ending = name.rpartition(".")
@@ -51,7 +51,7 @@ def digest(text: str) -> str:
 
 
 def same_folder(folder: str) -> str:
-    """Return a key that is equal for folders that some file systems take for one.
+    """Return a key that is equal for folders that some file systems treat as the same.
 
     >>> same_folder("Ada") == same_folder("ada")
     True
@@ -61,10 +61,10 @@ def same_folder(folder: str) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """A learner's wish for a folder name.
+    """A learner's claim to a folder name.
 
-    name: the wanted name. id: how the course system identifies the learner. distinct: a text that
-    no other claim has.
+    name: the wanted name. id: the course system's id of the learner. distinct: a text that no other
+    claim has.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Claim:
     distinct: str
 
     def folder(self, attempt: int) -> str:
-        """Return the name; after a collision with the id; after a second one with a digest."""
+        """Return the name; after a collision, add the id; after a second one, add a digest."""
         if attempt == 0:
             return safe(self.name)
         ending = f"_{self.id}" if attempt == 1 and self.id else f"_{digest(self.distinct)}"
@@ -83,7 +83,7 @@ def unique_folders(claims: Sequence[Claim], taken: Collection[str] = ()) -> list
     """Return a different folder name for each claim.
 
     If several claims lead to one folder, all of them get their id added, so that no learner can
-    block another one by copying a name. taken: names that none of them may have.
+    block another one by copying a name. taken: names that are not available.
     """
     attempts = [0] * len(claims)
     used = Counter(map(same_folder, taken))

@@ -1,7 +1,7 @@
-"""Puts a class's points into nbgrader's gradebook, as its own autograder would have.
+"""Write a class's points into nbgrader's gradebook, as its own autograder would.
 
-One writer, a transaction for every few hundred submissions. Writing the same rows again changes
-nothing, so an interrupted run is finished by the same command.
+There is one writer, with a transaction for every few hundred submissions. Writing the same rows
+again changes nothing, so the same command completes an interrupted run.
 """
 
 import re
@@ -24,15 +24,15 @@ from ..course import Chapter, Course, CourseError
 from ..lateness import read_time
 from .overrides import as_found
 
-PREFIX = "points-"  # how the graded cells of our notebooks are called
+PREFIX = "points-"  # the prefix of graded cells in our notebooks
 AT_ONCE = 500
 
 
 def write_gradebook(url: str, rows: list[dict], course: Course, course_id: str = "") -> int:
-    """Write all rows of `results.jsonl`; returns how many submissions they belong to.
+    """Write all rows of `results.jsonl`, and return the number of their submissions.
 
-    url: as SQLAlchemy reads it. course_id: as nbgrader calls the course. What people graded by
-    hand in there stays. Raises CourseError where there is no such gradebook.
+    url: in SQLAlchemy's format. course_id: nbgrader's name of the course. Manual grades in the
+    gradebook stay unchanged. Raises CourseError if there is no such gradebook.
     """
     try:
         with Gradebook(url, course_id or course.name) as gradebook:
@@ -45,7 +45,7 @@ def write_gradebook(url: str, rows: list[dict], course: Course, course_id: str =
 
 
 def course_id_in(root: Path) -> str:
-    """How nbgrader calls the course of a folder; empty where it has no settings there."""
+    """Return nbgrader's name for the course in a folder; "" if the folder has no settings."""
     if not (root / "nbgrader_config.py").exists():
         return ""
     settings = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
@@ -53,7 +53,7 @@ def course_id_in(root: Path) -> str:
 
 
 def without_password(url: str) -> str:
-    """An address that may be shown.
+    """Return an address that may be shown.
 
     >>> without_password("postgresql://ada:secret@host/db")
     'postgresql://ada:…@host/db'
@@ -62,7 +62,7 @@ def without_password(url: str) -> str:
 
 
 def write_chapters(gradebook: Gradebook, rows: list[dict], course: Course) -> int:
-    """Write all rows; returns how many submissions they belong to."""
+    """Write all rows, and return the number of their submissions."""
     count = 0
     for chapter in course.chapters:
         own = sorted((r for r in rows if r["chapter"] == chapter.name), key=lambda r: r["student"])
@@ -75,7 +75,7 @@ def write_chapters(gradebook: Gradebook, rows: list[dict], course: Course) -> in
 def write_chapter(
     gradebook: Gradebook, chapter: Chapter, rows: list[dict], due: datetime | None
 ) -> int:
-    """Write one chapter's rows, sorted by student; returns how many students there are."""
+    """Write one chapter's rows, sorted by student, and return the number of students."""
     cells = prepare_assignment(gradebook, chapter, due)
     assignment = gradebook.find_assignment(chapter.name)
     known = {
@@ -101,9 +101,9 @@ def write_chapter(
 def prepare_assignment(
     gradebook: Gradebook, chapter: Chapter, due: datetime | None
 ) -> dict[str, str]:
-    """Ids of the chapter's graded cells by exercise; what nbgrader has not made yet is made.
+    """Return the ids of the chapter's graded cells by exercise; create cells that are missing.
 
-    due: None keeps the date that nbgrader has.
+    due: None keeps nbgrader's date.
     """
     gradebook.update_or_create_assignment(chapter.name, **({"duedate": due} if due else {}))
     gradebook.update_or_create_notebook(chapter.name, chapter.name)
@@ -124,8 +124,8 @@ def prepare_assignment(
 def add_submission(
     gradebook: Gradebook, assignment: Assignment, student: str
 ) -> SubmittedAssignment:
-    """A submission without points, with a place for each graded cell; not yet committed."""
-    with gradebook.db.no_autoflush:  # half a submission is not to be written
+    """Add a submission without points, with a grade for each graded cell; do not commit it."""
+    with gradebook.db.no_autoflush:  # do not write an incomplete submission
         submission = SubmittedAssignment(assignment=assignment, student_id=student)
         for notebook in assignment.notebooks:
             handed_in = SubmittedNotebook(notebook=notebook, assignment=submission)
@@ -136,9 +136,9 @@ def add_submission(
 
 
 def date(submission: SubmittedAssignment, rows: list[dict]) -> None:
-    """Put down when it was handed in, and what lateness costs; what came without dates keeps its.
+    """Set the submission time and the late penalty; without a time, keep the old values.
 
-    A penalty is taken from what all graded cells together give, as nbgrader does it.
+    As in nbgrader, the penalty is deducted from the sum of all graded cells.
     """
     if not (submitted := rows[0].get("submitted")):
         return
@@ -152,15 +152,15 @@ def date(submission: SubmittedAssignment, rows: list[dict]) -> None:
 
 
 def score_of(grade: Grade) -> float:
-    """What a cell's grade adds to the score, as nbgrader counts before it is asked to."""
+    """Return the score of a cell's grade, computed as nbgrader does."""
     by_hand = grade.manual_score
     return (grade.auto_score or 0.0 if by_hand is None else by_hand) + (grade.extra_credit or 0.0)
 
 
 def fill_in(submission: SubmittedAssignment, rows: dict[str, dict]) -> None:
-    """Put the points of rows (by cell id) into the grades; as a share of what a cell is worth.
+    """Write the points of rows (by cell id) into the grades, scaled to each cell's maximum.
 
-    nbgrader knows no excuse: where an exercise is excused it has what the graders found.
+    nbgrader has no excused exercises. They get the points that the graders found.
     """
     for notebook in submission.notebooks:
         for grade in notebook.grades:

@@ -1,4 +1,4 @@
-"""Grades one chapter of one learner: all hidden tests on one attempt, one verdict an exercise."""
+"""Grade one chapter of one learner: run all hidden tests, and return one verdict per exercise."""
 
 import ctypes
 import gc
@@ -21,9 +21,9 @@ TRIES = 2
 
 
 class Grader:
-    """The collected tests and a warm process for learner code; one of each worker.
+    """The collected tests and a warm process for learner code. Each worker has one.
 
-    Raises CourseError if the graders cannot be collected, or the seed is new since the build.
+    Raises CourseError if the graders cannot be collected, or if the seed changed since the build.
     """
 
     def __init__(self, setup: Setup):
@@ -32,17 +32,17 @@ class Grader:
         self.collected = CollectedTests(setup.tests)
 
     def start(self) -> str:
-        """Be ready for the first hand-in; returns the name of the rung of isolation.
+        """Prepare for the first submission, and return the name of the isolation level.
 
         Raises NotIsolated or NotStarted.
         """
         return self.maker.warm_up().isolation
 
     def grade(self, handin: Handin) -> list[Verdict]:
-        """Verdicts on all exercises of a chapter.
+        """Return verdicts on all exercises of a chapter.
 
-        Once more where the warm process itself ended on the way: that costs no learner points
-        unless it happens every time.
+        Grading is repeated if the warm process itself ended, so that this costs no points unless it
+        happens every time.
         """
         if handin.missing:
             course, isolation = self.maker.course, self.start()
@@ -56,13 +56,13 @@ class Grader:
         return verdicts
 
     def attempt(self, handin: Handin) -> Attempt:
-        """A hand-in as an attempt; one that cannot be read is an attempt all the same."""
+        """Return a submission as an attempt. An unreadable one gives an attempt too."""
         if handin.reason:
             return self.maker.unread(handin.chapter, handin.reason)
         return self.maker.attempt_from_source(handin.chapter, handin)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
-        """Run the cases, the tests on what was seen, and sum them up."""
+        """Run the cases and the tests on the results, and return the verdicts."""
         try:
             return grade_attempt(student, attempt, self.collected)
         finally:
@@ -78,48 +78,48 @@ TROUBLE = "it was never started"
 
 
 class NotReady(CourseError):
-    """A worker cannot grade at all; that is nobody's submission's fault."""
+    """A worker cannot grade at all; no submission is at fault."""
 
 
 def start(setup: Setup) -> None:
-    """Once for each worker process. What goes wrong here is told when work comes in."""
+    """Initialise a worker process. Errors are reported only when work arrives."""
     global GRADER, TROUBLE
     torch.set_num_threads(1)
     if tune is not None:
-        tune(MMAP_THRESHOLD, LARGE_BLOCK)  # a large result is given back as soon as it is freed
+        tune(MMAP_THRESHOLD, LARGE_BLOCK)  # large results return to the system when they are freed
     try:
         grader = Grader(setup)
         grader.start()
         forget()
         GRADER = grader
-    except Exception as error:  # an initializer that raises would only look like a crash
+    except Exception as error:  # an initializer that raises would look like a crash
         TROUBLE = str(error) or type(error).__name__
 
 
 def check_in() -> str:
-    """The rung of isolation on which this worker grades. Raises NotReady."""
+    """Return the isolation level of this worker. Raises NotReady."""
     return ready_grader().start()
 
 
 def grade(handin: Handin) -> list[Verdict]:
-    """The verdicts on one hand-in. Raises NotReady."""
+    """Return the verdicts on one submission. Raises NotReady."""
     return grade_with(ready_grader(), handin)
 
 
 def ready_grader() -> Grader:
-    """This process's grader. Raises NotReady."""
+    """Return this process's grader. Raises NotReady."""
     if GRADER is None:
         raise NotReady(f"a worker could not start: {TROUBLE}")
     return GRADER
 
 
 def grade_with(grader: Grader, handin: Handin) -> list[Verdict]:
-    """The verdicts on one hand-in, by this grader."""
+    """Return the verdicts of this grader on one submission."""
     try:
         return grader.grade(handin)
     except CourseError:
-        raise  # the course or this machine is at fault, for everybody
-    except Exception:  # a fault of the graders on this one file; it must not end the class
+        raise  # the course or this machine is at fault, for all learners
+    except Exception:  # a fault of the graders on this file, which must not end the run
         logging.exception("%s of %s could not be judged", handin.chapter, handin.student)
         return set_aside(handin, grader.maker.course, Status.ERROR, NOT_JUDGED)
     finally:
@@ -129,9 +129,9 @@ def grade_with(grader: Grader, handin: Handin) -> list[Verdict]:
 def forget() -> None:
     """Free everything of the last submission: an attempt and its exercises refer to each other.
 
-    What is left then (references, fingerprints) stays, so that Python need not look through it
-    after the next submission, which would take longer than to grade it. Memory that is free goes
-    back to the system, or large results would leave holes that nothing fits into.
+    The remaining objects (references, fingerprints) are frozen. Otherwise Python would search them
+    after each submission, which would take longer than grading it. Free memory returns to the
+    system, because large results would leave gaps that are too small for others.
     """
     gc.collect()
     gc.freeze()
@@ -140,7 +140,7 @@ def forget() -> None:
 
 
 def c_function(name: str) -> Callable[..., int] | None:
-    """Return a function of the C library; None if it has none of that name, as on Windows."""
+    """Return a function of the C library; None if it is missing, as on Windows."""
     try:
         return getattr(ctypes.CDLL(None), name)
     except (AttributeError, OSError, TypeError):
@@ -148,21 +148,21 @@ def c_function(name: str) -> Callable[..., int] | None:
 
 
 trim, tune = c_function("malloc_trim"), c_function("mallopt")
-MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # of mallopt; larger than what a normal case returns
+MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # for mallopt; larger than a normal result
 
 
 ENDED_ITS_WORKER = (
     "Grading this file ended the grading process itself; your instructor has to look at it."
 )
 NOT_JUDGED = "Grading this file failed, and not by your fault; your instructor has to look at it."
-# Messages of rows that the graders could not judge. They are graded again on the next run.
+# Messages of rows that the graders could not judge. The next run grades them again.
 GRADERS_FAILED = (ENDED_ITS_WORKER, NOT_JUDGED)
 
 
 def set_aside(
     handin: Handin, course: Course, status: Status, why: str, isolation: str = "none"
 ) -> list[Verdict]:
-    """Verdicts without points on every exercise of the chapter, with one reason."""
+    """Return verdicts without points on every exercise of the chapter, with one reason."""
     student, chapter = handin.student, handin.chapter
     return [
         Verdict(student, chapter, e.name, 0.0, float(e.points), status, [], why, isolation)

@@ -1,4 +1,4 @@
-"""Wrong answers that have no name, in groups of those that give the same on all cases."""
+"""Group wrong answers without a known mistake by their results on all cases."""
 
 import re
 from collections import defaultdict
@@ -14,7 +14,7 @@ LONGEST_CODE = 6000
 
 @dataclass(frozen=True)
 class Group:
-    """Wrong answers to an exercise that give the same. students: who; code: one of them's."""
+    """Wrong answers to an exercise with the same results. code: that of one of the students."""
 
     name: str
     exercise: str
@@ -24,7 +24,7 @@ class Group:
 
 
 def groups_of(rows: list[dict], store: Store) -> list[Group]:
-    """Return the groups of a class, the largest first. store: has the code."""
+    """Return the groups of a class, the largest first. store: holds the code."""
     members: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
         if row.get("group"):
@@ -44,9 +44,9 @@ def groups_of(rows: list[dict], store: Store) -> list[Group]:
 
 
 def definition_in(text: str, name: str) -> str:
-    """The last definition of a name in a text, as far as its lines are indented.
+    """Return the last definition of a name in a text, with its indented lines.
 
-    The text is a learner's: it is cut by its lines, never parsed.
+    The text is a learner's, so it is split into lines but never parsed.
     """
     lines = text.split("\n")
     starts = [n for n, line in enumerate(lines) if re.match(rf"(def|class) {name}\b", line)]
@@ -59,14 +59,14 @@ def definition_in(text: str, name: str) -> str:
 
 
 def without_names(code: str, students: list[str]) -> str:
-    """Code without its comments, and with a … for each learner's name in it."""
+    """Return code without comments, and with … instead of learners' names."""
     for student in sorted(filter(None, students), key=len, reverse=True):
         code = re.sub(re.escape(student), "…", code, flags=re.IGNORECASE)
     return re.sub(r"[ \t]*#[^\n]*", "", code)
 
 
 def members(out: Path, group: str) -> list[dict]:
-    """Return the rows of a group, as the graders found them."""
+    """Return the rows of a group with the graders' points."""
     own = (row for row in Store(out).rows() if row.get("group") == group)
     return [without_penalty(as_found(row)) for row in own]
 

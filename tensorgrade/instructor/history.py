@@ -1,4 +1,4 @@
-"""What changed from one run to the next, and the true cause of each change."""
+"""Find the rows that changed from one run to the next, and the cause of each change."""
 
 from collections.abc import Iterable
 
@@ -9,11 +9,11 @@ OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other
 OTHER_TIME = "another submission time"
 OTHER_POLICY = "another rule on attempts"
 BY_HAND, EXTENDED = "an instructor", "an extension"
-GRADED_AGAIN = "graded again"  # the same file by the same graders: they had failed, or --forget
+GRADED_AGAIN = "graded again"  # same file and graders: the graders had failed, or --forget
 
 
 def moves(old: Result, basis: Basis, rows: list[dict]) -> list[dict]:
-    """Return a record of each row whose points or status are not what they were."""
+    """Return a record of each row whose points or status changed."""
     before = {row["exercise"]: row for row in old.rows}
     return [
         move(before[row["exercise"]], row, why(before[row["exercise"]], row, old.basis, basis))
@@ -23,7 +23,7 @@ def moves(old: Result, basis: Basis, rows: list[dict]) -> list[dict]:
 
 
 def stands(row: dict) -> tuple[float, str]:
-    """Return what a learner reads off a row."""
+    """Return the parts of a row that a learner sees."""
     return row["points"], row["status"]
 
 
@@ -40,10 +40,10 @@ def move(old: dict, row: dict, because: str) -> dict:
 
 
 def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
-    """Return the cause of a change. before, now: what the rows rest on.
+    """Return the cause of a change. before, now: the attempts behind the rows.
 
-    If another attempt counts although no new one came, the rule on attempts or a date did it. If
-    the graders found the same in another file that came at another time, the file did it.
+    If another attempt counts although there is no new one, the cause is the rule on attempts or a
+    date. If the graders found the same in another file with another time, the cause is the file.
     """
     if old.get("override") != row.get("override"):
         return BY_HAND
@@ -62,12 +62,12 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
 
 
 def found(row: dict) -> tuple[float, str]:
-    """Return what the graders found, whenever it was submitted."""
+    """Return the graders' result, without the late penalty."""
     return round(row["points"] + row.get("penalty", 0.0), 5), row["status"]
 
 
 def record_of(results: Iterable[Result]) -> dict:
-    """Return what a finished run says of the whole class: when, which graders, and the totals."""
+    """Return the record of a finished run for the whole class: time, graders and totals."""
     results = list(results)
     graders: dict[str, set[str]] = {}
     for one in results:
@@ -80,7 +80,7 @@ def record_of(results: Iterable[Result]) -> dict:
 
 
 def totals(rows: list[dict]) -> dict:
-    """Return how the class stands, for a line over time."""
+    """Return the totals of the class, for a chart over time."""
     return {
         "learners": len({row["student"] for row in rows}),
         "points": round(sum(row["points"] for row in rows), 3),

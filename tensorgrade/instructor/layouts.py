@@ -1,11 +1,11 @@
-"""One reader for each course system: whose file is this, and when was it submitted?
+"""One reader for each course system, which finds the learner and the time of each file.
 
-Moodle, Canvas and Gradescope give a zip (or the folder that it was unpacked to), git hosts a
-folder for each learner. A reader yields a `Submitted` for each file, and for each folder without
-any file to collect.
+Moodle, Canvas and Gradescope give a zip (or the folder that it was unpacked to), git hosts a folder
+for each learner. A reader yields a `Submitted` for each file, and for each folder without files to
+collect.
 
-Learners choose their display names and file names, and anything inside their files. So a reader
-takes the identity only from what the course system itself wrote, and from the roster.
+Learners choose their display names and file names, and everything inside their files. So a reader
+takes the identity only from the course system's own data, and from the roster.
 """
 
 import re
@@ -30,9 +30,9 @@ from .worksheet import IDENTIFIER, number_of, order_of, read_date
 class Learner:
     """A learner as the course system identifies one; two are equal if their ids are.
 
-    id: different for different learners. known_as: the display name. name: what to call the
-    folder of a learner who is not on the roster. row: of the roster; None if it has none. tag:
-    a short form of the id, for folder names that would be equal.
+    id: different for different learners. known_as: the display name. name: the folder name of a
+    learner who is not on the roster. row: the row of the roster; None if it has none. tag: a short
+    form of the id, for folder names that would be equal.
     """
 
     id: str
@@ -44,11 +44,11 @@ class Learner:
 
 @dataclass(frozen=True)
 class Submitted:
-    """A file of a learner, or a folder without any file to collect.
+    """A file of a learner, or a folder without files to collect.
 
-    name: the file name that the learner gave. time: when it was submitted, as lateness.py writes
-    it; empty if unknown. time_note: why `time` replaces the system's own time. turn: a number that
-    is larger for later versions. remark: for the table, such as "late, says Canvas".
+    name: the file name that the learner gave. time: the submission time in lateness.py's format; ""
+    if unknown. time_note: why `time` replaces the system's own time. turn: a number that is larger
+    for later versions. remark: a note for the table, such as "late, says Canvas".
     """
 
     learner: Learner
@@ -62,12 +62,12 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader works on, and the sentences that it adds to.
+    """The input of a reader, and the sentences that it adds.
 
-    zone: the time zone of the system; empty if it is not known. date_order: dmy or mdy, if the
-    instructor says so. lost: on submissions that could not be assigned to a
-    learner. left_out: on files that are no submissions. notes: on names that imitate the system's.
-    texts: learners who submitted an online text, which is not collected.
+    zone: the time zone of the system; "" if unknown. date_order: dmy or mdy, if the instructor gave
+    it. lost: about submissions that could not be assigned to a learner. left_out: about files that
+    are not submissions. notes: about names that imitate the system's. texts: learners who submitted
+    an online text, which is not collected.
     """
 
     download: Download
@@ -87,9 +87,9 @@ class Reading:
 
     @cached_property
     def submitted_at(self) -> dict[int, datetime]:
-        """When each row of a worksheet was submitted. Raises CourseError.
+        """The submission time of each row of a worksheet. Raises CourseError.
 
-        Of an hour that clocks show twice, the first counts, in the learner's favour.
+        If clocks show an hour twice, the first one counts, in the learner's favour.
         """
         cells = {at: row.get(SUBMITTED_AT, "-") for at, row in enumerate(self.roster.rows)}
         told = {at: cell for at, cell in cells.items() if cell not in ("", "-")}
@@ -116,7 +116,7 @@ class Reading:
 
 
 def utc(local: datetime, zone: str) -> datetime:
-    """Return a local time as a moment."""
+    """Return a local time in UTC."""
     try:
         return local.replace(tzinfo=zone_named(zone)).astimezone(UTC)
     except OverflowError:  # in the first or the last hours of the calendar
@@ -124,12 +124,12 @@ def utc(local: datetime, zone: str) -> datetime:
 
 
 def counted(count: int, what: str) -> list[str]:
-    """Return a sentence on so many files that are no submissions; none for no file."""
+    """Return a sentence on files that are not submissions; [] if there are none."""
     return [f"left out, since they are {what}: {count}"] if count else []
 
 
 def checked(moment: datetime | None, said: str) -> tuple[str, str]:
-    """Return a time and why it was replaced; an impossible one is replaced by that of now."""
+    """Return a time and the reason if it was replaced. An impossible one is replaced by now."""
     if moment is not None and is_possible(moment):
         return written(moment), ""
     why = f"{shown(said)[:40]} cannot be its time; the time of collecting counts"
@@ -147,8 +147,8 @@ SUBMITTED_AT = "last modified (submission)"
 def moodle(reading: Reading) -> Iterator[Submitted]:
     """Yield `Ada Lovelace_12345_assignsubmission_file_/ch1.py`, or the same without folders.
 
-    The number is the one that the grading worksheet calls `Participant 12345`. Only this number
-    identifies a learner: names can be chosen, and so can a file's name.
+    The number is the one in the grading worksheet's `Participant 12345`. Only this number
+    identifies a learner, because learners can choose their names and file names.
     """
     others, texts, ambiguous, imitating = 0, 0, 0, set()
     for entry in reading.download.entries:
@@ -179,7 +179,7 @@ def moodle(reading: Reading) -> Iterator[Submitted]:
 
 
 def moodle_owner(entry: Entry) -> tuple[re.Match[str] | None, int]:
-    """Return the match of the first part of a path that names a participant, and its depth."""
+    """Return the match for the first part of a path that names a participant, and its depth."""
     for depth, part in enumerate(entry.parts, 1):
         is_file = depth == len(entry.parts) and not entry.is_folder
         if found := (MOODLE_FILE if is_file else MOODLE).fullmatch(part):
@@ -209,9 +209,9 @@ CANVAS = re.compile(
 
 
 def canvas(reading: Reading) -> Iterator[Submitted]:
-    """Yield `lovelaceada_LATE_101_456_ch1.py`, at the top of the download only.
+    """Yield `lovelaceada_LATE_101_456_ch1.py`, only from the top of the download.
 
-    Canvas takes underscores out of names. With the gradebook's CSV as roster, logins are known.
+    Canvas removes underscores from names. Logins are known if the roster is the gradebook's CSV.
     """
     others = 0
     for entry in reading.download.entries:
@@ -232,14 +232,14 @@ def canvas(reading: Reading) -> Iterator[Submitted]:
 GRADESCOPE = re.compile(r"submission_\d{1,20}")
 METADATA = "submission_metadata.yml"
 LARGEST_METADATA = 64 << 20  # bytes
-LONGEST_RECORD = 100_000  # characters on one submission
+LONGEST_RECORD = 100_000  # characters about one submission
 
 
 def gradescope(reading: Reading) -> Iterator[Submitted]:
     """Yield `assignment_1_export/submission_2/ch1.py`.
 
-    `submission_metadata.yml` beside the `submission_N` folders says whose each one is. A file of
-    that name inside of one was written by a learner, and says nothing.
+    `submission_metadata.yml` next to the `submission_N` folders names the learners of each. A file
+    of that name inside such a folder was written by a learner, so it is not trusted.
     """
     metadata = {metadata_root(entry): entry for entry in reading.download.entries}
     told = {
@@ -284,13 +284,13 @@ def metadata_root(entry: Entry) -> str | None:
     return "/".join(folders)
 
 
-Person = tuple[Learner, str, str]  # with the time, and why it is not the one that was said
+Person = tuple[Learner, str, str]  # with the time, and why it replaces the system's own
 
 
 def gradescope_metadata(entry: Entry, roster: Roster) -> dict[str, list[Person]]:
-    """Return the submitters of each submission. Raises CourseError if it is no metadata.
+    """Return the submitters of each submission. Raises CourseError for other files.
 
-    Each submission's part is read separately, so that a broken one costs only itself.
+    Each submission's part is read separately, so that a malformed part affects no other.
     """
     try:
         if entry.size > LARGEST_METADATA:
@@ -311,7 +311,7 @@ def gradescope_metadata(entry: Entry, roster: Roster) -> dict[str, list[Person]]
 
 
 def submitters(record: str, key: str, where: str, roster: Roster) -> list[Person]:
-    """Return the learners of one submission; none if its record cannot be understood."""
+    """Return the learners of one submission; [] if its record cannot be understood."""
     try:
         if len(record) > LONGEST_RECORD:
             return []
@@ -327,9 +327,9 @@ def submitters(record: str, key: str, where: str, roster: Roster) -> list[Person
 
 
 def submitter(person: dict, place: str, roster: Roster) -> Learner | None:
-    """Return a submitter as a learner; None without anything that identifies one.
+    """Return a submitter as a learner; None if nothing identifies one.
 
-    An account's email address identifies it. Learners may set their own sid.
+    The email address of an account identifies it. Learners may set their own sid.
     """
     texts = [person.get(name) for name in (":sid", ":email", ":name")]
     sid, email, name = (text if isinstance(text, str) else "" for text in texts)
@@ -341,7 +341,7 @@ def submitter(person: dict, place: str, roster: Roster) -> Learner | None:
 
 
 def gradescope_row(roster: Roster, sid: str, email: str) -> int | None:
-    """Return the row of a submitter: by the email address, else by the sid without another one."""
+    """Return the row of a submitter, by email address, or by sid unless it has another email."""
     by_email = next(filter_found(roster.find(column, email) for column in EMAILS), None)
     if by_email is not None:
         return by_email
@@ -368,14 +368,14 @@ def gradescope_time(text: str) -> datetime | None:
         return None
 
 
-LOGINS = ("github_username", "username")  # the second in Classroom 50's own list
+LOGINS = ("github_username", "username")  # the second is in Classroom 50's own list
 
 
 def git(reading: Reading) -> Iterator[Submitted]:
-    """Yield the files of repositories that are in folders beside each other.
+    """Yield the files of repositories in sibling folders.
 
-    A folder's name is the assignment's name, a dash and the login. A clone does not say when
-    something was pushed. The hosts' logins know no capitals; a roster says how they are written.
+    A folder's name is the assignment's name, a dash and the login. A clone does not contain the
+    time of a push. Logins ignore case, so the roster decides their spelling.
     """
     folders = {entry.parts[0] for entry in reading.download.entries if is_in_clone(entry)}
     prefix = assignment_prefix(sorted(folders), reading.roster)
@@ -392,7 +392,7 @@ def git(reading: Reading) -> Iterator[Submitted]:
 
 
 def is_in_clone(entry: Entry) -> bool:
-    """Return True for what is in a folder at the top, and for such a folder if it is empty."""
+    """Return True for a file in a folder at the top, and for such a folder if it is empty."""
     return (len(entry.parts) > 1 or entry.is_folder) and not entry.path.startswith(".")
 
 
@@ -408,10 +408,10 @@ def login_row(login: str, roster: Roster) -> int | None:
 
 
 def assignment_prefix(folders: list[str], roster: Roster) -> str:
-    """Return the assignment's part of the folder names, which all of them begin with.
+    """Return the assignment's part of the folder names, with which all of them begin.
 
-    With a roster, take the prefix after which most folder names are logins; if several are equal,
-    take the shortest, so that a login may contain a dash. A single folder has to be a login after
+    With a roster, take the prefix after which most folder names are logins. If several are equal,
+    take the shortest, so that a login may contain a dash. A single folder must be a login after
     exactly one prefix. If no folder is a login after any prefix, or without a roster, take the
     longest prefix that the names share.
     """
@@ -429,7 +429,7 @@ def assignment_prefix(folders: list[str], roster: Roster) -> str:
 
 
 def common_prefix(names: list[str]) -> str:
-    """Return what several names begin with, up to its last dash.
+    """Return the common beginning of several names, up to its last dash.
 
     >>> common_prefix(["hw-1-ada", "hw-1-adam"]), common_prefix(["ada", "adam"])
     ('hw-1-', '')

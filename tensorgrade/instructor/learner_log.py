@@ -1,4 +1,4 @@
-"""What happened to one learner's points: `tensorgrade log`, and `tensorgrade regrade`."""
+"""The history of one learner's points: `tensorgrade log` and `tensorgrade regrade`."""
 
 import getpass
 from pathlib import Path
@@ -14,7 +14,7 @@ CAME = "came"
 
 
 def log_of(out: Path, student: str, course: Course) -> list[str]:
-    """Return a line for everything that happened to a learner's points. Raises CourseError."""
+    """Return a line for each event in the history of a learner's points. Raises CourseError."""
     store = Store(out)
     attempts = [
         one for (name, _), own in store.attempts().items() if name == student for one in own
@@ -30,7 +30,7 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
 
 
 def attempt_line(attempt: Attempt, course: Course) -> str:
-    """Return what was graded, and what the graders found."""
+    """Return a line with a graded attempt and the points that the graders found."""
     rows = attempt.rows
     found, most = (sum(row[name] for row in rows) for name in ("points", "max_points"))
     submitted = next((row["submitted"] for row in rows if row.get("submitted")), "")
@@ -42,7 +42,7 @@ def attempt_line(attempt: Attempt, course: Course) -> str:
 
 
 def event_line(event: dict) -> str:
-    """Return what changed, and why."""
+    """Return a line with a change and its cause."""
     if event["kind"] == "gone":
         return f"{event['chapter']}: rows deleted"
     if event["kind"] == REGRADED:
@@ -54,7 +54,7 @@ def event_line(event: dict) -> str:
 
 
 def standing(store: Store, student: str) -> list[str]:
-    """Return what counts today, chapter by chapter."""
+    """Return a line for each chapter with the points that count today."""
     return [
         f"{chapter}: {points_in(one.rows):g} of {points_said(most_in(one.rows))} count"
         for (name, chapter), one in sorted(store.results().items())
@@ -68,7 +68,7 @@ def points_in(rows: list[dict]) -> float:
 
 
 def most_in(rows: list[dict]) -> float:
-    """Return the points that are to be had in some rows."""
+    """Return the maximum points of some rows."""
     return round(sum(row["max_points"] for row in rows), 6)
 
 
@@ -78,9 +78,9 @@ REGRADED = "regraded"
 def regrade(
     submitted: Path, out: Path, run: Run, reason: str, course: Course, progress: Progress
 ) -> str:
-    """Grade a learner's files again, put down why, and return a reply to the learner.
+    """Grade a learner's files again, record the reason, and return a reply to the learner.
 
-    run: whose files, in `again`. Raises CourseError for a learner without rows.
+    run: names the learner in `again`. Raises CourseError for a learner without rows.
     """
     if not reason.strip():
         raise CourseError("--reason says why; the learner reads it")
@@ -106,12 +106,12 @@ def regrade(
 
 
 def own_rows(out: Path, student: str) -> dict[About, list[dict]]:
-    """Return the rows that count of a learner, by chapter."""
+    """Return a learner's rows that count, by chapter."""
     return {a: one.rows for a, one in Store(out).results().items() if a[0] == student}
 
 
 def reply_on(course: Course, chapter: str, before: list[dict], now: list[dict]) -> str:
-    """Return the part of a reply on one chapter: old and new points, and nothing hidden."""
+    """Return the part of a reply on one chapter: old and new points, but nothing hidden."""
     old = {row["exercise"]: row["points"] for row in before}
     lines = []
     for row in now:

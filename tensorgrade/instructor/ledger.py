@@ -1,6 +1,7 @@
-"""Keeps results safe: every submission is written as it is graded, once, in one transaction.
+"""Store results safely: each submission is written once, in one transaction, when it is graded.
 
-The truth is `OUT/results.sqlite` (store.py); `results.jsonl` is written from it when a run ends.
+The results are stored in `OUT/results.sqlite` (store.py). `results.jsonl` is written from it when a
+run ends.
 """
 
 import hashlib
@@ -27,13 +28,13 @@ RESULTS = "results.jsonl"
 
 
 class Ledger:
-    """The results of one run in its folder, kept over any number of starts.
+    """The results of one run in its folder, which last over any number of starts.
 
-    digests: of each chapter's graders, by the chapter's name. lateness: what late work loses.
-    overrides: what an instructor decided against the graders. regraded: messages of rows that do
-    not count as graded. exercises: of each chapter; a submission is graded only if each of them
-    has a row. extensions: later deadlines of single learners. notes: sentences about rows that are
-    damaged or were taken over.
+    digests: the digest of each chapter's graders, by the chapter's name. lateness: the late policy.
+    overrides: an instructor's decisions against the graders. regraded: messages of rows that do not
+    count as graded. exercises: the exercises of each chapter; a submission counts as graded only if
+    each of them has a row. extensions: later deadlines of single learners. notes: sentences about
+    rows that are damaged or were imported.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Ledger:
         self.run = 0
 
     def notes_on_changes(self) -> list[str]:
-        """Return notes on results that somebody changed since they were written."""
+        """Return notes on results that were changed by hand after they were written."""
         notes = []
         changed = {a for a, one in self.results.items() if not one.is_sound}
         if changed := changed | self.store.without_result():
@@ -75,7 +76,7 @@ class Ledger:
         return own[-1] if own else None
 
     def is_done(self, handin: Handin) -> bool:
-        """Return True if today's graders judged this very content, and all its rows are there."""
+        """Return True if today's graders judged the same content and all its rows exist."""
         newest = self.newest(about(handin))
         if newest is None or not self.is_whole(newest):
             return False
@@ -84,7 +85,7 @@ class Ledger:
         return (newest.content, newest.graders) == (handin.digest, self.digests[handin.chapter])
 
     def is_whole(self, attempt: Attempt) -> bool:
-        """Return True if every row is there once, as it was written."""
+        """Return True if every row exists once and unchanged."""
         if not attempt.is_sound or attempt.chapter not in self.exercises:
             return attempt.is_sound
         there = [row["exercise"] for row in attempt.rows]
@@ -99,7 +100,7 @@ class Ledger:
     def prepare(
         self, handins: list[Handin], forget: Collection[str] = (), again: bool = False
     ) -> list[Handin]:
-        """Return what is still to grade, and delete the rows of learners to forget.
+        """Return the submissions that must be graded, and delete the rows of learners to forget.
 
         again: grade all of these, although nothing has changed.
 
@@ -127,7 +128,7 @@ class Ledger:
         return todo
 
     def note_incomplete(self, todo: list[Handin], asked: set[About]) -> None:
-        """Note submissions whose rows are not all there, or not as they were written."""
+        """Note submissions with rows that are missing or were changed."""
         broken = {a for a in self.attempts if (n := self.newest(a)) and not self.is_current(n)}
         broken |= self.results.keys() - self.attempts.keys()
         again = broken & {about(handin) for handin in todo}
@@ -139,7 +140,7 @@ class Ledger:
             self.notes.append(f"{what} of {whose(others)}, {why}")
 
     def note_older(self, todo: list[Handin]) -> None:
-        """Note files that are older than those that were graded before."""
+        """Note files that are older than the files graded before."""
         zone = self.lateness.zone
         older = [
             f"{'/'.join(about(handin))} ({in_zone(handin.submitted, zone)}, and before "
@@ -153,33 +154,33 @@ class Ledger:
             self.notes.append(f"{why}: {named(older)}")
 
     def is_current(self, attempt: Attempt) -> bool:
-        """Return True unless rows are missing that these very graders gave."""
+        """Return True if an attempt is unchanged and no rows by today's graders are missing."""
         graders = self.digests.get(attempt.chapter)
         return attempt.is_sound and (attempt.graders != graders or self.is_whole(attempt))
 
     def others(self, handins: list[Handin], forget: Collection[str] = ()) -> set[About]:
-        """Return (student, chapter) of what was graded before and is not among these."""
+        """Return (student, chapter) of earlier graded submissions that are not among these."""
         asked = {about(handin) for handin in handins}
         return {a for a in self.attempts if a not in asked and a[0] not in forget}
 
     def by_other_graders(self, those: Collection[About]) -> set[About]:
-        """Return those of them whose rows are not by today's graders."""
+        """Return the submissions whose rows are not by today's graders."""
         return {a for a in those if self.attempts[a][-1].graders != self.digests.get(a[1])}
 
     def without_isolation(self, todo: Collection[Handin]) -> set[About]:
-        """Return the (student, chapter) of rows without isolation that this run leaves."""
+        """Return (student, chapter) of rows without isolation that this run does not replace."""
         replaced = {about(handin) for handin in todo}
         loose = {key(row)[:2] for row in self.rows() if row.get("isolation") == "none"}
         return loose - replaced
 
     def must_know(self, students: Collection[str]) -> None:
-        """Raise CourseError for a learner of whom there are no rows."""
+        """Raise CourseError for a learner without rows."""
         known = {student for student, _ in [*self.attempts, *self.store.pending()]}
         if unknown := sorted(set(students) - known):
             raise CourseError(f"{self.out} holds no rows of {', '.join(unknown)}")
 
     def moved(self) -> list[dict]:
-        """Return the rows whose points changed, and not because a learner's new file earns more."""
+        """Return the rows whose points changed, unless a learner's new file earns more."""
         gains: dict[About, float] = defaultdict(float)
         for one in self.moves:
             before, now = one["points"]
@@ -192,7 +193,7 @@ class Ledger:
         ]
 
     def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
-        """Write some submissions' rows, all of it or nothing."""
+        """Write the rows of some submissions completely or not at all."""
         added, graded = [], [verdict for _, verdicts in batch for verdict in verdicts]
         codes = [v for v in graded if v.group and v.group not in self.groups]
         with self.store.transaction() as connection:
@@ -211,7 +212,7 @@ class Ledger:
             self.attempts.setdefault((one.student, one.chapter), []).append(one)
 
     def settle(self, connection: Connection, attempts: list[Attempt]) -> None:
-        """Write the rows that count of a learner's chapter, and what has changed in them."""
+        """Write the rows that count for a learner's chapter, and record their changes."""
         a, newest = (attempts[-1].student, attempts[-1].chapter), attempts[-1]
         counted, rows = self.counting(attempts)
         basis = Basis(counted.content, counted.graders, newest.number, self.lateness.attempts)
@@ -219,7 +220,7 @@ class Ledger:
         if old and old.is_sound and (old.basis, old.text) == (basis, store.as_text(rows)):
             return
         if not rows and old:
-            return  # damaged, and not graded again: the rows that counted stay
+            return  # damaged and not graded again: the rows that counted stay
         if old is None:
             told = {"student": a[0], "chapter": a[1]}
             store.add_event(connection, self.run, "came", told)
@@ -228,10 +229,10 @@ class Ledger:
         self.results[a] = store.put_result(connection, a, basis, rows)
 
     def counting(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
-        """Return the attempt that counts, and its rows less penalties, with overrides.
+        """Return the attempt that counts, and its rows with penalties and overrides.
 
-        Where the course lets the best attempt count, only attempts that the same graders judged
-        are compared: what others gave may have been wrong.
+        If the best attempt counts, only attempts judged by the same graders are compared, because
+        earlier graders may have been wrong.
         """
         newest = attempts[-1]
         options = [newest]
@@ -244,7 +245,7 @@ class Ledger:
         return counted, [overridden(row, self.overrides) for row in rows]
 
     def new_exercises(self, chapters: Collection[str]) -> dict[str, list[str]]:
-        """Return, by chapter, the exercises that no earlier run knew."""
+        """Return, by chapter, the exercises that are new since the earlier runs."""
         known: dict[str, set[str]] = defaultdict(set)
         for (_, chapter), own in self.attempts.items():
             if chapter not in chapters:
@@ -254,13 +255,13 @@ class Ledger:
         return {chapter: names for chapter, names in new.items() if names and known[chapter]}
 
     def ignore(self, new: dict[str, list[str]]) -> None:
-        """Excuse files that were graded before from new exercises, from now on."""
+        """Permanently excuse files that were graded before from new exercises."""
         self.ignored |= {f"{chapter}/{name}" for chapter, names in new.items() for name in names}
         with self.store.transaction() as connection:
             store.set_meta(connection, IGNORED, json.dumps(sorted(self.ignored)))
 
     def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
-        """Return ignored exercises that were added after this very file was graded."""
+        """Return ignored exercises that were added after this file was graded."""
         names = {name.partition("/")[2] for name in self.ignored}
         if not names or counted.content.startswith(NOTHING):
             return set()
@@ -270,11 +271,11 @@ class Ledger:
         return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
 
     def rename(self, identities: dict[str, str]) -> list[str]:
-        """Let overrides and extensions of a learner's earlier name count for today's.
+        """Apply overrides and extensions of a learner's earlier name to the new name.
 
-        Returns a note on who has another name.
+        Returns a note on learners with a new name.
 
-        identities: the course system's id of each learner, by the name of today's folder.
+        identities: the course system's id of each learner, by today's folder name.
         """
         now = {said: escaped(name) for name, said in identities.items()}
         known: dict[str, list[str]] = json.loads(self.store.meta(NAMES) or "{}")
@@ -298,10 +299,10 @@ class Ledger:
         return [f"{told}: {why}; `--forget NAME` drops the rows of the old one"] if new else []
 
     def old_overrides(self, handins: list[Handin], most: dict[tuple[str, str], float]) -> list[str]:
-        """Return a note on overrides that are older than the file, or than the maximum.
+        """Return a note on overrides that are older than the file or the maximum.
 
-        An override belongs to the file that was there when it was first seen; another reason or
-        other points make it a new one. most: today's points of each exercise.
+        An override belongs to the file that existed when it was first seen. A new reason or new
+        points make it a new override. most: today's points of each exercise.
         """
         now = {about(handin): handin.digest for handin in handins}
         known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
@@ -309,7 +310,7 @@ class Ledger:
         old = []
         for a, given in self.overrides.items():
             name, before = "/".join(a), known.get("/".join(a))
-            if a[:2] not in now:  # this run does not know the file
+            if a[:2] not in now:  # this run does not have the file
                 seen |= {name: before} if before else {}
                 continue
             current = [given.points, given.reason, now[a[:2]], most.get(a[1:], 0.0)]
@@ -324,7 +325,7 @@ class Ledger:
         return [f"old overrides still count: {named(sorted(old))}; {advice}"] if old else []
 
     def dated(self, row: dict) -> dict:
-        """Return a row less its late penalty, with the learner's extension if there is one."""
+        """Return a row with its late penalty, and with the learner's extension if there is one."""
         extension = self.extensions.get(key(row)[:2])
         if extension is None:
             return self.lateness.applied(row, row.get("submitted"))
@@ -332,19 +333,19 @@ class Ledger:
         return dated | {"extension": extension.told()}
 
     def is_late(self, handin: Handin) -> bool:
-        """Return True if a submission came after its learner's deadline."""
+        """Return True if a submission arrived after its learner's deadline."""
         extension = self.extensions.get(about(handin))
         due = extension.due if extension else None
         return bool(self.lateness.seconds_late(handin.chapter, handin.submitted, due))
 
     def rows(self) -> list[dict]:
-        """Return all rows that count so far."""
+        """Return all rows that currently count."""
         return [row for one in self.results.values() for row in one.rows]
 
     def finish(self, order: list[str], handins: Collection[Handin] = ()) -> list[dict]:
-        """Date the rows, write `results.jsonl`, and return its rows in order.
+        """Update the times of the rows, write `results.jsonl`, and return its rows in order.
 
-        What has moved since the last run is recorded, with its cause.
+        Changes since the last run are recorded with their causes.
         """
         now = {about(handin): handin for handin in handins if not handin.missing}
         with self.store.transaction() as connection:
@@ -360,7 +361,7 @@ class Ledger:
         return rows
 
     def redated(self, connection: Connection, attempt: Attempt, handin: Handin) -> Attempt:
-        """Return an attempt with the time at which it was submitted, which may be corrected."""
+        """Return an attempt with its current submission time, which may have been corrected."""
         if attempt.content != handin.digest:
             return attempt
         rows = [with_time(row, handin) for row in attempt.rows]
@@ -384,38 +385,38 @@ class Ledger:
 
 
 KINDS = ("came", "gone")
-# Settings of a folder: exercises that do not count for files of before; the file and the maximum
-# that each override was for; the names that each learner has had, by the course system's id.
+# Settings of a folder: the exercises that do not count for earlier files; the file and the maximum
+# for which each override was made; the earlier names of each learner, by the course system's id.
 IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
 ADDED_LATER = "this exercise was added after you submitted your file"
 
 
 def a_of(event: dict) -> About:
-    """Return whose chapter an event is about."""
+    """Return the student and the chapter of an event."""
     return event["student"], event["chapter"]
 
 
 def in_order(exercises: list[str]) -> Callable[[dict], tuple]:
     """Return a sort key for rows: by learner, chapter, and the course's order of exercises."""
     place = {name: number for number, name in enumerate(exercises)}
-    last = len(place)  # an exercise that the course no longer has
+    last = len(place)  # for exercises that the course no longer has
     return lambda row: (row["student"], row["chapter"], place.get(row["exercise"], last))
 
 
 def whose(abouts: Collection[About]) -> str:
-    """Return a few learners and chapters."""
+    """Return a few learners and chapters as text."""
     return named(sorted("/".join(about) for about in abouts))
 
 
 def with_time(row: dict, handin: Handin) -> dict:
-    """Return a row with the time of a submission, and why that is not the time that was said."""
+    """Return a row with the time of a submission, and the reason if it was replaced."""
     bare = {name: value for name, value in row.items() if name not in ("time_note", "submitted")}
     note = {"time_note": handin.time_note} if handin.time_note else {}
     return bare | note | {"submitted": handin.submitted or None}
 
 
 def submitted(attempt: Attempt) -> str:
-    """Return when an attempt was submitted; empty if that is not known."""
+    """Return the submission time of an attempt; "" if it is unknown."""
     return next((row["submitted"] for row in attempt.rows if row.get("submitted")), "")
 
 
@@ -428,7 +429,7 @@ def is_before(one: str, other: str) -> bool:
 
 
 def representative(verdict: Verdict) -> dict:
-    """Return the record that stands for a group of wrong answers without a name."""
+    """Return the record that represents a group of wrong answers without a known mistake."""
     return {
         "student": verdict.student,
         "chapter": verdict.chapter,
@@ -439,7 +440,7 @@ def representative(verdict: Verdict) -> dict:
 
 
 def note_on_export(kept: Store, then: str) -> list[str]:
-    """Return a note if `results.jsonl` is not as the last run wrote it. then: what happens."""
+    """Return a note if `results.jsonl` was changed after the last run. then: the consequence."""
     known, path = kept.meta(RESULTS), kept.out / RESULTS
     if not known or (path.exists() and digest_of_text(path.read_bytes()) == known):
         return []
@@ -450,8 +451,8 @@ def note_on_export(kept: Store, then: str) -> list[str]:
 def identical_files(kept: Store) -> list[dict]:
     """Return `chapter` and `students` of each file that several learners share.
 
-    Untouched stubs say nothing, so learners without any exercise begun are left out. Weights do
-    not matter: learners may share those.
+    Learners without any exercise begun are left out, because untouched stubs are always equal.
+    Weights are ignored, because learners may share them.
     """
     groups = defaultdict(list)
     begun = {key(row)[:2] for row in kept.rows() if row["status"] != "not_attempted"}
@@ -467,7 +468,7 @@ def identical_files(kept: Store) -> list[dict]:
 
 
 def make_folder(out: Path) -> None:
-    """Make the folder for results. Raises CourseError where there can be none."""
+    """Make the folder for results. Raises CourseError if that is impossible."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -477,15 +478,15 @@ def make_folder(out: Path) -> None:
 
 
 class Lock:
-    """Keeps a second run out of a folder, for as long as this process lives.
+    """A lock that keeps a second run out of a folder while this process lives.
 
-    Its forks have no part in it: a worker that dies after it keeps nobody out.
+    Forks do not hold it, so a worker that outlives the process blocks no other run.
     """
 
     def __init__(self, path: Path):
         try:
             import fcntl
-        except ImportError:  # not there on Windows
+        except ImportError:  # missing on Windows
             return
         try:
             self.file = path.open("w")
@@ -499,7 +500,7 @@ class Lock:
 
 
 def is_in_use(out: Path) -> bool:
-    """Return True if a run is writing into a folder just now; False if nobody can tell."""
+    """Return True if a run is writing into a folder now; False if that is unknown."""
     try:
         import fcntl
 
@@ -513,33 +514,33 @@ def is_in_use(out: Path) -> bool:
 
 
 def about(handin: Handin) -> About:
-    """Return whose submission for which chapter it is."""
+    """Return the student and the chapter of a submission."""
     return handin.student, handin.chapter
 
 
 def points(rows: list[dict]) -> float:
-    """Return their sum."""
+    """Return the sum of the points of some rows."""
     return sum(row["points"] for row in rows)
 
 
 def key(row: dict) -> tuple[str, str, str]:
-    """Return what a row is about."""
+    """Return the student, chapter and exercise of a row."""
     return row["student"], row["chapter"], row["exercise"]
 
 
 def lines_of(rows: list[dict]) -> bytes:
-    """Return rows as JSON Lines. Half a character is written as JSON's own escape of it."""
+    """Return rows as JSON Lines. A lone surrogate is written as a JSON escape."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return text.encode("utf-8", "backslashreplace")
 
 
 def digest_of_text(text: bytes) -> str:
-    """Return a digest of what a file holds."""
+    """Return a digest of a file's content."""
     return hashlib.sha256(text).hexdigest()
 
 
 def write_text(path: Path, text: bytes) -> None:
-    """Replace a file, at once or not at all. Raises CourseError."""
+    """Replace a file completely or not at all. Raises CourseError."""
     temporary = path.with_suffix(".tmp")
     try:
         with temporary.open("wb") as file:

@@ -1,11 +1,11 @@
-"""What an instructor decides against the graders: `OUT/overrides.csv`, which no run writes.
+"""An instructor's decisions against the graders: `OUT/overrides.csv`, which `grade` never writes.
 
     student,exercise,points,reason
     ada,second_exercise,8,right but for a name
     ben,first_chapter,excused,ill
 
-An exercise that is excused counts for nothing and out of nothing. What the graders found stays in
-the row beside it, so that whoever takes a line away has that again.
+An excused exercise has no points and no maximum. The graders' result stays in the row as well, so
+deleting a line restores it.
 """
 
 from collections.abc import Iterable
@@ -23,14 +23,14 @@ Key = tuple[str, str, str]  # student, chapter, exercise
 
 @dataclass(frozen=True)
 class Override:
-    """points: None where the exercise is excused. reason: for the learner to read, too."""
+    """A decision. points: None if the exercise is excused. reason: learners read it too."""
 
     points: float | None
     reason: str
 
 
 def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
-    """Everything that the file says, by row; nothing where there is none. Raises CourseError."""
+    """Return all decisions in the file, by row; {} without a file. Raises CourseError."""
     path = out / OVERRIDES
     found: dict[Key, Override] = {}
     said: dict[tuple[str, ...], str] = {}
@@ -48,7 +48,7 @@ def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
 def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
     """Return the lines of an instructor's CSV with their numbers. Raises CourseError.
 
-    A file that is not there has none.
+    A missing file has no lines.
     """
     if not path.exists():
         return []
@@ -67,7 +67,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, dict[str
 
 
 def rows_of(line: dict[str, str], course: Course) -> dict[Key, Override]:
-    """What one line says. Raises ValueError with a sentence."""
+    """Return the decisions of one line. Raises ValueError with a sentence."""
     student, name, points, reason = (line[column] for column in COLUMNS)
     if not (student and reason):
         raise ValueError("say whose points these are, and why")
@@ -82,7 +82,7 @@ def rows_of(line: dict[str, str], course: Course) -> dict[Key, Override]:
 
 
 def number_in(points: str) -> float:
-    """Points as a spreadsheet may have written them. Raises ValueError."""
+    """Return points as a spreadsheet may have written them. Raises ValueError."""
     try:
         return float(points.replace(",", "."))
     except ValueError:
@@ -90,7 +90,7 @@ def number_in(points: str) -> float:
 
 
 def exercises_of(name: str, course: Course) -> list[tuple[str, str, float]]:
-    """(chapter, exercise, points) of an exercise or of a whole chapter. Raises ValueError."""
+    """Return (chapter, exercise, points) of an exercise or a whole chapter. Raises ValueError."""
     found = [
         (chapter.name, exercise.name, exercise.points)
         for chapter in course.chapters
@@ -103,18 +103,18 @@ def exercises_of(name: str, course: Course) -> list[tuple[str, str, float]]:
 
 
 def overridden(row: dict, overrides: dict[Key, Override]) -> dict:
-    """A row with what an instructor decided about it, if anything; that loses nothing by a date."""
+    """Return a row with an instructor's decision, if any. Such a row has no late penalty."""
     given = overrides.get((row["student"], row["chapter"], row["exercise"]))
     return row if given is None else decided(as_found(row), given)
 
 
 def excused(row: dict, reason: str) -> dict:
-    """Return a row of an exercise that counts for nothing and out of nothing."""
+    """Return a row of an excused exercise, without points and maximum."""
     return decided(row, Override(None, reason))
 
 
 def decided(row: dict, given: Override) -> dict:
-    """Return a row with what was decided about it."""
+    """Return a row with this decision."""
     found = round(row["points"] + row.get("penalty", 0.0), 6)
     told = {"found": found, "of": row["max_points"], "reason": given.reason}
     most = 0.0 if given.points is None else row["max_points"]
@@ -127,7 +127,7 @@ def decided(row: dict, given: Override) -> dict:
 
 
 def as_found(row: dict) -> dict:
-    """A row as the graders left it, before dates and instructors."""
+    """Return a row with the graders' result, before overrides."""
     told = row.get("override")
     if told is None:
         return row
@@ -136,7 +136,7 @@ def as_found(row: dict) -> dict:
 
 
 def said(row: dict) -> str:
-    """The decision as a sentence; empty where there is none."""
+    """Return the decision as a sentence; "" if there is none."""
     told = row.get("override")
     if told is None:
         return ""
@@ -145,6 +145,6 @@ def said(row: dict) -> str:
 
 
 def unknown(file: str, named: Iterable[str], students: Iterable[str]) -> list[str]:
-    """Return a note on names in an instructor's file that nobody has."""
+    """Return a note on unknown names in an instructor's file."""
     strange = sorted(set(named) - set(students))
     return [f"{file} names {', '.join(strange)}, of whom there are no rows"] if strange else []

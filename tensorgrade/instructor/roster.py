@@ -1,4 +1,4 @@
-"""Who is in the class, from whatever list of it a course system gives out as CSV."""
+"""Read a class list from the CSV of any course system."""
 
 import codecs
 import csv
@@ -14,7 +14,7 @@ from ..course import CourseError
 from .folder_names import Claim, unique_folders
 from .worksheet import IDENTIFIER, english
 
-# What names a learner in folders and rows: the first of these columns that is filled in.
+# The columns that can name a learner in folders and rows. The first one that is filled in counts.
 NAMED_BY = (
     "sis login id",
     "sis user id",
@@ -28,7 +28,7 @@ NAMED_BY = (
     "identifier",
     "student",
 )
-# Those of each course system's own list.
+# The columns in each course system's own list.
 COLUMNS = {
     "moodle": ("username", "id number", "email address", "identifier"),
     "canvas": ("sis login id", "sis user id", "id"),
@@ -36,7 +36,7 @@ COLUMNS = {
 }
 POSSIBLE = "points possible"
 NOT_A_LEARNER = (POSSIBLE, "student, test")
-LONGEST_CELL = 100_000  # characters; a longer cell was made to do harm
+LONGEST_CELL = 100_000  # characters; a row with a longer cell is skipped
 LARGEST_ROSTER = 64 << 20  # bytes
 
 
@@ -46,9 +46,9 @@ class Roster:
 
     column: the column that names learners. rows: each learner's cells by lower-case column name.
     header: the column names as written. columns: the same in lower case, those of Moodle's
-    worksheet in English. raw: each learner's cells exactly as they came. separator, has_bom: how
-    the file is written. possible: Canvas' row of possible points, like the rows. notes: sentences
-    about rows that were skipped.
+    worksheet in English. raw: each learner's cells, unchanged. separator, has_bom: the format of
+    the file. possible: Canvas' row of possible points, like the rows. notes: sentences about rows
+    that were skipped.
     """
 
     column: str = ""
@@ -63,7 +63,7 @@ class Roster:
 
     @cached_property
     def folders(self) -> tuple[str, ...]:
-        """The folder name of each row: what names the learner, and an id if names collide."""
+        """The folder name of each row: the learner's name there, with an id if names collide."""
         claims = [
             Claim(row[self.column], self.id_of(row), "\0".join(row.values())) for row in self.rows
         ]
@@ -74,9 +74,9 @@ class Roster:
         return dict(zip(self.folders, self.rows, strict=True))
 
     def id_of(self, row: dict[str, str]) -> str:
-        """Return what else identifies a learner, besides the column that names them."""
+        """Return another text that identifies a learner, apart from the column that names them."""
         found = (row[name] for name in reversed(NAMED_BY) if name != self.column and row.get(name))
-        return next(found, "").rpartition(" ")[2]  # of `Participant 12` the number
+        return next(found, "").rpartition(" ")[2]  # the number of `Participant 12`
 
     @cached_property
     def positions(self) -> dict[tuple[str, str], list[int]]:
@@ -102,7 +102,7 @@ LONGEST_NAMING = 1000  # characters of a cell that is searched for
 def read_roster(path: Path | None, layout: str = "") -> Roster:
     """Return the roster in a CSV file; an empty one without a file. Raises CourseError.
 
-    layout: the course system that gave it out, if that is known.
+    layout: the course system that exported it, if that is known.
     """
     if path is None:
         return Roster()
@@ -120,7 +120,7 @@ def read_roster(path: Path | None, layout: str = "") -> Roster:
     if layout == "moodle" and IDENTIFIER not in people[0]:
         why = f"has no column of participant numbers, only {', '.join(everything.header)}"
         raise CourseError(f"{path} {why}; give Moodle's grading worksheet as --roster")
-    # The first that most have: lists often have columns that nobody filled in.
+    # The first column that most rows fill in. Lists often have empty columns.
     column = max(columns, key=lambda name: sum(bool(row[name]) for row in people))
     learners = tuple(row for row in people if row[column])
     check_different(path, column, learners)
@@ -131,7 +131,7 @@ def read_roster(path: Path | None, layout: str = "") -> Roster:
 
 
 def read_people(path: Path) -> Roster:
-    """Return a roster with all of its rows, whoever they are about. Raises CourseError."""
+    """Return a roster with all rows, even those that are not learners. Raises CourseError."""
     try:
         if path.stat().st_size > LARGEST_ROSTER:
             raise CourseError(f"the roster {path} has more than {LARGEST_ROSTER} bytes")
@@ -169,7 +169,7 @@ def read_people(path: Path) -> Roster:
 
 
 def check_different(path: Path, column: str, learners: tuple[dict[str, str], ...]) -> None:
-    """Raise CourseError if two rows have the same value in every column that identifies."""
+    """Raise CourseError if two rows are equal in all identifying columns."""
     keys = Counter(tuple(row.get(name, "") for name in NAMED_BY) for row in learners)
     twice = sorted(
         {row[column] for row in learners if keys[tuple(row.get(name, "") for name in NAMED_BY)] > 1}
@@ -179,7 +179,7 @@ def check_different(path: Path, column: str, learners: tuple[dict[str, str], ...
 
 
 def check_one_line(rows: list[tuple[int, dict[str, str]]]) -> None:
-    """Raise ValueError if an identifying cell has a line break, which an open quote causes."""
+    """Raise ValueError if an identifying cell has a line break, because a quote is not closed."""
     for number, row in rows:
         for name in NAMED_BY:
             if "\n" in row.get(name, ""):
@@ -187,7 +187,7 @@ def check_one_line(rows: list[tuple[int, dict[str, str]]]) -> None:
 
 
 def is_learner(row: dict[str, str]) -> bool:
-    """Return True for a person's row: Canvas' lists have a row of points, and one for tests."""
+    """Return True for a person's row. Canvas' lists have a row of points and one for tests."""
     return not any(value.casefold() in NOT_A_LEARNER for value in row.values())
 
 
@@ -204,13 +204,13 @@ def by_column(header: tuple[str, ...], line: list[str]) -> dict[str, str]:
 
 
 def lines_of(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each filled line of a CSV with its number: commas, semicolons or tabs.
+    """Yield each filled line of a CSV with its number. Cells end at commas, semicolons or tabs.
 
-    Raises ValueError with the number of the line where a quote is not closed.
+    Raises ValueError with the number of the line if a quote is not closed.
     """
-    before = csv.field_size_limit(len(text) + 1)  # a long cell must not cost the other rows
+    before = csv.field_size_limit(len(text) + 1)  # a long cell must not affect the other rows
     try:
-        file = io.StringIO(text, newline=None)  # carriage returns alone end lines, too
+        file = io.StringIO(text, newline=None)  # carriage returns alone end lines too
         reader = csv.reader(file, delimiter=separator_of(text), strict=True)
         number = 1
         while True:
@@ -228,24 +228,24 @@ def lines_of(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def separator_of(text: str) -> str:
-    """Return what separates a CSV's cells: the most frequent of the three in its first line."""
+    """Return the separator of a CSV: the most frequent of the three in its first line."""
     return max(",;\t", key=re.split(r"[\r\n]", text, maxsplit=1)[0].count)
 
 
 def padded(line: list[str], width: int) -> list[str]:
-    """A row with a cell for each column."""
+    """Return a row with a cell for each column."""
     return [cell.strip() for cell in line] + [""] * (width - len(line))
 
 
 def in_csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A CSV of our own cells, of which no spreadsheet takes one for a formula."""
+    """Return a CSV of our own cells, in which no spreadsheet finds a formula."""
     return as_csv(header, ([harmless(cell) for cell in row] for row in rows))
 
 
 def as_csv(header: Iterable[str], rows: Iterable[Iterable[object]], separator: str = ",") -> str:
-    """A CSV of cells as they are: what a course system gave out goes back unchanged."""
+    """Return a CSV of unchanged cells, because a course system must get its own cells back."""
     text = io.StringIO()
-    # Its own line ends: else a lone \r is not quoted, and ends a line.
+    # The default line ends are needed: otherwise a lone \r is not quoted, and ends a line.
     writer = csv.writer(text, delimiter=separator)
     writer.writerow(header)
     writer.writerows(rows)
@@ -257,7 +257,7 @@ NUMBER = re.compile(r"[+-]?\d*[.,]?\d*")
 
 
 def is_formula(cell: object) -> bool:
-    """Return True if a spreadsheet would work out a cell. A dash alone, or a number, is none.
+    """Return True if a spreadsheet would treat a cell as a formula, but not "-" or a number.
 
     >>> is_formula("=1+1"), is_formula("ada"), is_formula("-1.5"), is_formula("-")
     (True, False, False, False)
@@ -267,7 +267,7 @@ def is_formula(cell: object) -> bool:
 
 
 def harmless(cell: object) -> object:
-    """A cell that a spreadsheet shows, and does not work out.
+    """Return a cell that a spreadsheet shows as text instead of a formula.
 
     >>> harmless("=1+1"), harmless("ada"), harmless(-1.5)
     ("'=1+1", 'ada', -1.5)

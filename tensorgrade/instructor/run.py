@@ -1,4 +1,4 @@
-"""`tensorgrade grade`: a folder of submissions in, `results.jsonl` and more out."""
+"""`tensorgrade grade`: grade a folder of submissions, and write `results.jsonl` and more."""
 
 import os
 from collections import defaultdict
@@ -31,14 +31,13 @@ LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
 @dataclass(frozen=True)
 class Run:
-    """How to grade.
+    """The options of a run.
 
-    jobs: processes on this machine (0: one a core). scheduler: dask's address. forget: learners
-    whose rows of before are dropped. rescue: take files that are nearly named or placed as they
-    should be. roster: who is in the class. chapters: the only ones to grade; all if empty.
-    again: the only learner to grade, even files that are graded already.
-    new_exercises: `count` or `ignore`, if a chapter has exercises that it had not when it was
-    graded before.
+    jobs: processes on this machine (0: one per core). scheduler: dask's address. forget: learners
+    whose earlier rows are deleted. rescue: accept files with nearly the right name or place.
+    roster: the learners of the class. chapters: the only ones to grade; all if empty. again: the
+    only learner to grade, even files that are already graded. new_exercises: `count` or `ignore`,
+    for exercises that were added to a chapter since it was last graded.
     """
 
     setup: Setup
@@ -53,25 +52,25 @@ class Run:
 
 
 class Progress(Protocol):
-    """Who is told how far a class is: class_terminal.py, or whoever stands in its place."""
+    """A receiver of progress callbacks: class_terminal.py, or a substitute."""
 
     def begin(self, total: int, left: int, notes: list[str]) -> None:
-        """So many hand-ins there are, so many are left; notes on what was left out."""
+        """Receive the numbers of all and of ungraded submissions, and notes on skipped files."""
 
     def checked_in(self, rungs: dict[str, int]) -> None:
-        """The workers are ready: how many on which rung of isolation."""
+        """Receive the number of workers at each isolation level, when they are ready."""
 
     def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
-        """One more is graded."""
+        """Receive one more graded submission."""
 
     def moved(self, moves: list[dict]) -> None:
-        """Rows whose points other graders or other dates moved, as the history has them."""
+        """Receive the rows with changed points, as the history records them."""
 
 
 def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
-    """Grade every submission that is not graded yet; returns all rows, those of before too.
+    """Grade every ungraded submission, and return all rows, including earlier ones.
 
-    What is missing today and was graded before keeps its rows.
+    A submission that was graded before and is missing now keeps its rows.
 
     Raises CourseError for impossible options, and if nothing can be graded.
     """
@@ -105,9 +104,9 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
 
 
 def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool]:
-    """Return the course, and whether learner code is isolated. Raises CourseError.
+    """Return the course, and True if learner code is isolated. Raises CourseError.
 
-    Whatever makes grading impossible is refused here, before any work is done.
+    Anything that makes grading impossible is reported here, before any work is done.
     """
     if run.jobs < 0:
         raise CourseError(f"--jobs is a number of processes or 0, not {run.jobs}")
@@ -120,7 +119,7 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
     must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
     if "uid" in rung.layers:
-        os.umask(0o077)  # what is written on such a rung is closed, too
+        os.umask(0o077)  # files written on such an isolation level are private too
     return course, rung.name != "none"
 
 
@@ -146,7 +145,7 @@ def exercises_in(course: Course) -> list[str]:
 
 
 def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str]:
-    """Return notes on rows of before that stay, and on overrides of learners without rows."""
+    """Return notes on earlier rows that stay, and on overrides of learners without rows."""
     others = ledger.others(handins, run.forget)
     students = {handin.student for handin in handins} | {student for student, _ in others}
     notes = kept(others, ledger.by_other_graders(others))
@@ -154,11 +153,11 @@ def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str
     return notes + unknown(OVERRIDES, [student for student, *_ in ledger.overrides], students)
 
 
-FEW, ENOUGH = 0.1, 10  # a share of a class, and the learners that make one
+FEW, ENOUGH = 0.1, 10  # a note appears below this share of at least so many learners
 
 
 def few_submitted(handins: list[Handin]) -> list[str]:
-    """Return a note on chapters that hardly any learner submitted: a stray file may be why."""
+    """Return a note on chapters that hardly any learner submitted; a stray file may be why."""
     notes = []
     for chapter in sorted({handin.chapter for handin in handins}):
         own = [handin for handin in handins if handin.chapter == chapter]
@@ -175,9 +174,9 @@ def few_submitted(handins: list[Handin]) -> list[str]:
 def decide_new_exercises(
     ledger: Ledger, decision: str, course: Course, chapters: set[str]
 ) -> list[str]:
-    """Return a note on exercises that are new. Raises CourseError unless it is decided on them.
+    """Return a note on new exercises. Raises CourseError if there is no decision about them.
 
-    chapters: those that are graded now.
+    chapters: the chapters that are graded now.
     """
     if decision not in ("", *DECISIONS):
         raise CourseError(f"--new-exercises is {' or '.join(DECISIONS)}, not {decision}")
@@ -200,7 +199,7 @@ DECISIONS = COUNT, IGNORE = "count", "ignore"
 
 
 def late_by_file(handins: list[Handin], ledger: Ledger) -> list[str]:
-    """Return a note on submissions that are late by the time of their file alone."""
+    """Return a note on submissions that are late only by the time of their file."""
     late = sorted({h.student for h in handins if h.by_file and ledger.is_late(h)})
     if not late:
         return []
@@ -209,9 +208,9 @@ def late_by_file(handins: list[Handin], ledger: Ledger) -> list[str]:
 
 
 def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
-    """Notes on rows of before that stay, though nothing was handed in for them now.
+    """Return notes on earlier rows that stay although nothing was submitted for them now.
 
-    others, outdated: (student, chapter) of all of them, and of those by other graders.
+    others, outdated: (student, chapter) of all of them, and of those graded by other graders.
     """
     if not others:
         return []
@@ -225,7 +224,7 @@ def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
 
 
 def graded_without_isolation(those: set[tuple]) -> list[str]:
-    """Return a note on (student, chapter) whose rows stay although nothing isolated their code."""
+    """Return a note on (student, chapter) whose remaining rows come from code without isolation."""
     if not those:
         return []
     count = plural(len(those), "submission")
@@ -237,7 +236,7 @@ def graded_without_isolation(those: set[tuple]) -> list[str]:
 def work_off(
     todo: list[Handin], course: Course, run: Run, ledger: Ledger, progress: Progress
 ) -> None:
-    """Grade each content once, and write the verdicts on all files of that content."""
+    """Grade each distinct content once, and write the verdicts for all its submissions."""
     same = twins(todo)
     with workers_for(len(same), course, run) as workers:
         progress.checked_in(workers.check_in())
@@ -249,7 +248,7 @@ def work_off(
 
 
 def workers_for(contents: int, course: Course, run: Run) -> Workers:
-    """Processes here, or a scheduler's workers."""
+    """Return worker processes on this machine, or a scheduler's workers."""
     if not run.scheduler:
         return LocalWorkers(default_count(contents, run.jobs), run.setup)
     from .cluster import ClusterWorkers
@@ -258,7 +257,7 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
 
 
 def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
-    """The first hand-in of every content, with all hand-ins of that content (itself too)."""
+    """Return the first submission of each content, with all submissions of that content."""
     groups: dict[tuple, list[Handin]] = defaultdict(list)
     for handin in handins:
         kind = handin.filename.rsplit(".", 1)[-1]
@@ -268,5 +267,5 @@ def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
 
 
 def verdicts_for(handin: Handin, verdicts: list[Verdict]) -> list[Verdict]:
-    """The verdicts on a hand-in of the same content."""
+    """Return the verdicts for a submission with the same content."""
     return [replace(verdict, student=handin.student) for verdict in verdicts]

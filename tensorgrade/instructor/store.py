@@ -1,12 +1,12 @@
-"""`OUT/results.sqlite`: what the graders found, what counts, and what changed.
+"""`OUT/results.sqlite`: the graders' results, the rows that count, and all changes.
 
-attempts: every judged submission, with the rows that the graders found. results: the rows that
-count, after late penalties and overrides. events, runs: what changed, and in which run. pending:
-submissions that a run has not graded yet. unnamed: the code of one wrong answer of each group
-that has no name. The view `grades` is for people who look into the file.
+attempts: every judged submission, with the graders' rows. results: the rows that count, after late
+penalties and overrides. events, runs: changes, and the run of each. pending: submissions that a run
+has not graded yet. unnamed: the code of one wrong answer of each group without a known mistake. The
+view `grades` is for people who open the file.
 
-One run writes at a time, and each submission is written in one transaction. Every record carries
-a checksum, so that a changed one is noticed.
+One run writes at a time, and each submission is written in one transaction. Every record has a
+checksum, so that later changes are noticed.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from .overrides import as_found
 NAME = "results.sqlite"
 VERSION = 1
 About = tuple[str, str]  # student, chapter
-SECONDS_TO_WAIT = 60  # for another process that reads or writes just now
+SECONDS_TO_WAIT = 60  # for another process that is reading or writing
 SCHEMA = (
     """CREATE TABLE attempts (number INTEGER PRIMARY KEY, student TEXT NOT NULL,
     chapter TEXT NOT NULL, content TEXT NOT NULL, graders TEXT NOT NULL, judged TEXT NOT NULL,
@@ -55,7 +55,7 @@ SCHEMA = (
 class Attempt:
     """A judged submission. number: larger for later ones. content, graders: digests.
 
-    text: the rows as JSON. judged: when. is_sound: whether the record is as it was written.
+    text: the rows as JSON. judged: the time. is_sound: True if the record is unchanged.
     """
 
     number: int
@@ -69,15 +69,15 @@ class Attempt:
 
     @property
     def rows(self) -> list[dict]:
-        """The rows as the graders found them, with the submission time, without any penalty."""
+        """The graders' rows with the submission time, without any penalty."""
         return json.loads(self.text) if self.is_sound else []
 
 
 @dataclass(frozen=True)
 class Basis:
-    """What the rows that count rest on: which attempt, by its digests, and the newest one.
+    """The attempt behind the rows that count, by its digests, and the newest attempt.
 
-    policy: whether the last or the best attempt counted; empty if that is unknown.
+    policy: the rule that selected it, the last or the best attempt; "" if unknown.
     """
 
     content: str
@@ -88,7 +88,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class Result:
-    """The rows that count of a learner's chapter. text: the rows as JSON."""
+    """The rows that count for a learner's chapter. text: the rows as JSON."""
 
     student: str
     chapter: str
@@ -102,9 +102,9 @@ class Result:
         return json.loads(self.text) if self.is_sound else []
 
 
-# In which versions up to 0.2 kept results: `graded.jsonl` said which submission and graders the
-# rows in `results.jsonl` belong to, `anew.jsonl` held rows that wait to replace others, and
-# `before.jsonl` the rows before a run.
+# The files of versions up to 0.2. `graded.jsonl` named the submission and the graders of the rows
+# in `results.jsonl`, `anew.jsonl` held rows that were to replace others, and `before.jsonl` the
+# rows before a run.
 EARLIER_FILES = (
     *("graded.jsonl", "anew.jsonl", "before.jsonl", "history.jsonl"),
     *("unnamed.jsonl", "identical.jsonl"),
@@ -113,11 +113,11 @@ EARLIER_FILES = (
 
 @dataclass
 class Earlier:
-    """What the files hold. is_old: whether there is any of an earlier version.
+    """The content of an earlier version's files. is_old: True if there are any.
 
-    judged: the digests of the content and of the graders, and the rows as the graders found them.
-    counted: the rows that counted before a run that was interrupted. unknown: whose rows nothing
-    says which submission they belong to. twice: whose rows there were more than once.
+    judged: the digests of the content and of the graders, and the graders' rows. counted: the rows
+    that counted before a run that was interrupted. unknown: submissions of rows that no record
+    mentions. twice: submissions with duplicate rows.
     """
 
     is_old: bool = False
@@ -130,10 +130,10 @@ class Earlier:
 
 
 class Store:
-    """The results in a folder. writes: create the file, and take over those of earlier versions.
+    """The results in a folder. writes: create the file, and import the files of earlier versions.
 
-    A folder of an earlier version that is only read stays unchanged. notes: sentences about what
-    was taken over. Raises CourseError for a damaged file.
+    A folder of an earlier version that is only read stays unchanged. notes: sentences about
+    imported results. Raises CourseError for a damaged file.
     """
 
     def __init__(self, out: Path, writes: bool = False):
@@ -180,7 +180,7 @@ class Store:
             self.notes += notes_on(earlier)
 
     def take_over(self, connection: sqlite3.Connection, earlier: Earlier) -> None:
-        """Insert what an earlier version left in files."""
+        """Insert the results from an earlier version's files."""
         for about, (content, graders, rows) in earlier.judged.items():
             number = add_attempt(connection, about, content, graders, rows).number
             counted = earlier.counted.get(about, rows)
@@ -195,7 +195,7 @@ class Store:
 
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:
-        """Open the file for a while: no connection lives through a fork. Raises CourseError."""
+        """Open the file briefly, because no connection survives a fork. Raises CourseError."""
         try:
             if self.memory is not None:
                 yield self.memory
@@ -211,14 +211,14 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write everything in here, or nothing. Raises CourseError."""
+        """Write everything inside this context or nothing. Raises CourseError."""
         with self.connected() as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
     def attempts(self) -> dict[About, list[Attempt]]:
-        """All attempts of each learner's chapter, oldest first."""
+        """Return all attempts at each learner's chapter, oldest first."""
         found: dict[About, list[Attempt]] = defaultdict(list)
         columns = "number, student, chapter, content, graders, rows, judged, checksum"
         with self.connected() as connection:
@@ -232,7 +232,7 @@ class Store:
         return dict(found)
 
     def results(self) -> dict[About, Result]:
-        """The rows that count, of each learner's chapter."""
+        """Return the rows that count for each learner's chapter."""
         with self.connected() as connection:
             lines = connection.execute(
                 "SELECT student, chapter, basis, rows, checksum FROM results"
@@ -245,7 +245,7 @@ class Store:
         return found
 
     def rows(self) -> list[dict]:
-        """All rows that count, by learner and chapter.
+        """Return all rows that count, by learner and chapter.
 
         Raises CourseError if any was changed or is missing.
         """
@@ -258,30 +258,30 @@ class Store:
         return [row for _, one in sorted(results.items()) for row in one.rows]
 
     def without_result(self) -> set[About]:
-        """Judged submissions without rows that count: somebody deleted those."""
+        """Return judged submissions without rows that count, because these were deleted by hand."""
         both = "SELECT student, chapter FROM {}"
         statement = f"{both.format('attempts')} EXCEPT {both.format('results')}"
         with self.connected() as connection:
             return {*connection.execute(statement)}
 
     def count(self) -> int:
-        """The number of submissions that have rows."""
+        """Return the number of submissions with rows."""
         with self.connected() as connection:
             return connection.execute("SELECT COUNT(*) FROM results").fetchone()[0]
 
     def pending(self) -> set[About]:
-        """Submissions that a run found and has not graded yet."""
+        """Return the submissions that a run found and has not graded yet."""
         with self.connected() as connection:
             return {*connection.execute("SELECT student, chapter FROM pending")}
 
     def unnamed(self) -> dict[str, dict]:
-        """A record of one wrong answer of each group without a name, by the group's name."""
+        """Return a record of one wrong answer of each unrecognised group, by the group's name."""
         with self.connected() as connection:
             lines = connection.execute("SELECT name, record FROM unnamed ORDER BY rowid").fetchall()
         return {name: json.loads(record) for name, record in lines}
 
     def history(self) -> list[dict]:
-        """A record of each run that changed something, oldest first, with the moved rows."""
+        """Return a record of each run that changed something, oldest first, with changed rows."""
         with self.connected() as connection:
             runs = connection.execute(
                 "SELECT number, record FROM runs WHERE record IS NOT NULL ORDER BY number"
@@ -292,7 +292,7 @@ class Store:
             ]
 
     def events(self, student: str = "") -> list[dict]:
-        """What changed for a learner, or for all, oldest first."""
+        """Return the changes for a learner, or for all, oldest first."""
         with self.connected() as connection:
             lines = connection.execute(
                 "SELECT record FROM events WHERE ? IN ('', student) ORDER BY number", (student,)
@@ -300,7 +300,7 @@ class Store:
         return [json.loads(record) for (record,) in lines]
 
     def meta(self, name: str) -> str:
-        """A setting of this folder; empty if there is none."""
+        """Return a setting of this folder; "" if there is none."""
         with self.connected() as connection:
             found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return found[0] if found else ""
@@ -316,7 +316,7 @@ def damaged(path: Path, why: str) -> str:
 
 
 def notes_on(earlier: Earlier) -> list[str]:
-    """Return notes on what was taken over from files."""
+    """Return notes on results that were imported from files."""
     notes = []
     if earlier.is_old:
         notes.append(f"results of an earlier version were taken over into {NAME}")
@@ -337,17 +337,17 @@ def checksum(*parts: str) -> str:
 
 
 def as_text(rows: Iterable[dict]) -> str:
-    """Return rows as JSON, always the same for the same rows."""
+    """Return rows as JSON, which is always the same for equal rows."""
     return json.dumps(list(rows))
 
 
 def moment() -> str:
-    """Return the present moment, to the second."""
+    """Return the current time, to the second."""
     return written(datetime.now(UTC).replace(microsecond=0))
 
 
 def plain(name: str) -> str:
-    """Return a name that a database can hold, whatever is in it."""
+    """Return a name that a database can store, whatever its characters."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -364,7 +364,7 @@ def add_attempt(
 
 
 def change_attempt(connection: sqlite3.Connection, attempt: Attempt, rows: list[dict]) -> Attempt:
-    """Replace the rows of an attempt: it was submitted at another time than was known."""
+    """Replace the rows of an attempt, because its submission time was corrected."""
     changed = replace(attempt, text=as_text(rows))
     parts = changed.student, changed.chapter, changed.content, changed.graders, changed.text
     connection.execute(
@@ -377,7 +377,7 @@ def change_attempt(connection: sqlite3.Connection, attempt: Attempt, rows: list[
 def put_result(
     connection: sqlite3.Connection, about: About, basis: Basis, rows: list[dict]
 ) -> Result:
-    """Insert or replace the rows that count of a learner's chapter."""
+    """Insert or replace the rows that count for a learner's chapter."""
     student, chapter = map(plain, about)
     text, told = as_text(rows), json.dumps(asdict(basis))
     values = (student, chapter, told, text, checksum(student, chapter, told, text))
@@ -386,7 +386,7 @@ def put_result(
 
 
 def forget(connection: sqlite3.Connection, students: Iterable[str], kept: Iterable[About]) -> None:
-    """Delete what is known of some learners. kept: whose results stay until they are replaced."""
+    """Delete the data of some learners. kept: submissions whose results stay until replaced."""
     for student in students:
         for table in ("attempts", "pending", "unnamed"):
             connection.execute(f"DELETE FROM {table} WHERE student = ?", (student,))
@@ -400,32 +400,32 @@ def forget(connection: sqlite3.Connection, students: Iterable[str], kept: Iterab
 
 
 def add_unnamed(connection: sqlite3.Connection, group: str, record: dict) -> None:
-    """Keep the code of a wrong answer of a group, if the group has none yet."""
+    """Store the code of a wrong answer of a group, if the group has none yet."""
     values = (group, plain(record["student"]), json.dumps(record))
     connection.execute("INSERT OR IGNORE INTO unnamed VALUES (?, ?, ?)", values)
 
 
 def add_event(connection: sqlite3.Connection, run: int, kind: str, record: dict) -> None:
-    """Put down what changed for a learner. kind: came, gone or moved."""
+    """Record a change for a learner. kind: came, gone or moved."""
     told = json.dumps({"kind": kind, "at": moment()} | record)
     values = (run, plain(record["student"]), told)
     connection.execute("INSERT INTO events VALUES (NULL, ?, ?, ?)", values)
 
 
 def events_of(connection: sqlite3.Connection, run: int) -> list[dict]:
-    """Return what a run changed, oldest first."""
+    """Return the changes of a run, oldest first."""
     lines = connection.execute("SELECT record FROM events WHERE run = ? ORDER BY number", (run,))
     return [json.loads(record) for (record,) in lines]
 
 
 def moved(events: list[dict]) -> list[dict]:
-    """Return the rows that events moved."""
+    """Return the changed rows among some events."""
     own = [event for event in events if event["kind"] == "moved"]
     return [{name: told for name, told in e.items() if name not in ("kind", "at")} for e in own]
 
 
 def begin_run(connection: sqlite3.Connection) -> int:
-    """Return the number of the run that goes on, or of a new one."""
+    """Return the number of the unfinished run, or of a new one."""
     going = connection.execute("SELECT number FROM runs WHERE record IS NULL").fetchone()
     if going:
         return going[0]
@@ -438,7 +438,7 @@ def set_meta(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 
 def read_earlier(out: Path) -> Earlier:
-    """Return what an earlier version left in a folder. Raises CourseError for other files."""
+    """Return an earlier version's results in a folder. Raises CourseError for other files."""
     notes = {(n["student"], n["chapter"]): n for n in read_lines(out / "graded.jsonl")}
     rows = by_submission(read_lines(out / "results.jsonl"))
     for about, own in by_submission(read_lines(out / "anew.jsonl")).items():
@@ -449,7 +449,7 @@ def read_earlier(out: Path) -> Earlier:
         once = {row["exercise"]: row for row in own}
         earlier.twice += [about] if len(once) < len(own) else []
         note = notes.get(about)
-        # Rows of an attempt before the last one do not belong to the submission that is noted.
+        # Rows of an earlier attempt do not belong to the submission in the record.
         stamp = "" if note is None or note.get("earlier") else note["stamp"]
         content, _, graders = stamp.rpartition("-")
         earlier.unknown += [] if note else [about]

@@ -1,6 +1,6 @@
-"""Writes what was collected into SUBMITTED: each file for itself, under a temporary name first.
+"""Write collected files into SUBMITTED, each on its own and under a temporary name first.
 
-A file that cannot be written costs only itself. Nothing is written through a link.
+A file that cannot be written affects no other file. Nothing is written through a link.
 """
 
 import os
@@ -14,8 +14,8 @@ from .collecting import MOST_KEPT, Place, Plan, brief, briefly, moment
 from .downloads import Unreadable
 from .folder_names import safe
 
-# In a learner's folders. Grading looks into nothing hidden.
-OLDER = ".older"  # holds versions that do not count any more
+# Names in learners' folders. They are hidden, so that grading ignores them.
+OLDER = ".older"  # holds versions that no longer count
 IDENTITY = ".collected_as"  # the course system and its id of the learner
 LONGEST_IDENTITY = 200  # characters
 
@@ -25,10 +25,10 @@ class NotWritten(Exception):
 
 
 def write(found: Plan, submitted: Path) -> list[str]:
-    """Write what was found; add losses to the plan. Returns notes on files that were kept instead.
+    """Write the planned files, add failures to the plan, and return notes on files that stay.
 
-    A different version that is there already is kept, and goes on to count if it is newer.
-    Raises CourseError if there can be no folder.
+    A different existing version is stored, and still counts if it is newer. Raises CourseError if
+    the folder cannot be made.
     """
     notes = []
     try:
@@ -50,9 +50,9 @@ def write(found: Plan, submitted: Path) -> list[str]:
 
 
 def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
-    """Return a note on learners who have a folder of another name already, with the same id.
+    """Return a note on learners who already have a folder under another name, with the same id.
 
-    That happens if a class is collected with its roster and then without it.
+    This happens if a class is collected with its roster and then without it.
     """
     names = {identity(found, place): place.folder for place in found.places + found.aside}
     folders = sorted(submitted.iterdir()) if submitted.is_dir() else []
@@ -68,7 +68,7 @@ def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
 
 
 def identities(submitted: Path) -> dict[str, str]:
-    """Return what the course system calls each learner, by the name of the learner's folder."""
+    """Return the course system's id of each learner, by the name of the learner's folder."""
     folders = [folder for folder in submitted.iterdir() if not folder.is_symlink()]
     said = {folder.name: read_start(folder / IDENTITY) for folder in sorted(folders)}
     return {name: one for name, one in said.items() if one}
@@ -105,8 +105,8 @@ def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
     if not is_same:
         write_file(path, content)
     if stamp and is_same and (one.time_note or not one.time):
-        return []  # a replaced time is that of the first time it was collected
-    # Other files in the folder may be newer. A replaced time gives way to a real one.
+        return []  # a replaced time is the time of the first collection
+    # Other files in the folder may be newer. A real time replaces a substitute time.
     is_replaced = (folder / REPLACED).exists() and not one.time_note
     if place.chapter and (is_replaced or not stamp or not moment(stamp) > moment(one.time) > 0):
         write_stamp(folder, one.time, one.time_note)
@@ -116,10 +116,10 @@ def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
 
 
 def submitted_at(path: Path, stamp: str) -> float:
-    """Return when the file that is there was submitted, as a number; 0 if it is not known.
+    """Return the submission time of the existing file, as a number; 0 if it is unknown.
 
-    The stamp is that of the newest file in the folder. A file has its own time as well, unless
-    it was copied since.
+    The stamp is the time of the newest file in the folder. A file has its own time as well, unless
+    it was copied later.
     """
     return min(moment(stamp), path.stat().st_mtime) if stamp else 0.0
 
@@ -134,13 +134,13 @@ def check_no_links(submitted: Path, *paths: Path) -> None:
 
 
 def read_stamp(folder: Path) -> str:
-    """Return when the newest file in a folder was submitted; empty if it is not known."""
+    """Return the submission time of the newest file in a folder; "" if it is unknown."""
     said = read_start(folder / STAMP)
     return said if stamped(said) else ""
 
 
 def read_start(path: Path) -> str:
-    """Return the beginning of a small text file; empty if it is a link or no file."""
+    """Return the beginning of a small text file; "" if it is a link or no file."""
     if path.is_symlink() or not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -153,7 +153,7 @@ def write_file(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(number, "wb") as file:
             file.write(content)
-        os.chmod(name, 0o666 & ~current_umask())  # mkstemp makes files for one user alone
+        os.chmod(name, 0o666 & ~current_umask())  # mkstemp makes files for one user only
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -168,7 +168,7 @@ def current_umask() -> int:
 
 
 def write_stamp(folder: Path, submitted: str, replaced: str) -> None:
-    """Write when a chapter was submitted, or that it is not known, instead of an earlier stamp."""
+    """Write the submission time of a chapter, or that it is unknown, over an earlier stamp."""
     content = {
         STAMP: f"{submitted}\n" if submitted else "",
         NO_STAMP: "" if not submitted else None,
@@ -182,7 +182,7 @@ def write_stamp(folder: Path, submitted: str, replaced: str) -> None:
 
 
 def keep_older(parent: Path, name: str, content: bytes) -> None:
-    """Keep a version that does not count, unless it is kept already. Raises OSError."""
+    """Store a version that does not count, unless it is already stored. Raises OSError."""
     folder = parent / OLDER
     if folder.is_symlink():
         raise NotWritten("has a link in its path")

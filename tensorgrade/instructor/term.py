@@ -1,4 +1,4 @@
-"""A learner's grade for the term, from all chapters: the same in every export."""
+"""Compute a learner's grade for the term from all chapters, the same in every export."""
 
 import math
 from collections import defaultdict
@@ -10,7 +10,7 @@ from ..course import Course, CourseError, Scheme
 
 @dataclass(frozen=True)
 class Term:
-    """What a learner has in the term. shares: in percent, by chapter, of chapters that count.
+    """A learner's term. shares: in percent, by chapter, of chapters that count.
 
     dropped: chapters that are left out as the lowest. total: in percent, rounded; None if the
     learner is excused from everything. passed: None without a pass mark.
@@ -22,7 +22,7 @@ class Term:
     passed: bool | None
 
     def told(self) -> str:
-        """Return it as a sentence."""
+        """Return the term as a sentence."""
         if self.total is None:
             return "The term so far: nothing counts."
         left_out = f", without {', '.join(self.dropped)}" if self.dropped else ""
@@ -64,12 +64,12 @@ def term_of(sums: dict[str, list[float]], course: Course, scheme: Scheme) -> Ter
 
 
 def weight_of(chapter: str, course: Course, scheme: Scheme) -> float:
-    """Return how much a chapter counts: what the scheme says, else its points."""
+    """Return the weight of a chapter: the scheme's, or else its points."""
     return scheme.weights.get(chapter, course.chapter(chapter).points)
 
 
 def round_half_up(number: float, decimals: int) -> float:
-    """Return a number rounded as people do it.
+    """Return a number rounded half up.
 
     >>> round_half_up(82.25, 1), round_half_up(0.5, 0), round_half_up(100 * 0.285, 1)
     (82.3, 1.0, 28.5)

@@ -1,8 +1,8 @@
-"""Gives hand-ins to workers, and sees to it that each comes back, whoever dies on the way.
+"""Give submissions to workers, and make sure that each comes back, even if workers die.
 
-Here the workers are processes of this machine; in cluster.py those of a dask scheduler. A worker
-that dies takes the hand-ins with it that it had; whose fault it was cannot be seen from outside.
-They are graded again, each alone. One that ends its worker once more is set aside.
+Workers are processes of this machine or, in cluster.py, of a dask scheduler. If a worker dies, its
+submissions are lost, and the guilty one is unknown. So each of them is graded again alone. A
+submission that ends its worker again is set aside.
 """
 
 import multiprocessing
@@ -31,9 +31,9 @@ from .grader import ENDED_ITS_WORKER, set_aside
 
 
 class Workers(Protocol):
-    """Whoever grades, used as a context.
+    """A group of workers, used as a context.
 
-    lost: what a future ends with where its worker died. ahead: how many hand-ins to give out at
+    lost: the errors of a future whose worker died. ahead: the number of submissions to give out at
     once.
     """
 
@@ -44,13 +44,13 @@ class Workers(Protocol):
     def ahead(self) -> int: ...
 
     def check_in(self) -> dict[str, int]:
-        """How many workers grade on which rung of isolation."""
+        """Return the number of workers on each isolation level."""
 
     def submit(self, handin: Handin) -> Future[list[Verdict]]:
-        """Have one hand-in graded."""
+        """Send one submission to a worker."""
 
     def replace(self, running: set[Future]) -> set[Future]:
-        """Make up for a loss; returns those futures that have ended with it."""
+        """Replace lost workers, and return the futures that ended with them."""
 
     def __enter__(self) -> Self: ...
 
@@ -58,7 +58,7 @@ class Workers(Protocol):
 
 
 def pool(workers: int, setup: Setup) -> Executor:
-    """Worker processes, each with a grader of its own; they have imported torch already."""
+    """Return a pool of processes that have imported torch, each with its own grader."""
     return side_by_side(workers, grader.start, setup, warm=True)
 
 
@@ -70,25 +70,26 @@ class LocalWorkers:
     def __init__(self, count: int, setup: Setup):
         self.count, self.setup = count, setup
         self.executor = pool(count, setup)
-        # One in work and one at hand for each, so that nobody waits for the ledger.
+        # One submission in work and one waiting for each worker, so that no worker waits for the
+        # ledger.
         self.ahead = 2 * count
 
     def check_in(self) -> dict[str, int]:
-        """How many workers grade on which rung of isolation. Raises NotReady.
+        """Return the number of workers on each isolation level. Raises NotReady.
 
-        Each submission brings one more process up, so that they all start at the same time.
+        Each submitted call starts one more process, so that they all start at the same time.
         """
         with not_interrupted():
             rungs = [self.executor.submit(grader.check_in) for _ in range(self.count)]
         return dict(Counter(rung.result() for rung in rungs))
 
     def submit(self, handin: Handin) -> Future[list[Verdict]]:
-        """Have one hand-in graded. Raises one of `lost`."""
+        """Send one submission to a worker. Raises one of `lost`."""
         with not_interrupted():
             return self.executor.submit(grader.grade, handin)
 
     def replace(self, running: set[Future]) -> set[Future]:
-        """New processes after a loss; returns those futures that have ended with the old ones."""
+        """Start new processes after a loss, and return the futures that ended with the old ones."""
         wait(running)
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = pool(self.count, self.setup)
@@ -99,15 +100,15 @@ class LocalWorkers:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.executor.shutdown(wait=kind is None, cancel_futures=True)
-        if kind is not None:  # interrupted: what is in work is graded again next time
+        if kind is not None:  # interrupted: submissions in work are graded again in the next run
             for process in multiprocessing.active_children():
                 process.terminate()
 
 
 @contextmanager
 def not_interrupted() -> Iterator[None]:
-    """Processes started in here do not see Ctrl-C: only the run itself decides what it means."""
-    if not hasattr(signal, "pthread_sigmask"):  # not there on Windows
+    """Hide Ctrl-C from processes that start in this context: only the run itself reacts to it."""
+    if not hasattr(signal, "pthread_sigmask"):  # missing on Windows
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -117,11 +118,11 @@ def not_interrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-HANDINS_FOR_A_WORKER = 4  # are graded in less time than it takes one more to get ready
+HANDINS_FOR_A_WORKER = 4  # they are graded in less time than one more worker needs to start
 
 
 def default_count(handins: int, jobs: int) -> int:
-    """How many processes for so many hand-ins: one for each core that is ours, unless told."""
+    """Return the number of processes for some submissions: one per available core, or `jobs`."""
     if jobs:
         return min(jobs, max(1, handins))
     ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
@@ -132,7 +133,7 @@ Graded = tuple[Handin, list[Verdict]]
 
 
 def graded(todo: list[Handin], workers: Workers, course: Course) -> Iterator[list[Graded]]:
-    """Verdicts on each hand-in exactly once, in batches as they come."""
+    """Yield verdicts on each submission exactly once, in batches as they arrive."""
     suspects: list[Handin] = []
     yield from flow(todo, workers, workers.ahead, suspects)
     for handin in suspects:
@@ -145,7 +146,7 @@ def graded(todo: list[Handin], workers: Workers, course: Course) -> Iterator[lis
 def flow(
     todo: list[Handin], workers: Workers, ahead: int, lost: list[Handin]
 ) -> Iterator[list[Graded]]:
-    """Keep so many hand-ins with the workers until all are back, or in the list of those lost."""
+    """Keep `ahead` submissions with the workers until all are back or in `lost`."""
     waiting = deque(todo)
     running: dict[Future[list[Verdict]], Handin] = {}
     while waiting or running:
@@ -163,7 +164,7 @@ def flow(
 
 
 def submitted(handin: Handin, workers: Workers) -> Future[list[Verdict]]:
-    """The future of one hand-in; one that has failed already where the workers are just dying."""
+    """Return the future of one submission; an already failed one if the workers are dying."""
     try:
         return workers.submit(handin)
     except workers.lost as error:

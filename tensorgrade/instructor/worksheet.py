@@ -1,4 +1,4 @@
-"""Moodle's grading worksheet in the languages that are common: its columns and its dates."""
+"""Read the columns and dates of Moodle's grading worksheet in common languages."""
 
 import re
 from collections.abc import Iterable
@@ -6,8 +6,8 @@ from datetime import datetime
 
 from ..course import CourseError
 
-# English names of the columns, with those of German, French, Spanish, Italian, Dutch and
-# Portuguese worksheets. The column of identifiers is found by its content.
+# English names of the columns, with those of German, French, Spanish, Italian, Dutch and Portuguese
+# worksheets. The column of identifiers is found by its content.
 COLUMNS = {
     "full name": "vollständiger name; nom complet; nombre completo; nome completo; volledige naam;"
     "nome/cognome; cognome/nome",
@@ -64,7 +64,7 @@ ORDERS = ("dmy", "mdy", "ymd")
 
 
 def english(header: list[str], lines: list[list[str]]) -> list[str]:
-    """Return the columns' names in lower case, those of a worksheet in English.
+    """Return the columns' names in lower case, and those of a worksheet in English.
 
     >>> english(["ID", "Bewertung"], [["Teilnehmer/in 12", "-"], ["Teilnehmer/in 13", "-"]])
     ['identifier', 'grade']
@@ -75,20 +75,21 @@ def english(header: list[str], lines: list[list[str]]) -> list[str]:
     is_worksheet = len(words) == 1 and "" not in words
     if is_worksheet and IDENTIFIER not in names:
         names[0] = IDENTIFIER
-    # Other lists have columns such as `note`, too.
+    # Other lists have columns such as `note` too.
     return [ENGLISH.get(name, name) for name in names] if is_worksheet else names
 
 
 def number_of(identifier: str) -> str:
-    """Return the number of a participant, whatever the language; empty if there is none."""
+    """Return the number of a participant in any language; "" if there is none."""
     found = NUMBERED.fullmatch(identifier)
     return found[2] if found else ""
 
 
 def order_of(texts: Iterable[str], told: str = "") -> str:
-    """Return whether days come first (dmy) or months (mdy) in a column of dates.
+    """Return dmy if days come first in a column of dates, or mdy if months do.
 
-    told: what the instructor says. Raises CourseError if that is needed, or cannot be.
+    told: the instructor's choice. Raises CourseError if a choice is needed, or contradicts the
+    dates.
     """
     dates = [found for text in texts if (found := NUMERIC.search(text)) and len(found[1]) < 3]
     fits = {
@@ -119,7 +120,7 @@ def dates_outside(order: str, dates: list[re.Match[str]]) -> str:
 
 
 def read_date(text: str, order: str) -> datetime | None:
-    """Return the local time that a worksheet's words say; None if they are not understood.
+    """Return the local time in a worksheet's cell; None if it is not understood.
 
     >>> str(read_date("Montag, 5. Oktober 2026, 14:30", "dmy"))
     '2026-10-05 14:30:00'
@@ -141,7 +142,7 @@ def read_date(text: str, order: str) -> datetime | None:
 
 
 def day_in(text: str, order: str) -> tuple[int, int, int] | None:
-    """Return year, month and day."""
+    """Return year, month and day; None if they are not found."""
     if found := NUMERIC.search(text):
         parts = [int(found[number]) for number in (1, 3, 4)]
         own = "ymd" if len(found[1]) == 4 else order

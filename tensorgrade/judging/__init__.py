@@ -1,1 +1,1 @@
-"""From what was seen to a verdict on one check: agreement, what differs, what to say."""
+"""Turn observed results into the verdict of one check: compare, describe differences, explain."""

@@ -1,4 +1,4 @@
-"""Compare a tensor with the reference, and find in what way and where they differ."""
+"""Compare a tensor with the reference, and describe where and how they differ."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from ..messages.places import (
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The first thing that is wrong: `absent`, `shape`, `nan` or `values`.
+    """The first fault found: `absent`, `shape`, `nan` or `values`.
 
     differs: a bool mask of the places, for `nan` and `values`.
     """
@@ -36,7 +36,7 @@ def disagreement(
 ) -> Disagreement | None:
     """Return None if `actual` agrees with `expected` (same shape, close values, no NaN).
 
-    The tolerance is that of the coarser of the two dtypes: an answer that uses float32 on the way
+    The tolerance is the looser one of the two dtypes, because an answer that computes in float32
     can be right.
 
     >>> exact = {"float64": Tolerance(0, 0)}
@@ -95,7 +95,7 @@ def where_nan(nan: torch.Tensor) -> Message:
 
 
 def on_a_side(differs: torch.Tensor) -> DifferOnSide | None:
-    """Return on which side of the diagonal a (stack of) square matrices differs, if on one only."""
+    """Return the only side of the diagonal on which (stacked) square matrices differ, if any."""
     if differs.ndim < 2 or differs.shape[-1] != differs.shape[-2]:
         return None
     if not differs.tril(0).any():
@@ -108,7 +108,7 @@ def on_a_side(differs: torch.Tensor) -> DifferOnSide | None:
 
 
 def in_slices(differs: torch.Tensor) -> Message | None:
-    """Return which rows, columns, … have all differences, or none."""
+    """Return a message if all differences, or all right values, are in a few rows, columns, …."""
     for dim in range(differs.ndim):
         hit = any_along(differs, dim)
         if 2 * int(hit.sum()) <= len(hit):
@@ -124,11 +124,11 @@ def any_along(mask: torch.Tensor, dim: int) -> torch.Tensor:
     return mask.any(dim=rest) if rest else mask
 
 
-MOST_PLACES = 3  # learner code chooses them: a long list could tell what it has seen
+MOST_PLACES = 3  # learner code chooses them, so a long list could reveal what it has seen
 
 
 def slices_along(dim: int, hit: torch.Tensor, rank: int) -> SomeSlices:
-    """Return the slices along a dimension at which a vector is True; of many the first ones.
+    """Return the slices along a dimension at which a vector is True; at most the first few.
 
     >>> slices_along(1, torch.tensor([True, False, True]), rank=2)
     SomeSlices(dim=1, rank=2, first=(0, 2), more=0)

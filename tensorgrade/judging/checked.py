@@ -1,4 +1,4 @@
-"""An exercise as checks see it: its cases, single results, and how a check fails.
+"""An exercise as checks see it: its cases, its results, and the way to fail a check.
 
 Checks are functions whose first parameter is this exercise (the folder checks/). Each passes or
 raises Wrong, and can be called like a method: `exercise.agrees("values")`.
@@ -33,9 +33,9 @@ from .where_right import right_and_wrong, where_right
 
 
 class CheckedExercise:
-    """One exercise of an attempt, with the methods that checks are made of.
+    """One exercise of an attempt, with the methods that checks use.
 
-    attempt: the attempt that the exercise is a part of. seen: the results of each of its cases.
+    attempt: the attempt that the exercise belongs to. seen: the results of each of its cases.
     """
 
     attempt: JudgedAttempt
@@ -49,7 +49,7 @@ class CheckedExercise:
         return entries
 
     def answered(self, group: str) -> list[Seen]:
-        """Return the cases of a group. Raises Wrong if one has no result, or an error instead."""
+        """Return the cases of a group. Raises Wrong if one has an error or no result."""
         for case, _, observed in self.group(group):
             self.came_back(case, observed)
             if observed.error:
@@ -62,9 +62,9 @@ class CheckedExercise:
             raise Wrong(why_it_ended(self.attempt, case, observed))
 
     def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
-        """Check that a call returned more than its own input, unless the reference returns that.
+        """Check that a call does not just return its input, unless the reference does.
 
-        Doing nothing changes no input either, and earns nothing.
+        Code that does nothing also changes no input, but must earn nothing.
         """
         for name in expected.tensors:
             if name.startswith("gradient.") or is_within(name):
@@ -84,7 +84,7 @@ class CheckedExercise:
     def result(
         self, case: Case, name: str, expected: Observation, observed: Observation
     ) -> torch.Tensor:
-        """Return one result. Raises Wrong if its shape is not that of the reference."""
+        """Return one result. Raises Wrong if its shape differs from the reference."""
         actual, reference = observed.tensors.get(name), expected.tensors[name]
         if actual is not None and actual.shape == reference.shape:
             return actual
@@ -141,7 +141,7 @@ class CheckedExercise:
 
     @property
     def right_in(self) -> Message | None:
-        """Return in which cases the values are right; None if there is no pattern."""
+        """Return a message on the cases with right values; None if there is no pattern."""
         return where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
 
     def wrong(
@@ -176,7 +176,7 @@ class CheckedExercise:
 def mixed_up(
     exercise: CheckedExercise, case: Case, name: str, actual: torch.Tensor | None
 ) -> tuple[Message, ...]:
-    """Return a remark if a result equals another one of the case; on public cases only."""
+    """Return a remark if a result equals another result of the case; on public cases only."""
     attempt = exercise.attempt
     if attempt.references.hidden or actual is None or actual.unique().numel() < 2:
         return ()
@@ -191,7 +191,7 @@ def mixed_up(
 
 
 def places(gap: Disagreement, actual: torch.Tensor | None) -> Message | None:
-    """Return where a result is wrong, or NaN."""
+    """Return a message on the places where a result is wrong or NaN."""
     if gap.kind == "nan" and actual is not None:
         return where_nan(actual.isnan())
     return None if gap.differs is None else where_they_differ(gap.differs)

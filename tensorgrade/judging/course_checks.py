@@ -1,7 +1,7 @@
-"""What a course adds to the engine: checks and signatures of its own, from the file `checks.py`.
+"""A course's additions to the engine: its own checks and signatures, from the file `checks.py`.
 
-The file lies in a folder of tests. Whoever makes attempts for that folder loads it and hands on
-what is in it, so two courses in one process do not get each other's.
+The file is in a folder of tests. It is loaded and passed on by the code that makes attempts for
+that folder, so two courses in one process do not share their checks.
 """
 
 import runpy
@@ -16,8 +16,8 @@ from .checked import CheckedExercise
 from .checks import ENGINE_CHECKS
 
 FILE = "checks.py"
-PRICES = "PRICES"  # a table in it
-# What the engine has of each kind: a course adds to it and replaces nothing.
+PRICES = "PRICES"  # a table in that file
+# The engine's names of each kind. A course may add to them, but may not replace any.
 TAKEN = {
     "check": {*ENGINE_CHECKS, *dir(CheckedExercise), *CheckedExercise.__annotations__},
     "signature": {*SIGNATURES},
@@ -28,7 +28,7 @@ TAKEN = {
 class CourseChecks:
     """A course's own checks and signatures, by name.
 
-    prices: what share of an exercise a mistake costs, by its name, or `exercise.name`.
+    prices: the share of an exercise that a mistake costs, by the mistake's name or `exercise.name`.
     """
 
     checks: dict[str, Callable] = field(default_factory=dict)
@@ -37,9 +37,9 @@ class CourseChecks:
 
 
 def load_checks(tests: Path) -> CourseChecks:
-    """What `checks.py` in a folder of tests adds; nothing where there is no such file.
+    """Return the additions of `checks.py` in a folder of tests; empty if there is no such file.
 
-    Raises CourseError where a name is there twice, or is one of the engine's own.
+    Raises CourseError if a name occurs twice or is one of the engine's own.
     """
     added: dict[str, dict] = {"check": {}, "signature": {}}
     path = tests / FILE

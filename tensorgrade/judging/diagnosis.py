@@ -1,8 +1,8 @@
-"""What is told about a failed check: its diagnosis, and the finding that joins all there is to say.
+"""The report on a failed check: its diagnosis, and the finding that joins everything to say.
 
-`Diagnosis` is all that may be said on hidden cases: shapes, places, names of mistakes and the
-learner's own values. `PublicDiagnosis` adds the expected values, and is only ever made for public
-cases: the type makes the difference, not the renderer.
+`Diagnosis` holds everything that may be shown on hidden cases: shapes, places, names of mistakes
+and the learner's own values. `PublicDiagnosis` adds the expected values, and is made only for
+public cases. So the type protects the expected values, and renderers do not have to.
 """
 
 from collections.abc import Callable
@@ -21,34 +21,34 @@ from .stages import Parting
 
 
 class Kind(StrEnum):
-    """In what way a check failed."""
+    """The way in which a check failed."""
 
     TO_DO = "to do"
     MISSING = "missing"  # the file does not define it
     ERROR = "error"
     TIMEOUT = "timeout"
     KILLED = "killed"
-    UNREACHED = "unreached"  # an earlier call never came back
-    ABSENT = "absent"  # something else than a tensor came back, or nothing
+    UNREACHED = "unreached"  # an earlier call never returned
+    ABSENT = "absent"  # the result is missing or is not a tensor
     SHAPE = "shape"
     NAN = "nan"
     VALUES = "values"
-    FACT = "fact"  # a property that is no value: a buffer, a dtype, a loop
+    FACT = "fact"  # a property other than a value: a buffer, a dtype, a loop
 
 
-# What a check says where the code never got as far as a result; then every check fails alike.
+# The kinds of failures in which the code gave no result. Then every check fails in the same way.
 NO_RESULT = {Kind.ERROR, Kind.MISSING, Kind.TO_DO, Kind.TIMEOUT, Kind.KILLED}
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why one check failed, in words that a learner understands.
+    """The reason why one check failed, in words that a learner understands.
 
-    problem: one plain sentence. called: what was called, with shapes. where: at which places.
-    case: the name of the case. actual: the learner's own result. error: what the learner's code
-    raised. remarks: what else can be said where no known mistake matches. line: where it goes
-    wrong, if that is known. share: of its exercise's points, what is lost at least; 0 if only the
-    check's own points are.
+    problem: one plain sentence. called: the call, with shapes. where: the places. case: the name of
+    the case. actual: the learner's own result. error: the error of the learner's code. remarks:
+    further observations if no known mistake matches. line: the place of the fault, if it is known.
+    share: the least share of the exercise's points that is lost; 0 if only the check's own points
+    are lost.
     """
 
     kind: Kind
@@ -67,11 +67,11 @@ LEAST_TELLING = 2
 
 
 def telling(diagnosis: Diagnosis) -> int:
-    """How little a diagnosis tells: what only says that values are wrong, or where, waits for what
-    says more.
+    """Return a sort key that puts the most informative diagnoses first.
 
-    So do the values of gradients, which nobody sees in the code. Checks that tell alike keep their
-    author's order, in which the plain ones come first.
+    A diagnosis that only says that values are wrong, or where, comes later. So does one about the
+    values of gradients, because they do not appear in the code. Checks with equal keys keep their
+    author's order, in which simple ones come first.
     """
     if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
@@ -83,9 +83,9 @@ def telling(diagnosis: Diagnosis) -> int:
 
 @dataclass(frozen=True)
 class PublicDiagnosis(Diagnosis):
-    """A diagnosis on a public case: the expected values may be shown beside the learner's.
+    """A diagnosis on a public case, with the expected values next to the learner's.
 
-    texts: the same for values that are no tensors: of both, what stands where they differ first.
+    texts: for values that are not tensors, both values around their first difference.
     """
 
     expected: torch.Tensor | None = None
@@ -94,26 +94,27 @@ class PublicDiagnosis(Diagnosis):
 
 
 class Wrong(AssertionError):
-    """Raised by a check that fails; carries its diagnosis."""
+    """The error of a check that fails. It carries the diagnosis."""
 
     def __init__(self, diagnosis: Diagnosis):
         super().__init__(diagnosis.problem)
         self.diagnosis = diagnosis
 
 
-# (line, name, shape of a tensor or a whole number) on the way through a learner's own code.
+# (line, name, shape of a tensor or an integer) of a value that a learner's own code computes.
 Step = tuple[int, str, tuple[int, ...] | int]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Everything that is to be said about one failed check, joined once; every view renders it.
+    """Everything to say about one failed check, joined once, for every view to render.
 
-    asks: the check's own line. mistakes: messages of the known mistakes recognised, by name.
-    trace: gives the shapes on the way through the call; it runs that again, so it is asked only
-    where shapes help. parting: gives where the values part from those of right answers, if that is
-    known; it runs some cases again too. said: gives what the code prints in the call, run again.
-    earlier: a word about an earlier exercise that is wrong and called here, beside known mistakes.
+    asks: the check's own line. mistakes: messages of the recognised mistakes, by name. trace:
+    returns the shapes of the values in the call. It runs the call again, so it is used only if
+    shapes help. parting: returns the place where values diverge from right answers, if known; it
+    also runs cases again. said: returns the output of the code in the call, which runs again.
+    earlier: a message about a wrong earlier exercise that is called here, in addition to known
+    mistakes.
     """
 
     asks: str
@@ -126,7 +127,7 @@ class Finding:
 
     @property
     def message(self) -> Message:
-        """The ideas that are wrong, or else what was seen."""
+        """The known mistakes, or else the observed problem."""
         if self.mistakes:
             known = (KnownMistake(name, text) for name, text in self.mistakes.items())
             return Sentences((*known, self.earlier))
@@ -136,12 +137,12 @@ class Finding:
 
     @property
     def is_to_do(self) -> bool:
-        """Whether the check failed for nothing but an unwritten exercise."""
+        """True if the check failed only because the exercise is not written."""
         return self.diagnosis.kind == Kind.TO_DO
 
     @property
     def is_to_mend(self) -> bool:
-        """Whether it tells what is wrong with code that is still as it was given."""
+        """True if the finding is about given code that the learner has not changed yet."""
         return self.is_to_do and isinstance(self.diagnosis.problem, NotFixedYet)
 
 

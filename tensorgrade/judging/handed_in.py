@@ -1,6 +1,6 @@
-"""The text that was handed in, as far as messages draw on it: its words, and where they stand.
+"""The submitted text, as messages use it: its words, and their places.
 
-Nobody parses it here: no more is done than to look for words, and how far a line is indented.
+The text is not parsed here. These functions only search for words and compare indentation.
 """
 
 import re
@@ -12,15 +12,15 @@ from itertools import islice
 from ..exchange.observation import CaughtError
 from ..exchange.text import printable
 
-# A name that is read, of `self` too; none that stands before a `=`.
+# A name that is read, including `self.name`, but no name in front of a `=`.
 READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
 TEXT = re.compile(r"""(["']).*?\1""")
 QUOTES = ('"""', "'''")
 TRIPLE = re.compile("|".join(QUOTES))
 OPEN, CLOSED = "([{", ")]}"
-MOST_LINES = 8  # of one statement
-MOST_CUTS = 20  # that are looked at, each with the lines above it
-# What hands on the numbers alone: no gradient finds its way back through it.
+MOST_LINES = 8  # lines of one statement
+MOST_CUTS = 20  # lines that are looked at, each together with the lines above it
+# Code that passes on only the numbers, so that no gradient flows back through it.
 CUTS = re.compile(
     r"\b(no_grad|inference_mode|torch\.tensor)\(|\.(detach_?|item|tolist|numpy)\(\)|\.(data)\b"
 )
@@ -34,17 +34,17 @@ class HandedIn:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """All names, words and whole numbers in it."""
+        """All names, words and integers in the text."""
         return frozenset(re.findall(r"\w+", self.text))
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines, as Python counts them, made printable: they are quoted and analysed."""
+        """The lines, split as Python does, and printable because they are quoted and analysed."""
         return [printable(line, len(line)) for line in re.split("\r\n|\r|\n", self.text)]
 
     @property
     def prints_when_called(self) -> bool:
-        """Whether a definition may print; what stands at the left margin runs once, when loaded.
+        """True if a definition may print. Code without indentation runs once, on loading.
 
         >>> [HandedIn(text).prints_when_called for text in ("print(1)", "def f(x): print(x)")]
         [False, True]
@@ -55,7 +55,7 @@ class HandedIn:
         )
 
     def in_place(self, error: CaughtError) -> CaughtError:
-        """An error with its line as it was handed in; with none where there is no such line."""
+        """Return an error with its line of the submitted text, or without a line if it has none."""
         if error.line is None or error.line > len(self.lines):
             return replace(error, line=None, source="", called=None)
         called = error.called if (error.called or 0) <= len(self.lines) else None
@@ -63,7 +63,7 @@ class HandedIn:
 
     @cached_property
     def documenting(self) -> frozenset[int]:
-        """The lines of docstrings, and of other texts between triple quotes.
+        """The lines of docstrings and of other triple-quoted texts.
 
         >>> sorted(HandedIn("def f():\\n    '''One\\n    j = 1\\n    '''\\n    j = 2").documenting)
         [2, 3, 4]
@@ -78,17 +78,17 @@ class HandedIn:
         return frozenset(found)
 
     def code(self, line: int) -> str:
-        """A line without its comment; of a docstring nothing."""
+        """Return a line without its comment; "" for a line of a docstring."""
         if not 0 < line <= len(self.lines) or line in self.documenting:
             return ""
         return self.lines[line - 1].partition("#")[0]
 
     def indent(self, line: int) -> int:
-        """How far a line is indented."""
+        """Return the indentation of a line."""
         return len(self.lines[line - 1]) - len(self.lines[line - 1].lstrip())
 
     def above(self, line: int, *words: str) -> int:
-        """The nearest line that a line stands within and that begins with one of these; 0 for none.
+        """Return the nearest enclosing line that begins with one of these words; 0 for none.
 
         >>> HandedIn("def f():\\n    for x in y:\\n        pass").above(3, "for", "while")
         2
@@ -105,12 +105,12 @@ class HandedIn:
         return 0
 
     def is_making(self, line: int) -> bool:
-        """Whether a line makes an object, and is not run when that is called."""
+        """Return True if a line is in `__init__`, which runs when an object is made."""
         first = self.above(line, "def") if line <= len(self.lines) else 0
         return self.code(first).strip().startswith("def __init__(")
 
     def body(self, line: int) -> range:
-        """The lines of the function that a line stands in, its first one with it."""
+        """Return the lines of the function around a line, including its first line."""
         first = self.above(line, "def", "async") if line <= len(self.lines) else 0
         if not first:
             return range(0)
@@ -120,7 +120,7 @@ class HandedIn:
         return range(first, len(self.lines) + 1)
 
     def cuts(self, lines: Iterable[int]) -> list[tuple[int, str]]:
-        """(line, word) of what no gradient finds its way back through; of objects made, nothing.
+        """Return (line, word) of code that stops gradients, except in `__init__`.
 
         >>> HandedIn("y = x.detach()  # no_grad").cuts([1])
         [(1, 'detach')]
@@ -131,7 +131,7 @@ class HandedIn:
         return [(at, cut[cut.lastindex or 0]) for at, cut in some if not self.is_making(at)]
 
     def goes_on_below(self, line: int) -> bool:
-        """Whether code as far in as a line follows it: of a `raise`, what is never reached.
+        """Return True if code with the same indentation follows, which `raise` makes unreachable.
 
         >>> [HandedIn("def f():\\n    raise E\\n\\n    x = 1").goes_on_below(n) for n in (2, 4, 9)]
         [True, False, False]
@@ -141,7 +141,7 @@ class HandedIn:
         return after > 0 and self.indent(after) == self.indent(line)
 
     def comes_behind_code(self, line: int) -> bool:
-        """Whether a function has code above a line, other than what stubs come with.
+        """Return True if a function has code above a line, except for the code of a stub.
 
         >>> [HandedIn(f"def f():\\n    {code}\\n    raise E").comes_behind_code(3)
         ...     for code in ("x = 1", "# x", "super().__init__()")]
@@ -153,7 +153,7 @@ class HandedIn:
         return any(code and code != "super().__init__()" for code in above)
 
     def statement(self, line: int) -> str:
-        """A line, and those below it as long as a bracket of it is open."""
+        """Return a line, together with the next lines while one of its brackets is open."""
         text = self.code(line)
         for at in range(line + 1, line + MOST_LINES):
             if sum(map(text.count, OPEN)) <= sum(map(text.count, CLOSED)):
@@ -162,17 +162,17 @@ class HandedIn:
         return text
 
     def read_in(self, line: int) -> list[str]:
-        """The names, of `self` too, that a statement reads, each once."""
+        """Return the names that a statement reads, including `self.name`, each once."""
         words = dict.fromkeys(READ.findall(TEXT.sub("", self.statement(line))))
         return [word for word in words if word != "self"]
 
     def making(self, word: str, lines: Iterable[int]) -> int:
-        """The one of some lines that gives a name its value; 0 where it is not just one."""
+        """Return the only one of some lines that assigns to a name; 0 for none or several."""
         found = [line for line in lines if self.makes(word, line)]
         return found[0] if len(found) == 1 else 0
 
     def makes(self, word: str, line: int) -> bool:
-        """Whether a line gives a name, or an attribute of `self`, a value."""
+        """Return True if a line assigns to a name or to an attribute of `self`."""
         text = self.code(line)
         target, sign, rest = text.partition("=")
         if sign and "(" not in target and not rest.startswith("="):
@@ -183,7 +183,7 @@ class HandedIn:
         return bool(re.search(rf"""self\.register_buffer\(["']{name}["']""", text))
 
     def default(self, name: str, lines: range) -> int:
-        """The line of a default that the signature at the top of some lines gives a name; or 0."""
+        """Return the line of a name's default in the signature at the top of some lines; or 0."""
         for line in lines:
             if re.search(rf"(?<!\w){re.escape(name)}\s*(:[^=,]*)?=[^=]", self.code(line)):
                 return line
@@ -192,9 +192,10 @@ class HandedIn:
         return 0
 
     def sources(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """(name, line) of what a statement reads and another line of its definition has made.
+        """Yield (name, line) of values that a statement reads and another line makes.
 
-        Names of the function, and of `self`; a default too, where there is one.
+        They are names of the function and attributes of `self`. Defaults of parameters are
+        included.
         """
         body = self.body(line)
         for word in self.read_in(line):
@@ -208,13 +209,13 @@ class HandedIn:
                 yield word, given
 
     def gone_through(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """(name, line) of what a loop takes one by one, where `self` keeps that."""
+        """Yield (name, line) of attributes of `self` that the loop on a line iterates over."""
         words = self.read_in(line) if self.code(line).strip().startswith("for ") else []
         made = [(word, self.making(word, definition)) for word in words if "self." in word]
         yield from (one for one in made if one[1])
 
     def defaults(self, line: int) -> Iterator[tuple[str, int]]:
-        """(name, line) of the default that a line hands on to an attribute, and nothing else."""
+        """Yield (name, line) of a default, if the line reads nothing else."""
         words = self.read_in(line)
         if len(words) == 1 and (given := self.default(words[0], self.body(line))):
             yield words[0], given

@@ -1,4 +1,4 @@
-"""What judging reads of an attempt and of its exercises. It knows no backend."""
+"""The parts of an attempt and of its exercises that judging reads. They depend on no backend."""
 
 from typing import Protocol
 
@@ -23,17 +23,17 @@ class JudgedAttempt(Protocol):
         """By exercise, the names in the learner's text that it does not define itself."""
 
     def weights(self, name: str) -> Weights:
-        """What is in a file that was handed in beside the learner's."""
+        """Return the weights in a companion file that was submitted with the learner's file."""
 
     def place(self, line: int) -> str:
-        """What a line is called where the learner wrote it."""
+        """Return the name of a line's place, as the learner knows it."""
 
     def is_in_cell(self, line: int) -> bool:
         """Return True if a line is in a cell of a notebook."""
 
 
 class JudgedExercise(Protocol):
-    """One exercise of an attempt. seen: each case with what is expected and what was observed."""
+    """One exercise of an attempt. seen: each case with its expected and observed results."""
 
     @property
     def attempt(self) -> JudgedAttempt: ...

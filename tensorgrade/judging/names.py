@@ -1,7 +1,7 @@
-"""A learner's own names for what the stub names: judged as meant, and reported together.
+"""A learner's own names for the stub's names: judged as intended, and reported together.
 
-The learner's process claims what a name means, when weights are loaded and arguments passed. This
-decides under which name a value is judged, and costs points; it can earn none.
+The learner's process claims what a name means, when weights are loaded and arguments are passed.
+This claim decides under which name a value is judged, and it costs points. It can never earn any.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from .order import Order
 
 ASKS = "Names and order are those of the stub."
 LONGEST = 300  # characters of names in one sentence
-SHARE, POINTS = 0.1, 1.0  # what names that differ cost of an exercise, whichever is less
+SHARE, POINTS = 0.1, 1.0  # the most that other names cost: of an exercise, and in total
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Names:
 
     @classmethod
     def told(cls, observed: Iterable[Observation], orders: tuple[Order, ...] = ()) -> Self:
-        """Return all names that differ in any of the cases, and these orders."""
+        """Return all names that differ in any of the cases, together with these orders."""
         names = cls(orders=orders)
         for one in observed:
             names.understood.update(texts(one.fact("names", "understood", default={})))
@@ -44,7 +44,7 @@ class Names:
     def without(self, earlier: Self, itself: bool = False) -> Self:
         """Return the names that are not in parts of an earlier exercise, which reports those.
 
-        itself: the cases only make what that exercise defines, so its names are not new.
+        itself: the cases only make an object of that exercise, so its names are not new.
 
         >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
         {'width': 'w'}
@@ -60,7 +60,7 @@ class Names:
         )
 
     def within(self, asked: str) -> tuple[str, str]:
-        """Return a name asked for and the learner's, without the parts that hold both.
+        """Return the stub's name and the learner's, without the parts that contain both.
 
         >>> Names({"rows.0.last": "rows.0.end", "last.1": "last.2"}).within("rows.0.last")
         ('last', 'end')
@@ -68,11 +68,11 @@ class Names:
         return next(self.inner(asked), (asked, self.understood[asked]))
 
     def inner(self, asked: str) -> Iterator[tuple[str, str]]:
-        """Yield the same without each of the parts that hold both, the innermost first."""
+        """Yield the same pair without each of the parts that contain both, the innermost first."""
         wanted, there = asked.split("."), self.understood[asked].split(".")
         for count in range(min(len(wanted), len(there)) - 1, 0, -1):
             holder, other = ".".join(wanted[:count]), ".".join(there[:count])
-            numbered = wanted[count].isdigit() or there[count].isdigit()  # no name by itself
+            numbered = wanted[count].isdigit() or there[count].isdigit()  # not a name
             if self.understood.get(holder, holder) == other and not numbered:
                 yield ".".join(wanted[count:]), ".".join(there[count:])
 
@@ -108,9 +108,9 @@ class Names:
         return AndMore(told, len(names) - fit) if fit < len(names) else told
 
     def finding(self, cost: float, right: bool) -> Finding:
-        """Return the finding about names that differ, as about a failed check.
+        """Return the finding about names that differ, in the form of a failed check.
 
-        right: nothing else is wrong.
+        right: True if nothing else is wrong.
         """
         assert self.sentence is not None, "only names that differ cost points"
         problem: Message = NamesCost(self.sentence, cost)
@@ -119,17 +119,17 @@ class Names:
         return Finding(ASKS, Diagnosis(Kind.FACT, problem))
 
     def cost(self, most: float) -> float:
-        """Return the points that they cost together in an exercise worth `most`."""
+        """Return the points that the names cost together in an exercise worth `most`."""
         return min(POINTS, SHARE * most) if self.differ else 0.0
 
 
 def texts(told: dict) -> dict[str, str]:
-    """Return the pairs of texts in what a learner's process claims."""
+    """Return the pairs of texts among the claims of a learner's process."""
     return {key: value for key, value in told.items() if isinstance(value, str)}
 
 
 def in_asked_names(expected: Observation, observed: Observation) -> Observation:
-    """Return what was seen, with the parts of described modules under the names asked for."""
+    """Return the observation, with the parts of described modules under the stub's names."""
     for name, facts in expected.facts.items():
         if "parameters" in facts:
             observed = described_as_asked(name, expected, observed)

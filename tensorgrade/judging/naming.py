@@ -1,4 +1,4 @@
-"""How messages name results and parameters: never by a name that learners have not seen."""
+"""Name results and parameters in messages, but never by a name that learners have not seen."""
 
 from torch import nn
 
@@ -44,7 +44,7 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
 
 
 def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
-    """Return the problem of a result that should equal another one, with the only difference."""
+    """Return the problem of a result that should equal another one, with their only difference."""
     twins = {step.result for step in case.steps if isinstance(step, Duplicate)}
     calls = {call.result: call for call in case.calls}
     call = calls.get(name.partition(".")[0], Call())
@@ -57,7 +57,7 @@ def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
 
 
 def weight_name(exercise: JudgedExercise, name: str) -> WeightName:
-    """Return the name of a parameter; of one inside a substitute, the part that holds it."""
+    """Return the name of a parameter. If it is inside a substitute, name the part that holds it."""
     return WeightName(name, holder_of(name, names_in_substitutes(exercise)))
 
 
@@ -87,10 +87,10 @@ def is_within(name: str) -> bool:
 
 
 def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
-    """Return whose parameters a result holds, and the objects that got other weights since the
-    last look at it.
+    """Return the owner of a result's parameters, and the objects that have new weights since then.
 
-    The owner is what a learner calls the object; "" for the only object of a case.
+    The owner is the learner's name of the object; "" for the only object of a case. The objects are
+    those whose weights were replaced after the last description of this object.
     """
     at = next(n for n, step in enumerate(case.steps) if step.result == name)
     looked = case.steps[at]
@@ -103,7 +103,7 @@ def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
 
 
 def is_look_at(handle: str, step: Step) -> bool:
-    """Return True if a step keeps what an object is made of."""
+    """Return True if a step describes an object."""
     return isinstance(step, Describe) and step.on == handle
 
 
@@ -118,7 +118,7 @@ def part_of(path: str, whole: Message) -> Message:
 
 
 def call_of(name: str, case: Case) -> tuple[int | None, str]:
-    """Return which of several calls gave a result, and in which mode; (None, "") for one call."""
+    """Return the index and the mode of the call that gave a result; (None, "") for only one."""
     mode, modes = "", {}
     for step in case.steps:
         if isinstance(step, Mode):

@@ -1,8 +1,8 @@
 """Find the order in which a learner's parameters receive the arguments: by position, if possible.
 
-Cases are always run by position first. Other orders are tried only if that cannot be right (a case
-raises, or a shape is wrong) and the learner's names are not the stub's. Each is tried in a fresh
-process. The choice depends on the names, types and shapes of the arguments, never on expected
+Cases always run by position first. Other orders are tried only if that cannot be right (a case
+raises, or a shape is wrong) and the learner's names differ from the stub's. Each is tried in a
+fresh process. The choice depends on the names, types and shapes of the arguments, never on expected
 values.
 """
 
@@ -23,12 +23,12 @@ from ..runner.names import likeness
 from ..runner.verbs import Construct, Duplicate, Passing
 from .course_checks import CourseChecks
 
-MOST = 24  # assignments that are tried
-MOST_LEFT = 6  # parameters without a telling name, of which all orders are looked at
-SIMILAR = 0.5  # names that are less alike than this tell nothing
-# Words that say of what sort a number is, and not what it counts or measures.
+MOST = 24  # orders that are tried
+MOST_LEFT = 6  # parameters without an informative name, for which all orders are tried
+SIMILAR = 0.5  # names that are less similar than this do not count as a match
+# Words for the kind of a number, which do not say what it counts or measures.
 GENERIC = re.compile(r"(?<![A-Za-z])(n|nr|no|num|number|count|size|len|length|dim|of)(?![A-Za-z])")
-FITS = 4  # how far a case comes that may be right
+FITS = 4  # the score of a case whose result may be right
 ENDED = (Outcome.TIMEOUT, Outcome.KILLED)
 
 
@@ -68,7 +68,7 @@ class Order:
 
     @property
     def by_name_only(self) -> Message:
-        """Return what the stub calls parameters that can be passed by name only."""
+        """Return the stub's names for parameters that can be passed by name only."""
         pairs = [(own, a) for a, own in self.assigned.items() if self.places.get(a) != own]
         return ByNameOnly(Clauses(tuple(StubCalls(*pair) for pair in pairs), ", "))
 
@@ -84,8 +84,8 @@ class OrderedBackend(Protocol):
 class OrderedAttempt(Protocol):
     """An attempt whose cases can be run with arguments in another order.
 
-    stubs: the stub's parameter names for each callable. orders: the callables whose order differs,
-    with that order. decided: the callables whose order is settled.
+    stubs: the stub's parameter names for each callable. orders: the order of each callable that
+    differs from the stub. decided: the callables whose order is settled.
     """
 
     own: CourseChecks
@@ -107,7 +107,7 @@ class OrderedAttempt(Protocol):
 def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -> list[Seen]:
     """Return the results of the cases in the most plausible order; record it in `attempt.orders`.
 
-    claimed: what they give by position.
+    claimed: the results by position.
     """
     if not may_be_out_of_order(claimed):
         attempt.decided.update(c for c in attempt.stubs if c.partition(".")[0] == exercise)
@@ -184,7 +184,7 @@ def seen_with(attempt: OrderedAttempt, exercise: str, orders: dict[str, Order]) 
 
 
 def assign(backend: OrderedBackend, orders: dict[str, Order]) -> None:
-    """Have the learner's code called in these orders from now on."""
+    """Call the learner's code with these orders from now on."""
     backend.assign({called: dict(one.assigned) for called, one in orders.items()})
 
 
@@ -202,10 +202,10 @@ def shared(left: Sequence[str], right: Sequence[str]) -> int:
 def other_orders(
     asked: Sequence[str], own: Parameters, kinds: Mapping[str, str]
 ) -> Iterator[Order]:
-    """Return the orders to try if the places cannot be right, the most plausible first.
+    """Yield the orders to try if positions cannot be right, the most plausible first.
 
-    A parameter that carries one of the stub's names, or one like it, stands for that one. All
-    others stand in their order; then, by shapes, in any other order.
+    A parameter with one of the stub's names, or a similar one, gets that argument. The other
+    parameters get theirs in the stub's order, and then, judged by shapes, in any other order.
 
     >>> import inspect
     >>> own = inspect.signature(lambda n_cols, page_size, n_row: 0).parameters
@@ -229,10 +229,10 @@ def other_orders(
 def fillings(
     asked: Sequence[str], names: Sequence[str], told: Mapping[str, str], kinds: Mapping[str, str]
 ) -> Iterator[dict[str, str]]:
-    """Return the ways to assign the parameters whose names tell nothing, in their order first.
+    """Yield assignments of the parameters whose names do not match, the stub's order first.
 
-    By shapes only numbers change places, with one another or with something else: which of two
-    tensors is meant can be seen by their values alone.
+    Shapes can only show that numbers are swapped, with one another or with something else. If two
+    tensors are swapped, only their values could show it.
     """
     left = [name for name in asked if name not in told]
     over = [name for name in names if name not in told.values()]
@@ -272,7 +272,7 @@ def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
 
 
 def alike(asked: str, own: str) -> float:
-    """Return how similar two names are without generic words, from 0 to 1.
+    """Return the similarity of two names without generic words, from 0 to 1.
 
     >>> alike("num_rows", "n_row"), alike("num_rows", "num_pages"), alike("length", "len")
     (0.8, 0.0, 0.8)
@@ -282,7 +282,7 @@ def alike(asked: str, own: str) -> float:
 
 
 def kinds_of(cases: Iterable[Case]) -> dict[str, dict[str, str]]:
-    """Return of what kind the arguments in cases are (tensor, number), by what is called."""
+    """Return the kinds of the arguments in cases (tensor, number), by callable and name."""
     kinds: dict[str, dict[str, str]] = {}
     for case in cases:
         for called, arguments in calls_in(case):
@@ -292,7 +292,7 @@ def kinds_of(cases: Iterable[Case]) -> dict[str, dict[str, str]]:
 
 
 def calls_in(case: Case) -> Iterator[tuple[str, dict]]:
-    """Return what the steps of a case call, `f` or `Layer.forward`, and the arguments."""
+    """Yield each callable that a case uses, such as `f` or `Layer.forward`, with its arguments."""
     made: dict[str, str] = {}
     for step in case.steps:
         if isinstance(step, Duplicate):
@@ -306,26 +306,26 @@ def calls_in(case: Case) -> Iterator[tuple[str, dict]]:
 
 
 def kind_of(value: object) -> str:
-    """Return what an argument is, as a step spells it: `tensor`, `object`, `number`, `str`, …"""
+    """Return the kind of an argument, as a step spells it, such as `tensor` or `number`."""
     if isinstance(value, dict):
         return next(iter(value), "dict")
     return "number" if isinstance(value, bool | int | float) else type(value).__name__
 
 
 def fitness(seen: Iterable[Seen]) -> int:
-    """Return how far cases come altogether: a number that grows as more of them may be right."""
+    """Return a score for all cases, which grows as more of them may be right."""
     return sum(how_far(one.expected, one.observed) for one in seen)
 
 
 def all_fit(seen: Iterable[Seen]) -> bool:
-    """Return True if all cases come to results that may be right, by their shapes."""
+    """Return True if the results of all cases may be right, judged by their shapes."""
     return all(how_far(one.expected, one.observed) == FITS for one in seen)
 
 
 def how_far(expected: Observation, observed: Observation) -> int:
-    """Return how far a case comes: to weights that fit, to results, to results that may be right.
+    """Return a score for a case: matching weights, some results, results that may be right.
 
-    What is to be refused tells nothing.
+    A case that must be refused always gets the best score, because it shows nothing.
     """
     if expected.error:
         return FITS
@@ -341,13 +341,13 @@ def how_far(expected: Observation, observed: Observation) -> int:
 
 
 def weights_fit(observed: Observation) -> bool:
-    """Return True if a module has the parameters that are asked for, in their shapes."""
+    """Return True if a module has the expected parameters in their shapes."""
     told = observed.facts.get("load", {})
     return not any(told.get(what) for what in ("missing", "misshapen", "unexpected"))
 
 
 def shapes_fit(expected: Observation, observed: Observation) -> bool:
-    """Return True if every tensor that is expected is there, in its shape."""
+    """Return True if every expected tensor is there in its shape."""
     return all(
         name in observed.tensors and observed.tensors[name].shape == tensor.shape
         for name, tensor in expected.tensors.items()

@@ -1,4 +1,4 @@
-"""The problem of a single result that is missing or differs from the reference, as a message."""
+"""Describe a single result that is missing or differs from the reference, as a message."""
 
 import torch
 
@@ -24,7 +24,7 @@ def result_problem(
     expected: torch.Tensor,
     observed: Observation,
 ) -> Message:
-    """Return what is wrong with a result that disagrees with the reference in this way."""
+    """Return the problem of a result that disagrees with the reference in this way."""
     what, actual = result_name(exercise, name, case), observed.tensors.get(name)
     if actual is None:
         return missing_problem(exercise, name, case, observed)
@@ -37,7 +37,7 @@ def result_problem(
 def missing_problem(
     exercise: JudgedExercise, name: str, case: Case, observed: Observation
 ) -> Message:
-    """Return what was returned instead of a tensor."""
+    """Return a message on the value that was returned instead of a tensor."""
     whole, _, part = name.partition(".")
     parent, _, place = name.rpartition(".")
     if place.isdigit() and parent in observed.tensors:
@@ -52,7 +52,7 @@ def missing_problem(
 
 
 def came_otherwise(name: str, observed: Observation) -> bool:
-    """Return True if one tensor came instead of several, or several instead of one.
+    """Return True if one tensor was returned instead of several, or several instead of one.
 
     Then there is nothing to compare.
     """
@@ -61,7 +61,7 @@ def came_otherwise(name: str, observed: Observation) -> bool:
 
 
 def axis_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
-    """Return what became of a dimension of size 1, if the shapes differ in nothing else.
+    """Return "gone" or "too many" if a dimension of size 1 is the only difference in shape; or "".
 
     >>> axis_of_one(torch.ones(4, 3), torch.ones(1, 4, 3))
     'gone'
@@ -72,7 +72,7 @@ def axis_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def what_came(observed: Observation, name: str) -> Message:
-    """Return what was returned under a name, instead of what is asked for."""
+    """Return a message on the value that was returned instead of the expected one."""
     if name.startswith("gradient."):
         return say.NoGradient()
     if parts := sum(other.startswith(f"{name}.") for other in observed.tensors):

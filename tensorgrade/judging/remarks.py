@@ -1,4 +1,4 @@
-"""What can be said about a wrong result where no known mistake matches: facts, never a guess."""
+"""Remarks on a wrong result if no known mistake matches: facts, never guesses."""
 
 from collections.abc import Iterator
 from itertools import permutations
@@ -48,10 +48,10 @@ def remarks(
     hidden: bool,
     compared: Compared = Compared.RESULT,
 ) -> tuple[Message, ...]:
-    """Return what can be said of a value that is not the expected one.
+    """Return remarks on a value that differs from the expected one.
 
-    On hidden cases it rests on the learner's own values and on what the exercise's text says of any
-    right result; on public ones also on the expected values. compared: what the expected value is.
+    On hidden cases, they use only the learner's own values and what the exercise's text says of any
+    right result. On public cases, they also use the expected values. compared: the kind of value.
     """
     if actual is None:
         return ()
@@ -64,7 +64,7 @@ def remarks(
 
 
 def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark about NaN, or about infinities where there should be none; or None.
+    """Return a remark about NaN, or about infinities that should not be there; or None.
 
     >>> not_numbers(torch.tensor([1.0, torch.inf]), torch.zeros(2))
     HoldsInfinities()
@@ -78,12 +78,12 @@ def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     return None
 
 
-# How many digits a dtype keeps.
+# The number of digits that a dtype keeps.
 FEW_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
 
 
 def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark about a dtype that is too coarse, or one for integers only; or None.
+    """Return a remark about a dtype that is too coarse or that holds only integers; or None.
 
     >>> few_digits(torch.ones(2).half(), torch.ones(2))
     CoarseDtype(dtype='torch.float16', digits='three')
@@ -96,7 +96,7 @@ def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
 
 
 def origin_of_nan(nan: torch.Tensor) -> Message:
-    """Return what the places of NaN (a mask) say about where it comes from."""
+    """Return a remark on the origin of NaN, judged by its places (a mask)."""
     if bool(nan.all()):
         return EverythingNaN()
     if nan.ndim > 1 and torch.equal(nan.any(dim=-1), nan.all(dim=-1)):
@@ -105,14 +105,14 @@ def origin_of_nan(nan: torch.Tensor) -> Message:
 
 
 def only_first(rows: torch.Tensor) -> bool:
-    """Return True if a mask of rows (its last dimension) is True for the first row alone."""
+    """Return True if a mask of rows (its last dimension) is True only for the first row."""
     return bool(rows[..., 0].all()) and not bool(rows[..., 1:].any())
 
 
 def sums(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     """Return a remark about rows that do not sum to 1, or None.
 
-    Of the expected values it uses one fact alone: whether their rows sum to 1.
+    It uses only one fact about the expected values: if their rows sum to 1.
 
     >>> even = torch.full((2, 4), 0.25)
     >>> sums(torch.full((2, 4), 0.5), even)
@@ -120,7 +120,7 @@ def sums(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     """
     if expected.ndim == 0 or not sums_to_one(expected, -1) or bool((expected < 0).any()):
         return None
-    if bool(((expected == 0) | (expected == 1)).all()):  # other things come out as 0 and 1, too
+    if bool(((expected == 0) | (expected == 1)).all()):  # other values are also exactly 0 and 1
         return None
     if sums_to_one(actual, -1):
         return NegativeEntries() if bool((actual < 0).any()) else None
@@ -133,7 +133,7 @@ def sums_to_one(tensor: torch.Tensor, dim: int) -> bool:
 
 
 def what_sums_to_one(actual: torch.Tensor) -> Message | None:
-    """Return a remark on what sums to 1 in place of the rows, or None."""
+    """Return a remark if columns or all entries sum to 1 instead of the rows, or None."""
     if actual.ndim > 1 and sums_to_one(actual, -2):
         return ColumnsSumToOne()
     if actual.ndim > 1 and abs(float(actual.double().sum()) - 1) < CLOSE:
@@ -142,7 +142,7 @@ def what_sums_to_one(actual: torch.Tensor) -> Message | None:
 
 
 def sizes_of_sums(actual: torch.Tensor) -> Message:
-    """Return a remark on how large the sums are instead."""
+    """Return a remark on the size of the sums."""
     totals = actual.double().sum(dim=-1)
     least, most = float(totals.min()), float(totals.max())
     if actual.ndim <= 1:
@@ -153,7 +153,7 @@ def sizes_of_sums(actual: torch.Tensor) -> Message:
 
 
 def echoes(case: Case, actual: torch.Tensor) -> Message | None:
-    """Return a remark that names the argument that came back unchanged, or None."""
+    """Return a remark that names the argument that was returned unchanged, or None."""
     for name, tensor in case.passed_tensors:
         if same(actual, tensor):
             return IsArgument(name)
@@ -161,7 +161,7 @@ def echoes(case: Case, actual: torch.Tensor) -> Message | None:
 
 
 def same(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Return True if both have one shape and the same values, in any dtype; not for one number."""
+    """Return True if both have the same shape and values, in any dtype; False for one number."""
     return (
         left.numel() > 1
         and left.shape == right.shape
@@ -175,7 +175,7 @@ def ratios(
     expected: torch.Tensor,
     compared: Compared = Compared.RESULT,
 ) -> Message | None:
-    """Return a remark on the one factor between two tensors, or between what a softmax took."""
+    """Return a remark on a constant factor between two tensors, or between a softmax's inputs."""
     if actual.shape != expected.shape or not actual.is_floating_point():
         return None
     factor = constant(actual.double(), expected.double())
@@ -189,7 +189,7 @@ def ratios(
 
 
 def rounded(factor: float) -> float:
-    """Return a factor in the four digits that messages show.
+    """Return a factor with the four digits that messages show.
 
     >>> rounded(0.99996), rounded(1.0016)
     (1.0, 1.002)
@@ -198,7 +198,7 @@ def rounded(factor: float) -> float:
 
 
 def constant(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
-    """Return the one factor between two tensors; None if there are several, or just one number.
+    """Return the constant factor between two tensors; None if there are several or just one number.
 
     >>> constant(torch.tensor([2.0, 0, 4]), torch.tensor([1.0, 0, 2]))
     2.0
@@ -212,7 +212,7 @@ def constant(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
 
 
 def sharpness(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
-    """Return the one factor between the logarithms of rows of weights, or None."""
+    """Return the constant factor between the logarithms of rows of weights, or None."""
     if actual.ndim == 0 or not (sums_to_one(actual, -1) and sums_to_one(expected, -1)):
         return None
     filled = expected > 0
@@ -222,7 +222,7 @@ def sharpness(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
 
 
 def spread(weights: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:
-    """Return logarithms less their row's mean; 0 if there is no weight, or all are equal."""
+    """Return logarithms minus the mean of their row; 0 for missing weights, or if all are equal."""
     logs = weights.where(filled, torch.ones_like(weights)).log()
     mean = logs.sum(dim=-1, keepdim=True) / filled.sum(dim=-1, keepdim=True)
     centred = (logs - mean).where(filled, torch.zeros_like(logs))
@@ -230,7 +230,7 @@ def spread(weights: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:
 
 
 def origin(factor: float, case: Case) -> Message | None:
-    """Return what a factor looks like among the numbers of a case, as 1/sqrt(4); or None."""
+    """Return an expression in the numbers of a case for a factor, such as 1/sqrt(4); or None."""
     if abs(factor + 1) < STEADY:
         return SignTurned()
     for number, meaning in numbers(case):
@@ -241,7 +241,7 @@ def origin(factor: float, case: Case) -> Message | None:
 
 
 def forms(number: float) -> dict[str, float]:
-    """Return a number (as the form ""), its root, and their reciprocals, by how they are written.
+    """Return the values of a number (under ""), its root and their reciprocals, by their spelling.
 
     >>> list(forms(4))
     ['', '1/4', 'sqrt(4)', '1/sqrt(4)']
@@ -254,7 +254,7 @@ def forms(number: float) -> dict[str, float]:
 
 
 def numbers(case: Case) -> Iterator[tuple[float, Message]]:
-    """Yield (number, what it is) for the numbers passed in, then for the sizes of the tensors."""
+    """Yield (number, its meaning) for the numbers passed in, then for the sizes of the tensors."""
     passed = case.passed
     for name, value in passed:
         if (
@@ -275,9 +275,9 @@ def numbers(case: Case) -> Iterator[tuple[float, Message]]:
 def reordered(
     actual: torch.Tensor, expected: torch.Tensor, case: Case | None = None
 ) -> Message | None:
-    """Return a remark on how the expected values would have to be moved to give these; or None.
+    """Return a remark on how the expected values would have to move to give these; or None.
 
-    case: if its inputs are equal to their transpose, transposed results say nothing.
+    case: if its inputs are equal to their transpose, transposed results are not reported.
 
     >>> reordered(torch.tensor([[3.0, 4], [1, 2]]), torch.tensor([[1.0, 2], [3, 4]]))
     SlicesInOtherOrder(slices=Slices(dim=0, rank=2), order=(1, 0))
@@ -303,7 +303,7 @@ def has_symmetric_input(case: Case) -> bool:
 
 
 def swapped(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark on dimensions that are swapped, or None."""
+    """Return a remark on swapped dimensions, or None."""
     if actual.ndim != expected.ndim or actual.ndim > 4:
         return None
     for order in list(permutations(range(actual.ndim)))[1:]:
@@ -314,7 +314,7 @@ def swapped(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
 
 
 def reshaped(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark on right numbers, in order, in another shape; or None."""
+    """Return a remark on right numbers in the right order but another shape; or None."""
     same_numbers = torch.allclose(actual.flatten(), expected.flatten(), atol=1e-5)
     if actual.shape == expected.shape or not same_numbers:
         return None
@@ -331,7 +331,7 @@ def shuffled(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
 
 
 def order_of(actual: torch.Tensor, expected: torch.Tensor) -> list[int] | None:
-    """Return which expected slice is at each place; None if one is no expected slice."""
+    """Return the index of the expected slice at each place; None if a slice is not expected."""
     order: list[int] = []
     for part in actual:
         alike = [i for i, other in enumerate(expected) if torch.allclose(part, other, atol=1e-5)]

@@ -1,7 +1,7 @@
-"""Where an attempt's values diverge from those of right answers, on a public case.
+"""Find where an attempt's values diverge from those of right answers, on a public case.
 
 The comparison goes back from a wrong result to the first value that no right answer has. A value
-that no right answer has, but that leads to a right one later, is just another way to get there.
+that no right answer has, but that leads to a right one later, is only another method.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,17 +48,17 @@ from ..runner.verbs import Passing
 from .agreement import where_they_differ
 from .remarks import constant, remarks, rounded, same, sums
 
-HIDDEN = -1e6  # what stands in a hidden place is lower than this
+HIDDEN = -1e6  # a hidden place holds a number below this
 CLOSE = 2e-5
 MOST_REACHED = 4
 MOST_STARTS = 8  # places tried at which a piece may begin
 MOST_COPIES = 8
-MOST_CASES = 200  # of learners, whose right values are kept: more than a course asks for
+MOST_CASES = 200  # cases whose right values are cached: more than a course has
 TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
 COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
-NEARLY_ONE = 0.01  # a factor that differs less from 1 is about as large on other cases
+NEARLY_ONE = 0.01  # a factor this close to 1 has about the same size on other cases
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class Parting:
     """The line where a wrong answer diverges from right ones; 0 if only its stage is known.
 
     stage: the name of the value that is missing there, if known. reached: the names of right values
-    before it, in order. upto: the line of the last of them. what: what the value is instead.
+    before it, in order. upto: the line of the last of them. what: a description of the wrong value.
     said: the message to learners. unused: a line that makes a right value that nothing uses; or 0.
     since, until: the first and the last line where the mistake may be, if it need not be the line
     itself; else 0. reads: (name, line) of the values that the line reads and another line makes.
-    raised: it is the line of an error, which is reported already.
+    raised: True if it is the line of an error, which is reported already.
     """
 
     line: int
@@ -87,12 +87,12 @@ class Parting:
 
     @property
     def stretch(self) -> tuple[int, int]:
-        """The first and the last line where the mistake may stand."""
+        """The first and the last line where the mistake may be."""
         return self.since or self.line, self.until or self.line
 
 
 class Rows:
-    """Values of as many numbers each, one below the other, and where in right ways they stand."""
+    """Values of equal size, stacked in rows, with their places in reference traces."""
 
     def __init__(self, known: list[tuple[tuple[Way, int], torch.Tensor]]):
         self.places = [place for place, _ in known]
@@ -100,14 +100,14 @@ class Rows:
         self.room = torch.stack([room_of(value) for _, value in known]).unsqueeze(1)
 
     def close_to(self, value: torch.Tensor) -> list[tuple[Way, int]]:
-        """Where one stands that is equal but for rounding, with infinities in the same places."""
+        """Return the places of values that are equal up to rounding, infinities included."""
         value = value.flatten()
         same = (self.values == value) | ((self.values - value).abs() <= self.room)
         return [place for place, one in zip(self.places, same.all(1).tolist(), strict=True) if one]
 
 
 class RightValues:
-    """The values of all right ways on one case, to look others up among."""
+    """The values of all reference traces on one case, prepared for searching."""
 
     def __init__(self, ways: tuple[Way, ...]):
         self.ways = ways
@@ -124,20 +124,20 @@ class RightValues:
                     self.constants.setdefault(stage.value.shape, set()).add(number)
 
     def equal(self, value: torch.Tensor) -> list[tuple[Way, int]]:
-        """Where just this value stands; dimensions of one entry do not count."""
+        """Return the places of this value; dimensions of size 1 are ignored."""
         value = normal(value).squeeze()
         rows = self.by_shape.get(value.shape)
         return rows.close_to(value) if rows else []
 
     def with_its_numbers(self, value: torch.Tensor) -> list[tuple[Way, int]]:
-        """Where the same numbers stand, in whatever order and shape."""
+        """Return the places of values with the same numbers, in any order and shape."""
         numbers = normal(value).flatten().sort().values
         rows = self.in_order.get(value.numel())
         return rows.close_to(numbers) if rows else []
 
     @cached_property
     def by_shape(self) -> dict[torch.Size, Rows]:
-        """All values by their shape without dimensions of one entry."""
+        """All values by their shape without dimensions of size 1."""
         found: dict[torch.Size, list] = {}
         for way, at, value, _ in chain.from_iterable(self.by_size.values()):
             found.setdefault(value.squeeze().shape, []).append(((way, at), value))
@@ -145,7 +145,7 @@ class RightValues:
 
     @cached_property
     def in_order(self) -> dict[int, Rows]:
-        """The numbers of all values from the least on, by how many they are."""
+        """The sorted numbers of all values, by their count."""
         return {
             size: Rows([((way, at), numbers) for way, at, _, numbers in known])
             for size, known in self.by_size.items()
@@ -153,7 +153,7 @@ class RightValues:
 
     @cached_property
     def factors(self) -> list[float]:
-        """By what right answers multiply or divide one of their values, and the roots of that."""
+        """The factors by which right answers multiply or divide values, and their roots."""
         found: list[float] = []
         for way in self.ways:
             for stage in way.stages:
@@ -165,17 +165,17 @@ class RightValues:
 
     @cached_property
     def unscaled(self) -> list[tuple[torch.Tensor, float]]:
-        """The values that are no other one times such a factor, each with its weight."""
+        """The values that are not such a multiple of another one, each with its weight."""
         values = [value for known in self.by_size.values() for _, _, value, _ in known]
         weighed = [(value, weight(value)) for value in values]
         return [one for one in weighed if not self.is_multiple(one[0], weighed)]
 
     def is_multiple(self, value: torch.Tensor, others: list[tuple[torch.Tensor, float]]) -> bool:
-        """Whether a value is one of the others (each with its weight) times one of the factors."""
+        """Return True if a value is one of the others (each with its weight) times a factor."""
         value, own = value.squeeze(), weight(value)
         return any(
             other.numel() == value.numel()
-            and is_one_of(own / heavy, self.factors)  # looked at first, since it takes no time
+            and is_one_of(own / heavy, self.factors)  # checked first because it is fast
             and other.squeeze().shape == value.shape
             and is_one_of(factor_of(value, other.squeeze()) or 0.0, self.factors)
             for other, heavy in others
@@ -183,18 +183,18 @@ class RightValues:
 
     @cached_property
     def spread(self) -> dict[str, int]:
-        """Of how many values in one way a name is told at most; the fewer, the more it says."""
+        """By name: the most values with it in one trace. A name with few values says more."""
         return {
             name: max(sum(name in stage.names for stage in way.stages) for way in self.ways)
             for name in {n for way in self.ways for stage in way.stages for n in stage.names}
         }
 
     def name(self, way: Way, at: int) -> str:
-        """The name of a value of a way."""
+        """Return the most specific name of a value of a trace."""
         return min(way.stages[at].names, key=lambda name: self.spread[name])
 
     def called(self, names: set[str]) -> list[tuple[Way, int]]:
-        """Where values of these names stand."""
+        """Return the places of values with these names."""
         return [
             (way, at)
             for way in self.ways
@@ -203,27 +203,27 @@ class RightValues:
         ]
 
     def scaled(self, value: torch.Tensor) -> bool:
-        """Whether it is a right value times a factor that right answers use once on the way."""
+        """Return True if a value is a right one times a factor that right answers use once."""
         return bool(self.factors) and self.is_multiple(normal(value), self.unscaled)
 
     def multiples(self, value: torch.Tensor) -> list[tuple[Way, int]]:
-        """Where what stands is this value but for a factor."""
+        """Return the places of values that differ from this one only by a factor."""
         known = self.by_size.get(value.numel(), [])
         return [(way, at) for way, at, other, _ in known if factor_of(value, other)]
 
     @cached_property
     def shapes(self) -> set[tuple[int, ...]]:
-        """The shapes of all values, without dimensions of one entry."""
+        """The shapes of all values, without dimensions of size 1."""
         values = (stage.value for way in self.ways for stage in way.stages)
         return {tuple(value.squeeze().shape) for value in values if value is not None}
 
     def is_other_constant(self, value: torch.Tensor) -> bool:
-        """Whether a constant is none of those of its shape that right answers have."""
+        """Return True if right answers have constants of this shape, but not this one."""
         known = self.constants.get(value.shape, set())
         return bool(known) and float(normal(value).flatten()[0]) not in known
 
     def has_copied(self, value: torch.Tensor) -> bool:
-        """Whether it is a right value several times over, side by side."""
+        """Return True if a value consists of several copies of a right value."""
         return any(
             all(torch.equal(part, parts[0]) for part in parts) and bool(self.equal(parts[0]))
             for dim, size in enumerate(value.shape)
@@ -232,30 +232,30 @@ class RightValues:
         )
 
     def agrees_at(self, value: torch.Tensor, places: torch.Tensor) -> bool:
-        """Whether a right value of that shape has the same numbers at these places."""
+        """Return True if a right value of that shape has the same numbers at these places."""
         return any(
             bool(alike(value.double()[places], other[places]).all())
             for other in self.of_shape(value.shape)
         )
 
     def agrees_in(self, value: torch.Tensor, count: int) -> bool:
-        """Whether a right value of that shape has the same numbers in so many places at least."""
+        """Return True if a right value of that shape has at least so many equal numbers."""
         return any(
             int(alike(value.double(), other).sum()) >= max(count, 1)
             for other in self.of_shape(value.shape)
         )
 
     def of_shape(self, shape: torch.Size) -> Iterator[torch.Tensor]:
-        """The values of a shape."""
+        """Yield the values of a shape."""
         for way, at, *_ in self.by_size.get(shape.numel(), []):
             value = way.stages[at].value
             if value is not None and value.shape == shape:
                 yield value.double()
 
     def has_part(self, value: torch.Tensor) -> bool:
-        """Whether it is a piece of a right value, or a column of one: loops make such.
+        """Return True if a value is a piece, a column or a slice of a right one, as in loops.
 
-        Several times the same number stand everywhere, and are nobody's piece.
+        Several equal numbers are not counted as a piece, because they occur everywhere.
         """
         if value.numel() > 1 and not tells(value):
             return False
@@ -272,19 +272,19 @@ class RightValues:
 
 
 def slices(value: torch.Tensor, shape: torch.Size) -> Iterator[torch.Tensor]:
-    """The slices of a value along one dimension that have a shape, that dimension left out."""
+    """Yield the slices of a value that have this shape, along each dimension."""
     for dim in range(value.ndim):
         if value.shape[:dim] + value.shape[dim + 1 :] == shape:
             yield from value.unbind(dim)
 
 
 def columns(value: torch.Tensor) -> torch.Tensor:
-    """The numbers of a value, column by column."""
+    """Return the numbers of a value, column by column."""
     return value.mT.flatten() if value.ndim > 1 else value
 
 
 def holds(numbers: torch.Tensor, piece: torch.Tensor) -> bool:
-    """Whether some numbers follow one another among others."""
+    """Return True if the numbers contain this piece without gaps."""
     last = len(numbers) - len(piece) + 1
     starts = alike(numbers[:last], piece[:1]).nonzero().flatten().tolist()
     return any(
@@ -293,15 +293,15 @@ def holds(numbers: torch.Tensor, piece: torch.Tensor) -> bool:
 
 
 def alike(numbers: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    """Which of these numbers are the same but for rounding."""
+    """Return a mask of the numbers that are equal up to rounding."""
     return (numbers == others) | ((numbers - others).abs() <= CLOSE * (1 + others.abs()))
 
 
 def normal(value: torch.Tensor) -> torch.Tensor:
-    """In float64, with one number for all that hides and one for NaN.
+    """Return a value in float64, with one number for all hidden places and one for NaN.
 
-    Of two different numbers in many places only the places count, and not which is which: a mask
-    may be True where others are False.
+    If a value holds two different numbers in many places, only their places count, not which is
+    which. For example, a mask may be True where another one is False.
     """
     value = value.double()
     value = value.masked_fill(value < HIDDEN, -torch.inf).nan_to_num(nan=7e77, neginf=-torch.inf)
@@ -312,37 +312,40 @@ def normal(value: torch.Tensor) -> torch.Tensor:
 
 
 def fills(stage: Stage) -> bool:
-    """Whether an operation fills a tensor with one number, or with none."""
+    """Return True if an operation fills a tensor with one number or leaves it empty."""
     return stage.operation.removeprefix("new_").removesuffix("_like") in FILLS
 
 
 def tells(value: torch.Tensor) -> bool:
-    """Whether a value is more than a constant."""
+    """Return True if a value has different numbers, so that it is not a constant."""
     return value.numel() > 1 and bool((value != value.flatten()[0]).any())
 
 
 def room_of(value: torch.Tensor) -> torch.Tensor:
-    """By how much another one may differ from a value and still be close to it."""
+    """Return the largest difference from a value that still counts as close."""
     finite = value[value.isfinite()]
     return CLOSE * (finite.abs().max() if finite.numel() else torch.ones((), dtype=value.dtype))
 
 
 def close(value: torch.Tensor, other: torch.Tensor) -> bool:
-    """Equal but for rounding; infinities in the same places."""
+    """Return True if two values are equal up to rounding, with infinities in the same places."""
     return bool(((value == other) | ((value - other).abs() <= room_of(other))).all())
 
 
 @lru_cache(maxsize=MOST_CASES)
 def right_values(ways: tuple[Way, ...]) -> RightValues:
-    """The values of these ways, looked through once: they are every learner's to be held against.
+    """Return the values of these traces, prepared once because they serve every learner.
 
-    Nothing of a learner's is kept with them.
+    Nothing of a learner is cached with them.
     """
     return RightValues(ways)
 
 
 def factor_of(value: torch.Tensor | None, other: torch.Tensor | None) -> float | None:
-    """The factor other than 1 between two values where there is just one; hidden places aside."""
+    """Return the only factor between two values, other than 1; None if there is none.
+
+    Hidden places are ignored.
+    """
     if value is None or other is None or value.shape != other.shape or not tells(other):
         return None
     value, other = normal(value), normal(other)
@@ -354,32 +357,32 @@ def factor_of(value: torch.Tensor | None, other: torch.Tensor | None) -> float |
 
 
 def weight(value: torch.Tensor) -> float:
-    """How large the numbers of a value are together, hidden places aside; never 0."""
+    """Return the sum of a value's absolute numbers, without hidden places; never 0."""
     return float(value.abs().where(value.isfinite(), torch.zeros_like(value)).sum()) or 1.0
 
 
 def is_one_of(factor: float, factors: list[float]) -> bool:
-    """Whether a factor is among others, but for rounding."""
+    """Return True if a factor is among others, up to rounding."""
     return any(abs(factor - one) < 1e-4 * one for one in factors)
 
 
 class Comparison:
-    """One attempt's way on a case beside the right ones."""
+    """A comparison of one attempt's trace on a case with the reference traces."""
 
     def __init__(self, seen: Seen, way: Way, ways: tuple[Way, ...]):
         self.case, self.expected, self.observed = seen
         self.way, self.right = way, right_values(ways)
         self.matches = [self.found(stage) for stage in way.stages]
         self.passes: list[bool] = []
-        for at in range(len(way.stages)):  # in order: some pass for what they are made of
+        for at in range(len(way.stages)):  # in order, because some pass if their inputs pass
             self.passes.append(self.is_passed(at))
 
     def found(self, stage: Stage) -> list[tuple[Way, int]]:
-        """Where right answers have a stage's value."""
+        """Return the places of a stage's value in reference traces."""
         return self.right.equal(stage.value) if stage.value is not None else []
 
     def is_passed(self, at: int) -> bool:
-        """Whether right answers have a value, or what differs from it in no way that matters."""
+        """Return True if right answers have a value, or one that differs in no important way."""
         stage, value = self.way.stages[at], self.way.stages[at].value
         if stage.line == 0 or value is None or not value.numel() or self.matches[at]:
             return True
@@ -392,30 +395,31 @@ class Comparison:
             for way, i in self.right.with_its_numbers(value)
             if (known := way.stages[i].value) is not None
         ]
-        if alike and stage.operation in TURNS:  # whoever uses it wrongly has made the mistake
+        if alike and stage.operation in TURNS:  # the mistake is on the line that misuses it
             return True
         if alike and stage.operation in PRODUCTS:
             return False
-        if alike:  # right numbers: in the wrong places where one of that shape has others
+        if alike:  # right numbers, but in wrong places if a right value of that shape exists
             return all(known.shape != value.shape for known in alike)
         copies = stage.operation in COPIES and all(self.passes[one] for one in stage.inputs)
         return (copies and self.right.has_copied(value)) or self.right.scaled(value)
 
     def is_written_rightly(self, stage: Stage, value: torch.Tensor) -> bool:
-        """Whether what was written into a value is right there, be the rest as it may: that is
-        still to come.
+        """Return True if the part that was written into a value is right.
+
+        The rest may still be written later.
         """
         if stage.operation != "__setitem__" or not stage.inputs:
             return False
         before = self.way.stages[stage.inputs[0]].value
-        if before is None:  # nothing had been written there: what is beside it is chance
+        if before is None:  # nothing was written before, so the other numbers are random
             written = self.way.stages[stage.inputs[-1]].value
             return written is not None and self.right.agrees_in(value, written.numel())
         places = value != before if before.shape == value.shape else before.new_zeros(0).bool()
         return bool(places.any()) and self.right.agrees_at(value, places)
 
     def region(self, roots: list[int]) -> list[int]:
-        """All values on the way to these that right answers do not have, in their order."""
+        """Return the values on the path to these that right answers do not have, in order."""
         found, left = set(roots), list(roots)
         while left:
             for at in self.way.stages[left.pop()].inputs:
@@ -425,7 +429,7 @@ class Comparison:
         return sorted(found)
 
     def first_lost(self, roots: list[int]) -> int | None:
-        """The place of the first value that is lost on the way to these."""
+        """Return the place of the first wrong value on the path to these."""
         region = [at for at in self.region(roots) if self.way.stages[at].line]
         region = [at for at in region if not self.passes[at]]
         told = [at for at in region if self.counts(at)]
@@ -433,12 +437,12 @@ class Comparison:
         return next(iter(told or made or region), None)
 
     def is_filler(self, at: int) -> bool:
-        """Whether a value is a constant that only fills a place."""
+        """Return True if a value is a constant that only fills a place."""
         stage = self.way.stages[at]
         return fills(stage) and stage.value is not None and not tells(stage.value)
 
     def wrong_start(self, lost: int) -> int | None:
-        """A constant that makes one of all that it meets, where right answers have others."""
+        """Return a constant that makes a wrong value constant, if right answers use others."""
         value = self.way.stages[lost].value
         if value is None or tells(value):
             return None
@@ -446,29 +450,28 @@ class Comparison:
         return next((at for at in fillers if self.is_other_filler(self.way.stages[at])), None)
 
     def is_other_filler(self, stage: Stage) -> bool:
-        """Whether a constant of the file's own is none that right answers have in that shape."""
+        """Return True if a constant of the file differs from all right constants of that shape."""
         value = stage.value
         known = stage.line > 0 and value is not None and value.numel() > 0
         return known and value is not None and self.right.is_other_constant(value)
 
     def is_made_of_constants(self, lost: int) -> bool:
-        """Whether a lost value comes from nothing but constants: what should have been done before
-        is missing.
-        """
+        """Return True if a wrong value comes only from constants: an earlier step is missing."""
         stage, value = self.way.stages[lost], self.way.stages[lost].value
         empty = value is None or not tells(value) or not bool(value.isfinite().any())
         return empty and bool(stage.inputs) and all(map(self.is_filler, stage.inputs))
 
     def is_unknown(self, at: int) -> bool:
-        """Whether nobody knows if a value that was made here is right: it is too small to tell, or
-        is not told of, as complex numbers are.
+        """Return True if a computed value cannot be judged.
+
+        It may have too few numbers, or it may not be reported, such as complex numbers.
         """
         stage = self.way.stages[at]
         small = not self.passes[at] and not self.counts(at)
         return bool(stage.line and stage.inputs) and (stage.value is None or small)
 
     def counts(self, at: int) -> bool:
-        """Whether a value can be blamed: what only fills a place for others cannot."""
+        """Return True if a value can be blamed; a constant that only fills a place cannot."""
         stage = self.way.stages[at]
         filler = not stage.inputs and stage.operation.removeprefix("new_").startswith("empty")
         if stage.value is None or filler:
@@ -478,7 +481,7 @@ class Comparison:
         return stage.value.numel() == 1 and not called(stage).isdisjoint(self.right.spread)
 
     def is_flattened(self, stage: Stage, value: torch.Tensor) -> bool:
-        """Whether all numbers became the same on the way."""
+        """Return True if an operation made all numbers of its input equal."""
         made = [known for at in stage.inputs if (known := self.way.stages[at].value) is not None]
         return (
             value.numel() > 1
@@ -492,7 +495,7 @@ class Comparison:
         if error := self.observed.error:
             line = next(iter(self.way.raised), error.line)
             return self.before_error(line) if error.verb == "call" else None
-        if self.way.cut:  # what came back is not among what is told
+        if self.way.cut:  # the trace is cut off before the results
             return None
         roots = self.wrong_results()
         if not roots:
@@ -533,9 +536,9 @@ class Comparison:
     def in_stretch(self, lost: int, ends: list[int], told: Parting) -> Parting:
         """Return a divergence with all lines where the mistake may be, and the values before them.
 
-        Lines before the first wrong value count if what they make is right only in part, or not
+        Lines before the first wrong value count if their values are only partly right or not
         complete yet. Lines after it, up to the wrong results, count if right answers have no value
-        in its place: it may be another way to get there.
+        in its place, because it may be another method.
         """
         line = told.line
         loose = [at for at in self.loose_before(lost) if self.way.stages[at].line < line]
@@ -556,8 +559,10 @@ class Comparison:
         return replace(told, since=since, reached=right[0], upto=right[1])
 
     def loose_before(self, lost: int) -> list[int]:
-        """What goes into a lost value and is not known to be right: changed in form, cut out or
-        scaled, in a way that may itself be wrong, or too little to tell.
+        """Return inputs of a wrong value that are not known to be right.
+
+        They were reshaped, cut out or scaled in a way that may be wrong, or they are too small to
+        compare.
         """
         found: list[int] = []
         left = [lost]
@@ -575,9 +580,9 @@ class Comparison:
         return found
 
     def stops_early(self, lost: int) -> list[int]:
-        """What a loop has made so far, where right answers put together what they make of it later.
+        """Return values that a loop makes, if right answers combine later values of that loop.
 
-        Nothing where they put it together as it is.
+        Empty if right answers combine the same values.
         """
         told = [at for at in self.way.stages[lost].inputs if self.counts(at)]
         made = [at for at in told if self.is_made_in_loop(at)]
@@ -597,8 +602,9 @@ class Comparison:
         return made if goes_on else []
 
     def not_turned(self, lost: int) -> list[int]:
-        """What goes into a lost value in a form that right answers still change before they use it
-        so, and what it was taken from in other forms.
+        """Return inputs of a wrong value in a form that right answers change before use.
+
+        The other forms that they were taken from are included.
         """
         told = [at for at in self.way.stages[lost].inputs if self.counts(at)]
         if len(told) < 2 or not all(self.matches[at] for at in told):
@@ -622,13 +628,13 @@ class Comparison:
         return found
 
     def is_turned(self, at: int) -> bool:
-        """Whether a value is another one in another form."""
+        """Return True if a value is another one with the same numbers in other places."""
         return any(
             one == at for i in self.way.stages[at].inputs for one in turned_from(self.way, i)
         )
 
     def is_made_in_loop(self, at: int) -> bool:
-        """Whether the same line has made an earlier value that went into it."""
+        """Return True if the same line has made an earlier value that this one depends on."""
         stage = self.way.stages[at]
         same_line = (self.way.stages[one] for one in self.ancestors(at))
         return any(
@@ -640,7 +646,7 @@ class Comparison:
         )
 
     def left_as_made(self, start: int, roots: list[int]) -> Parting:
-        """Return the divergence for a constant that was not written to, or not everywhere."""
+        """Return the divergence for a constant that was not overwritten, or not everywhere."""
         line, filler = self.way.stages[start].line, self.way.stages[start].value
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         pairs = list(zip(self.way.returned, expected, strict=False))
@@ -655,7 +661,7 @@ class Comparison:
         return Parting(line, what=LeftAsMade() if left and wrong else None, since=line, until=until)
 
     def is_to_come_back(self) -> str:
-        """Return the argument that is the one right result; an empty string if none is."""
+        """Return the argument that is the only right result; "" if none is."""
         passed = self.case.passed_tensors if len(self.asked) == 1 else ()
         return next((name for name, tensor in passed if same(tensor, self.asked[0])), "")
 
@@ -666,8 +672,9 @@ class Comparison:
         return tuple(f"{name}={value}" for name, value in passed if not isinstance(value, dict))
 
     def left_unused(self) -> int | None:
-        """The first value of right answers that nothing is done with, where the attempt has it
-        nowhere else, and nothing that right answers make of it.
+        """Return the first right value that nothing uses; None if there is none.
+
+        The attempt has this value nowhere else, and no value that right answers make from it.
         """
         left = set(self.way.unused)
         had = {
@@ -680,11 +687,14 @@ class Comparison:
         return next((at for at in told if self.is_gone(self.matches[at], had)), None)
 
     def has_own_name(self, at: int) -> bool:
-        """Whether the attempt has a name for a value; what is called has others for what is its."""
+        """Return True if the attempt names a value outside of the definitions that it calls."""
         return bool(self.way.stages[at].names) and not self.way.stages[at].inside
 
     def is_gone(self, matches: list[tuple[Way, int]], had: set[tuple[int, int]]) -> bool:
-        """Whether of right values none was had, and in one way nothing that is made of it."""
+        """Return True if these right values are missing elsewhere, with everything made from them.
+
+        It is enough if one reference trace has such values and all of them are missing.
+        """
         if any((id(way), at) in had for way, at in matches):
             return False
         made = [{(id(way), i) for i in made_of(way, at)} for way, at in matches]
@@ -696,7 +706,7 @@ class Comparison:
         return Parting(self.way.stages[at].line, name, *self.reached(at), NothingIsDone())
 
     def right_elsewhere(self, roots: list[int]) -> Parting | None:
-        """Return the divergence if right values came back that are not asked for, or too few."""
+        """Return the divergence if other right values were returned than asked for, or too few."""
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         if len(self.way.returned) != len(expected):
             made = all(any(self.is_right_result(at, t) for at in self.told_of) for t in expected)
@@ -712,9 +722,9 @@ class Comparison:
         return [at for at, stage in enumerate(self.way.stages) if stage.value is not None]
 
     def before_error(self, line: int | None) -> Parting | None:
-        """Return the line of an error, or one before it that makes a value no right answer has.
+        """Return the line of an error, or an earlier one that makes a value no right answer has.
 
-        That is a value with right numbers in wrong places, or one on the way to what failed.
+        That value has right numbers in wrong places, or is used by the operation that failed.
         """
         if not line:
             return None
@@ -729,16 +739,17 @@ class Comparison:
         return self.in_stretch(cause, [cause], self.told(cause))
 
     def misfit_start(self, lost: int) -> int | None:
-        """A constant on the way to a value of a wrong shape that has a wrong one itself."""
+        """Return a constant of a wrong shape on the path to a value of a wrong shape."""
         if not self.is_misfit(lost):
             return None
         fillers = filter(self.is_filler, self.ancestors(lost))
         return next((at for at in fillers if self.way.stages[at].line and self.is_misfit(at)), None)
 
     def is_misfit(self, at: int) -> bool:
-        """Whether a value has a shape that no right one has, dimensions of one entry aside.
+        """Return True if no right value has the shape of a value, without dimensions of size 1.
 
-        What is made of weights alone may well be put together in another way.
+        Values that depend only on weights are not judged, because they may be combined in another
+        way.
         """
         stage = self.way.stages[at]
         made_up = self.is_filler(at) or any(map(self.is_filler, self.ancestors(at)))
@@ -747,18 +758,18 @@ class Comparison:
         return tuple(stage.value.squeeze().shape) not in self.right.shapes
 
     def is_of_arguments(self, at: int) -> bool:
-        """Whether something that was passed in went into a value."""
+        """Return True if a value depends on an argument."""
         given = [tensor for _, tensor in self.case.passed_tensors]
         values = (self.way.stages[one].value for one in self.ancestors(at))
         return any(v is not None and same(v, one) for v in values for one in given)
 
     def is_misplaced(self, at: int) -> bool:
-        """Whether its numbers are right, and only their places are not."""
+        """Return True if a value has the right numbers in wrong places."""
         value = self.way.stages[at].value
         return value is not None and bool(self.right.with_its_numbers(value))
 
     def wrong_results(self) -> list[int]:
-        """The places of those results that are not the expected ones."""
+        """Return the places of the results that differ from the expected ones."""
         returned = self.way.returned
         if len(returned) != len(self.asked):
             return list(returned)
@@ -767,18 +778,18 @@ class Comparison:
 
     @cached_property
     def asked(self) -> list[torch.Tensor]:
-        """The results that are expected."""
+        """The expected results."""
         return [t for name, t in self.expected.tensors.items() if name.startswith("result")]
 
     def holds_right_results(self) -> bool:
-        """Whether more came back than is asked for, and all that is asked for is among it."""
+        """Return True if more was returned than asked for, and it includes all expected results."""
         known = [at for at in self.way.returned if self.way.stages[at].value is not None]
         return len(self.way.returned) > len(self.asked) > 0 and all(
             any(self.is_right_result(at, expected) for at in known) for expected in self.asked
         )
 
     def nothing_back(self) -> bool:
-        """Whether no tensor came back where one is asked for."""
+        """Return True if no tensor was returned although one is asked for."""
         return bool(self.asked) and not self.way.returned and self.way.last > 0
 
     def is_right_result(self, at: int, expected: torch.Tensor) -> bool:
@@ -788,9 +799,10 @@ class Comparison:
         )
 
     def names(self, at: int) -> list[str]:
-        """What right answers call a value, the name that says most first; not of what is given.
+        """Return the names of a value in right answers, the most specific first.
 
-        One that the attempt has for it too comes before all others.
+        A name that the attempt uses too comes before all others. Arguments and weights have no
+        names here.
         """
         value = self.way.stages[at].value
         if value is None or any(same(value, given) for given in self.case.tensors.values()):
@@ -800,13 +812,13 @@ class Comparison:
         return sorted(found, key=lambda name: (name not in own, self.right.spread[name], name))
 
     def returned_early(self, at: int) -> Parting:
-        """Return the divergence for a right value that is returned, but is not the right result."""
+        """Return the divergence for a right value that is returned instead of the right result."""
         name = self.names(at)[0]
         line = self.way.last or self.way.stages[at].line
         return Parting(line, name, *self.reached(at), ReturnsEarlierValue(name))
 
     def reached(self, before: int) -> tuple[tuple[str, ...], int]:
-        """The right stages among the first values, and the line of the last right one."""
+        """Return the right stages among the first values, and the line of the last right one."""
         passed = [
             at
             for at in range(before)
@@ -817,16 +829,16 @@ class Comparison:
         return tuple(names)[-MOST_REACHED:], upto
 
     def is_kept(self, at: int, before: int) -> bool:
-        """Whether its line leaves a right value as it is, as far as it is known by then."""
+        """Return True if the rest of its line leaves a right value right, as far as it is known."""
         last = self.last_of_line(at)
         return last >= before or bool(self.names(last))
 
     def misnamed(self, lost: int) -> int | None:
-        """A value that goes into the lost one under the name of another right value."""
+        """Return an input of a wrong value that has the name of another right value."""
         return next((at for at in self.ancestors(lost) if self.other_name(at)), None)
 
     def other_name(self, at: int) -> str:
-        """What the attempt calls a right value, where right answers call another one so."""
+        """Return the attempt's name of a right value, if right answers call another one so."""
         stage, names = self.way.stages[at], self.names(at)
         if not stage.line or not names:
             return ""
@@ -837,7 +849,10 @@ class Comparison:
         )
 
     def meant(self, name: str) -> str:
-        """The name of right answers that a local one stands for; `k` for keys, if for one alone."""
+        """Return the name in right answers that a local name means; "" if it is unclear.
+
+        A single letter means a name that begins with it, if there is only one.
+        """
         words = name.replace("_", " ")
         if words in self.right.spread:
             return words
@@ -845,7 +860,7 @@ class Comparison:
         return name if len(alike) == 1 else ""
 
     def ancestors(self, at: int) -> list[int]:
-        """All that a value was made from, in order."""
+        """Return all values that a value was made from, in order."""
         found, left = set[int](), [at]
         while left:
             new = set(self.way.stages[left.pop()].inputs) - found
@@ -860,7 +875,7 @@ class Comparison:
         if names := self.names(lost):
             wrong = HoldsOtherValue(self.other_name(lost), names[0])
             return Parting(stage.line, names[0], reached, upto, wrong)
-        if lost in self.way.returned or stage.inside:  # what these should be is told elsewhere
+        if lost in self.way.returned or stage.inside:  # reported elsewhere
             return Parting(stage.line, "", reached, upto)
         asked = self.due(lost)
         last = self.last_of_line(lost)
@@ -870,8 +885,9 @@ class Comparison:
         return Parting(stage.line, asked[0][0] if asked else "", reached, upto)
 
     def last_of_line(self, lost: int) -> int:
-        """The place of what the line comes to that a lost value stands in: of what is halfway
-        through a line nothing can be said.
+        """Return the place of the last value that the line makes from this one.
+
+        Values in the middle of a line cannot be described.
         """
         line, last = self.way.stages[lost].line, lost
         for at in range(lost + 1, len(self.way.stages)):
@@ -881,7 +897,7 @@ class Comparison:
         return last
 
     def due(self, lost: int) -> list[tuple[str, torch.Tensor]]:
-        """What right answers have there: (name, value), the likeliest first."""
+        """Return (name, value) of the right values that may belong there, the most likely first."""
         value, inputs = self.way.stages[lost].value, self.way.stages[lost].inputs
         alike = self.right.with_its_numbers(value) if value is not None else []
         alike += self.right.multiples(value) if value is not None else []
@@ -899,18 +915,18 @@ class Comparison:
         return [(n, value) for n, value in due if value is not None and n not in names]
 
     def is_as_large(self, lost: int, way: Way, at: int) -> bool:
-        """Whether a right value may stand where the lost one does, or at the end of its line.
+        """Return True if a right value is as large as the wrong one, or its line's last one.
 
-        What comes next in a right answer may be something that the attempt has not come to.
+        The next value in a right answer may be one that the attempt has not reached yet.
         """
         right, places = way.stages[at].value, (lost, self.last_of_line(lost))
         values = (self.way.stages[place].value for place in places)
         return right is None or any(v is None or v.numel() == right.numel() for v in values)
 
     def next_in(self, way: Way, place: int) -> list[tuple[int, Way, int]]:
-        """The first named value that a right answer makes of the one at a place, if any.
+        """Return the first named value that a right answer makes from the one at a place, if any.
 
-        With how many are made of that before it is reached.
+        The first entry counts the values made from that one before it is reached.
         """
         made = {place}
         for at in range(place + 1, len(way.stages)):
@@ -922,17 +938,17 @@ class Comparison:
 
 
 def called(stage: Stage) -> set[str]:
-    """What an attempt calls a value, in words."""
+    """Return an attempt's names of a value, as words."""
     return {name.replace("_", " ") for name in stage.names}
 
 
 def made_of(way: Way, at: int) -> list[int]:
-    """The places of what a way makes of the value at a place."""
+    """Return the places of the values that a trace makes directly from the one at a place."""
     return [i for i, stage in enumerate(way.stages) if at in stage.inputs]
 
 
 def turned_from(way: Way, at: int) -> set[int]:
-    """The places of a value and of what a way makes of it with the same numbers in other places."""
+    """Return the places of a value and of its copies with the same numbers in other places."""
     found, value = {at}, way.stages[at].value
     if value is None:
         return found
@@ -947,7 +963,7 @@ def turned_from(way: Way, at: int) -> set[int]:
 
 
 def same_size_from(way: Way, at: int) -> set[int]:
-    """The places of all of a value's shape that a way makes of it, over whatever steps."""
+    """Return the places of all values of the same shape that a trace makes from a value."""
     made, value = {at}, way.stages[at].value
     for i in range(at + 1, len(way.stages)):
         if not made.isdisjoint(way.stages[i].inputs):
@@ -958,20 +974,21 @@ def same_size_from(way: Way, at: int) -> set[int]:
 
 
 def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
-    """Tells whether a match is in a way."""
+    """Return a predicate that is True if a match is in a trace."""
     return lambda match: any(other is way for other, _ in match)
 
 
 def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Message | None:
-    """Return what a value is in place of the right one; None if nothing can be said."""
+    """Return a message on a wrong value, compared with the right one; None without a finding."""
     if value is None or not value.is_floating_point():
         return None
     value, right = value.double(), right.double()
     if what := hides(value, right):
         return what
     if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
-        return None  # scores that are hidden, as they should be, on their way to the weights
-    # A value of another shape may be what the line goes on to make: its rows need no sum.
+        return None  # scores with hidden places, as they should be before they become weights
+    # A value of another shape may be an input of the line's result, so its rows need no certain
+    # sum.
     off = sums(value, right) if value.shape != right.shape else None
     found = remarks(case, value, right, hidden=False, compared=Compared.ON_THE_WAY)
     first = next((one for one in found if one != off), None)
@@ -981,7 +998,7 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Mess
 def without_factor(remark: Message) -> Message:
     """Return a remark without the number of its factor, which differs from case to case.
 
-    A factor close to 1 stays: it is close to 1 in other cases, too.
+    A factor close to 1 is kept, because it is close to 1 in other cases too.
     """
     match remark:
         case TimesFactor(factor=float(factor)) if abs(rounded(factor) - 1) < NEARLY_ONE:
@@ -993,7 +1010,7 @@ def without_factor(remark: Message) -> Message:
 
 
 def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
-    """Return how the hidden places differ from those that should be hidden; None if they do not."""
+    """Return how hidden places differ from those that should be hidden; None if they are equal."""
     if value.shape != right.shape or not bool((right < HIDDEN).any()):
         return None
     yours, asked = value < HIDDEN, right < HIDDEN
@@ -1001,7 +1018,7 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
         return None
     missed = value[asked & ~yours]
     filled = missed.unique()
-    # One number alone may be any score; and scores may be as low as what is hidden.
+    # A single number may be any score, and scores may be as low as hidden places.
     several = len(missed) > 1 or not yours.any()
     if several and len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
         return NotLowEnough(float(filled[0]))
@@ -1011,8 +1028,8 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
 def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
     """Return where an attempt diverges from right answers on a case; None if that is not known.
 
-    seen: the case, what is expected and what the attempt gave. way: the values on the attempt's way
-    to its result. ways: those of right answers.
+    seen: the case with its expected and observed results. way: the attempt's trace. ways: the
+    reference traces.
     """
     return Comparison(seen, way, ways).parting()
 
@@ -1020,7 +1037,7 @@ def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
 def parting_sentence(parting: Parting, place: Callable[[int], str]) -> Sentences | None:
     """Return the message to learners; None if there is nothing to say.
 
-    place: returns what a line is called where the learner wrote it.
+    place: returns the name of a line's place.
 
     >>> found = parting_sentence(Parting(9, "masked scores", ("keys",), 8), "line {}".format)
     >>> [type(part).__name__ for part in found.parts]
@@ -1044,7 +1061,7 @@ def right_up_to(parting: Parting, place: Callable[[int], str]) -> Message:
 
 
 def at_the_line(parting: Parting, place: Callable[[int], str]) -> tuple[Message, ...]:
-    """Return the sentences on the line where the mistake is, and on what is wrong there."""
+    """Return the sentences on the line of the mistake, and on the mistake itself."""
     here, what, since = place(parting.line), parting.what, parting.since
     if isinstance(what, ShouldComeBack):
         return (MakesSomethingElse(what, here, place(since)),)
@@ -1061,7 +1078,7 @@ def at_the_line(parting: Parting, place: Callable[[int], str]) -> tuple[Message,
 def where_they_diverge(parting: Parting, place: Callable[[int], str]) -> tuple[Message, ...]:
     """Return the sentence on the lines where the mistake may be.
 
-    An error has reported its own line: without anything to add, there is no sentence.
+    An error has already reported its own line. If there is nothing to add, there is no sentence.
     """
     due = IsDue(parting.stage) if parting.stage else None
     told = Clauses((due, parting.what)) if due or parting.what else None

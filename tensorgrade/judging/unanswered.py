@@ -1,4 +1,4 @@
-"""Explain why a case has no result: not written, not found, an error, out of time, killed."""
+"""Explain why a case has no result: unwritten, not found, error, timed out, killed."""
 
 import builtins
 import re
@@ -18,11 +18,11 @@ from .diagnosis import Diagnosis, Kind
 from .judged import JudgedAttempt
 
 LONGEST_LINE = 90
-Place = Callable[[int], str]  # what a line of the learner's file is called
+Place = Callable[[int], str]  # returns the name of a line's place
 
 
 def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:
-    """Return the diagnosis for a case without an answer."""
+    """Return the diagnosis for a case without a result."""
     called, status = spoken(case, attempt.references.hidden), observed.status
     error = observed.error
     if status in (Outcome.TIMEOUT, Outcome.KILLED, Outcome.UNREACHED):
@@ -32,7 +32,7 @@ def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> D
 
 
 def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> Message:
-    """Return how a call ended without an answer; for a timeout also the limit and the line."""
+    """Return how a call ended without a result; for a timeout also the limit and the line."""
     if status == Outcome.KILLED:
         return errors.Killed()
     if status == Outcome.UNREACHED:
@@ -77,19 +77,19 @@ def is_of_another(error: CaughtError, exercise: str) -> bool:
 
 
 def raised(error: CaughtError, place: Place) -> Message:
-    """Return an error in its own words, with the learner's line and the usual cause."""
+    """Return an error's own words, with the learner's line and the usual cause."""
     text = without_advice(error.text).rstrip(".")
     said = errors.Raised(error.type, text, at_line(error, place))
     return Clauses((said, usual_cause(error)))
 
 
-# torch's longest sentences: the text after these words is about torch's own insides.
+# torch's longest sentences: the text after these words is about torch's internals.
 ENOUGH = re.compile(
     r"(modified by an inplace operation|in-place operation|size and stride"
     r"|invalid combination of arguments - got \([^()]*\)|while output is captured)(?!\w).*",
     re.DOTALL,
 )
-# The usual cause of an error, by words of torch and Python that are in its text.
+# The usual cause of an error, by words in the texts of torch and Python.
 CAUSES: dict[str, Message] = {
     "modified by an inplace operation": errors.OverwritesForGradient(),
     "leaf Variable that requires grad": errors.WriteWithoutGradient(),
@@ -118,7 +118,7 @@ CAUSES: dict[str, Message] = {
     "contains either `inf`, `nan` or element < 0": errors.NoChances(),
     "'Tensor' and 'Linear'": errors.LinearIsCalled(),
 }
-# What a value is that is called like a function, by its type.
+# Messages about values that are called like a function, by their type.
 CALLED: dict[str, Message] = {
     "Parameter": errors.ParameterIsTensor(),
     "Tensor": errors.SquareBrackets("tensor"),
@@ -131,12 +131,12 @@ CALLED: dict[str, Message] = {
 
 
 def without_advice(text: str) -> str:
-    """Return an error's text up to the part that is of no use to a learner."""
+    """Return an error's text without the part that does not help a learner."""
     return ENOUGH.sub(r"\1", text)
 
 
 def usual_cause(error: CaughtError) -> Message | None:
-    """Return the usual cause of an error whose own words say little; None if there is none."""
+    """Return the usual cause of an error with an unclear text; None if there is none."""
     known = next((cause for words, cause in CAUSES.items() if words in error.text), None)
     if cause := known or no_function(error) or no_module(error) or no_brackets(error):
         return cause
@@ -148,7 +148,7 @@ def usual_cause(error: CaughtError) -> Message | None:
 
 
 def wrong_arguments(error: CaughtError) -> Message | None:
-    """Return what is wrong with the parameters of a definition that a case could not call."""
+    """Return the fault in the parameters of a definition that a case could not call."""
     if "has no parameter" in error.text:
         return errors.StubHasParameter(several="parameters" in error.text)
     if lacks_self(error.text):
@@ -161,7 +161,7 @@ def wrong_arguments(error: CaughtError) -> Message | None:
 
 
 def lacks_self(text: str) -> bool:
-    """Return True if a method got one argument more than it has names for, as without `self`.
+    """Return True if a method got one argument more than it has parameters, as without `self`.
 
     >>> lacks_self("Net.forward() takes 1 positional argument but 2 were given")
     True
@@ -171,13 +171,13 @@ def lacks_self(text: str) -> bool:
 
 
 def no_function(error: CaughtError) -> Message | None:
-    """Return what a value is that the learner's own line calls like a function."""
+    """Return a message on the value that the learner's own line calls like a function."""
     called = re.fullmatch(r"'(\w+)' object is not callable", error.text)
     return CALLED.get(called[1]) if called and error.line else None
 
 
 def no_brackets(error: CaughtError) -> Message | None:
-    """Return what a function or method is that is used in place of its result."""
+    """Return a message on a function or method that is used without being called."""
     if "math." in error.source and re.search("one element|to Scalar", error.text):
         return errors.MathTakesNumbers()
     if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
@@ -188,11 +188,11 @@ def no_brackets(error: CaughtError) -> Message | None:
 
 
 def no_module(error: CaughtError) -> errors.NoModule | None:
-    """Return that a class is no nn.Module, if it lacks what every module has."""
+    """Return a message if a class lacks an attribute that every nn.Module has."""
     lacks = re.fullmatch(r"'(\w+)' object (?:has no attribute '(\w+)'|is not callable)", error.text)
     if not lacks or lacks[1] in NO_CLASSES or (lacks[2] and lacks[2] not in dir(nn.Module)):
         return None
-    if not lacks[2] and error.line:  # a call of something in the learner's own code
+    if not lacks[2] and error.line:  # a call in the learner's own code
         return None
     return errors.NoModule(lacks[1])
 
@@ -212,14 +212,17 @@ def sizes_there(error: CaughtError) -> Message | None:
 def read_outside(
     loaded: Loaded, definition: str, case: Case, line: str = ""
 ) -> errors.ReadsOutside | None:
-    """Return which values made outside of it a definition reads. line: only those that it names."""
+    """Return a message on values from outside a definition that it reads.
+
+    line: report only the values that this line names.
+    """
     words = set(re.findall(r"(?<![.\w])\w+", line))
     names = [n for n in loaded.outside.get(definition, ()) if not line or n in words]
     return errors.ReadsOutside(tuple(names[:3]), definition, is_of_class(case)) if names else None
 
 
 def to_do(name: str, error: CaughtError) -> Message:
-    """Return that the exercise itself is unwritten, or uses a definition that is."""
+    """Return a message that the exercise is unwritten, or uses a definition that is."""
     if is_of_another(error, name):
         is_function = error.function == error.definition
         return errors.NeedsUnwritten(error.definition, calls=is_function)
@@ -246,12 +249,12 @@ def close_name(attempt: JudgedAttempt, name: str) -> str:
 
 
 def defined(names: tuple[str, ...]) -> Message:
-    """Return what a file defines."""
+    """Return a message on the names that a file defines."""
     return errors.Defines(errors.name_list(names[:8])) if names else errors.DefinesNothing()
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message | None:
-    """Return why a name or an attribute is not there, or which one is meant."""
+    """Return why a name or an attribute is missing, or which one was intended."""
     if error.type == "AttributeError":
         asked = [case for case, _ in attempt.references.of(case.exercise)]
         return lost_attribute(error, asked, attempt.loaded.names)
@@ -269,7 +272,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message
 
 
 def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Message | None:
-    """Return where the code knows an undefined name: as a text, in `self`, as an exercise."""
+    """Return where the code has an undefined name: as a text, in `self`, as an exercise."""
     if re.search(rf"register_\w+\(\s*{name}\b", error.source):
         return errors.NameIsText(name)
     if "on self" in error.signs and error.function != error.definition:  # in a method
@@ -282,7 +285,7 @@ def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Me
 
 
 def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
-    """Return what an undefined name may mean: an argument, a module, a function of torch."""
+    """Return a suggestion for an undefined name: an argument, a module, a function of torch."""
     if close := get_close_matches(name, [n for n in names_of(case) if n != name], 1):
         return errors.DidYouMean(close[0])
     if name in MODULES and f"{name}." in error.source:
@@ -293,7 +296,7 @@ def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
 
 
 def is_of_class(case: Case) -> bool:
-    """Return True if a case makes an object of what the exercise asks for."""
+    """Return True if a case makes an object of the exercise's class."""
     return any(isinstance(step, Construct) for step in case.steps)
 
 
@@ -305,9 +308,9 @@ MODULES |= {"F": "import torch.nn.functional as F"}
 def lost_attribute(
     error: CaughtError, cases: list[Case], there: Sequence[str] = ()
 ) -> Message | None:
-    """Return which attribute of an object or a module is meant, or why it is not there.
+    """Return which attribute of an object or a module was intended, or why it is missing.
 
-    there: what the file defines.
+    there: the names that the file defines.
     """
     if close := of_torch(error.text):
         return errors.DidYouMean(*close)
@@ -327,7 +330,7 @@ def lost_attribute(
 
 
 def of_torch(text: str) -> tuple[str, ...]:
-    """Return the names in torch, one of its modules or a tensor that are similar to a lost one.
+    """Return the names in torch, one of its modules or a tensor that are similar to a missing one.
 
     >>> of_torch("module 'torch' has no attribute 'matmull'")
     ('matmul',)
@@ -340,7 +343,7 @@ def of_torch(text: str) -> tuple[str, ...]:
     places = {"torch": torch, "torch.nn": nn, "Tensor": torch.Tensor}
     names = [name for name in dir(places.get(lost[1], nn.functional)) if name[0] != "_"]
     if alike := [name for name in names if name.lower() == lost[2].lower()]:
-        there = lost[1] == "torch.nn" and hasattr(torch, lost[2])  # a layer, and a function too
+        there = lost[1] == "torch.nn" and hasattr(torch, lost[2])  # both a layer and a function
         return (alike[0], f"torch.{lost[2]}") if there else (alike[0],)
     if hasattr(nn, lost[2]) and lost[1] == "torch":
         return (f"nn.{lost[2]}",)
@@ -362,7 +365,7 @@ def names_of(case: Case) -> list[str]:
 
 
 def what_failed(error: CaughtError, place: Place) -> Message:
-    """Return why the statement failed that should have made a name."""
+    """Return why the statement failed that should have defined a name."""
     imports = error.source.startswith(("import ", "from "))
     line = error.called or error.line
     text = error.text.removesuffix(" (unknown location)")
@@ -375,7 +378,7 @@ def what_failed(error: CaughtError, place: Place) -> Message:
 def lost_weights(
     case: Case, observed: Observation, insides: Collection[str] = ()
 ) -> Message | None:
-    """Return which parameter was not found or has another shape, and what there is instead.
+    """Return which parameter is missing or has another shape, and what exists instead.
 
     insides: names of parameters inside parts whose code the learner has not seen.
     """
@@ -392,13 +395,13 @@ def lost_weights(
 
 
 def lost_weight(name: str, insides: Collection[str]) -> Message:
-    """Return that a module lacks a parameter."""
+    """Return a message that a module lacks a parameter."""
     part = holder_of(name, insides)
     return errors.NoWeightInside(part) if part else errors.NoParameter(name)
 
 
 def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> Message:
-    """Return that a parameter has another shape than the one asked for."""
+    """Return a message that a parameter has another shape than expected."""
     keys = case.weights
     size = errors.Size(tuple(shape)) if isinstance(shape, list) else None
     asked = errors.Size(tuple(case.tensors[keys[name]].shape)) if name in keys else None
@@ -407,7 +410,7 @@ def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[s
 
 
 def holder_of(name: str, insides: Collection[str]) -> str:
-    """Return the part around a weight that the learner has not seen; empty for other weights.
+    """Return the part around a weight that the learner has not seen; "" for other weights.
 
     >>> holder_of("rows.0.mix.w", {"w"}), holder_of("w", {"w"})
     ('rows.0.mix', '')
@@ -417,9 +420,9 @@ def holder_of(name: str, insides: Collection[str]) -> str:
 
 
 def lost_part(case: Case, missing: list[str]) -> str:
-    """Return the largest part of which no parameter was found, if a case asks for several.
+    """Return the largest part without any of its several parameters; "" if there is none.
 
-    Or one in a list that is too short. Empty if there is none.
+    An entry of a list that is too short counts too, even with one parameter.
     """
     words = missing[0].split(".")
     for part in (".".join(words[:depth]) for depth in range(1, len(words))):
@@ -430,7 +433,10 @@ def lost_part(case: Case, missing: list[str]) -> str:
 
 
 def instead(name: str, unexpected: list[str], insides: Collection[str]) -> Message | None:
-    """Return the parameters in place of a missing one: the most similar, or the first few."""
+    """Return a message on the parameters that exist instead of a missing one.
+
+    They are the most similar one, or the first few.
+    """
     there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
     parts = [(one, holder_of(one, insides)) for one in there]
     names = (errors.InsideOf(part) if part else errors.Name(one) for one, part in parts)

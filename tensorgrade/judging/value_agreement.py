@@ -1,4 +1,4 @@
-"""Compare a value that is no tensor with the reference, and find where and how they differ."""
+"""Compare a value that is not a tensor with the reference, and find where and how they differ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from ..messages.message import Message
 from ..runner.values import Tree
 from .agreement import Disagreement, disagreement
 
-ALIKE = {"tuple": "list", "bool": "number"}  # unless an author asks for the very type
+ALIKE = {"tuple": "list", "bool": "number"}  # unless an author asks for the exact type
 BRIEF, BEFORE, AFTER = 60, 24, 36
 
 
@@ -22,8 +22,8 @@ BRIEF, BEFORE, AFTER = 60, 24, 36
 class ValueGap:
     """The first place at which two values disagree.
 
-    steps: the keys (trees) and indices that lead there. how: `type`, `size`, `missing` or `extra`
-    (a key), `tensor` or `value`. around: what to show of both, side by side.
+    steps: the keys (trees) and indices on the path to it. how: `type`, `size`, `missing` or `extra`
+    (a key), `tensor` or `value`. around: the parts of both values to show side by side.
     """
 
     how: str
@@ -35,24 +35,25 @@ class ValueGap:
 
     @property
     def place(self) -> str:
-        """The keys and indices that lead there, such as `['a'][2]`."""
+        """The path of keys and indices to the place, such as `['a'][2]`."""
         steps = (step.tree if isinstance(step, Key) else step for step in self.steps)
         return "".join(f"[{shown(step)}]" for step in steps)
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a dict on the way to a place."""
+    """A key of a dict on the path to a place."""
 
     tree: Tree
 
 
 @dataclass(frozen=True)
 class ValueJudge:
-    """Compares the values of one case with the right ones.
+    """A comparison of the values of one case with the right ones.
 
-    strict: types count, so that a tuple is no list and 1 is not 1.0. Otherwise neither the type of
-    a container nor the order of a dict's keys counts, and a tensor of one number may be a number.
+    strict: types count, so that a tuple is not a list and 1 is not 1.0. Otherwise neither the type
+    of a container nor the order of a dict's keys counts, and a tensor with one number may be a
+    number.
     """
 
     expected: Observation
@@ -79,13 +80,13 @@ class ValueJudge:
         return None if alike else ValueGap("value", want, got, around)
 
     def same_type(self, want: Tree, got: Tree) -> bool:
-        """Return True if two trees are of one type, as strictly as the check asks for."""
+        """Return True if two trees have the same type, as strictly as the check requires."""
         if self.strict and type_name(want) != type_name(got):
             return False
         return ALIKE.get(kind(want), kind(want)) == ALIKE.get(kind(got), kind(got))
 
     def close(self, want: float, got: float) -> bool:
-        """Return True if two numbers agree: integers exactly. NaN agrees with nothing."""
+        """Return True if two numbers agree. Integers must be equal. NaN agrees with nothing."""
         if isinstance(want, int) and isinstance(got, int):
             return want == got
         tolerance = self.tolerances.get("float64", Tolerance(0.0, 0.0))
@@ -96,7 +97,7 @@ class ValueJudge:
             return False
 
     def of_tensors(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
-        """Compare two tensors or, unless types count, a number and a tensor of one number."""
+        """Compare two tensors or, unless types count, a number and a tensor with one number."""
         if kind(want) != "tensor" or kind(got) != "tensor":
             number = self.number_in(want, got) if not self.strict else None
             if number is None:
@@ -106,13 +107,13 @@ class ValueJudge:
             seen.tensors.get(tree["tensor"])
             for seen, tree in ((self.observed, got), (self.expected, want))
         )
-        if right is None:  # a reply that names no tensor of its own, held against another one
+        if right is None:  # the reply names an unknown tensor
             return ValueGap("type", want, got, around)
         gap = disagreement(told, right, self.tolerances)
         return ValueGap("tensor", want, got, around, tensors=gap) if gap else None
 
     def number_in(self, want: Tree, got: Tree) -> tuple[float, float] | None:
-        """Return the number that is asked for, and the one in a tensor without dimensions."""
+        """Return the expected number, and the number in a tensor without dimensions."""
         tensor = self.observed.tensors.get(got["tensor"]) if kind(got) == "tensor" else None
         if kind(want) not in ("number", "bool") or tensor is None or tensor.dim():
             return None
@@ -146,7 +147,7 @@ class ValueJudge:
 
 
 def same(want: Tree, got: Tree) -> bool:
-    """Return True if two texts, bytes, sets or bools are equal. Unjudged values never are."""
+    """Return True if two texts, bytes, sets or bools are equal; unjudged values never are."""
     return kind(want) != "unjudged" and value_of(want) == value_of(got)
 
 
@@ -156,7 +157,7 @@ def entry(key: Tree, value: Tree) -> Tree:
 
 
 def in_order(tree: Tree, keys: list) -> Tree:
-    """Return a dict with these keys first, in this order, to be read next to another one."""
+    """Return a dict with these keys first, in this order, to be shown next to another one."""
     if kind(tree) != "dict":
         return tree
     places = {key: place for place, key in enumerate(keys)}
@@ -172,7 +173,7 @@ def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
 
 
 def said_in_public(gap: ValueGap, what: Message) -> Message:
-    """Return a message about a gap, with what is expected. what: names the place."""
+    """Return a message about a gap, with the expected value. what: names the place."""
     if gap.how == "size":
         return values.OtherNumberOfParts(what, size_of(gap.actual), size_of(gap.expected))
     if gap.how == "missing":
@@ -193,7 +194,7 @@ def said(tree: Tree) -> str:
 
 
 def said_in_secret(gap: ValueGap, what: Message) -> Message:
-    """Return a message about a gap on a hidden case: what came back, and not what is right."""
+    """Return a message about a gap on a hidden case: the returned value, not the right one."""
     if gap.how == "missing":
         return values.SomeKeyMissing(what)
     if gap.how == "extra":
@@ -212,7 +213,7 @@ def hands_back(case: Case, tree: Tree) -> bool:
 
 
 def brief(tree: Tree) -> str:
-    """Return a value as Python writes it, cut if it is long."""
+    """Return a value in Python's notation, cut if it is long."""
     return short(shown(tree), BRIEF)
 
 

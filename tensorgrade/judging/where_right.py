@@ -1,7 +1,7 @@
-"""In which of an exercise's cases an attempt is right, and what distinguishes them from the others.
+"""Find the cases in which an attempt is right, and the property that they share.
 
-This may be reported about hidden cases too: it depends on which cases are right, as points do, and
-on what the cases ask for. It depends on no value.
+This may be reported about hidden cases too. It depends on which cases are right, as points do, and
+on the settings of the cases. It depends on no value.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ from ..runner.verbs import Mode
 from .agreement import disagreement
 from .value_agreement import ValueJudge
 
-FEWEST = 2  # cases on each side; of one alone nothing can be told
+FEWEST = 2  # cases on each side; a single case shows no pattern
 
 
 def right_and_wrong(
     seen: list[Seen], tolerances: dict[str, Tolerance]
 ) -> tuple[list[Case], list[Case]]:
-    """Return the cases whose results have one right value: the right ones, and the wrong ones."""
+    """Return the cases with a right result and those with a wrong one; others are left out."""
     right: list[Case] = []
     wrong: list[Case] = []
     for case, expected, observed in seen:
@@ -63,7 +63,7 @@ def is_called(case: Case) -> bool:
 
 
 def where_right(right: list[Case], wrong: list[Case]) -> Message | None:
-    """Return what all right cases have in common and no wrong one has, or the reverse; or None."""
+    """Return the property that all right cases have and no wrong one, or the reverse; or None."""
     if min(len(right), len(wrong)) < FEWEST:
         return None
     (first, *others), bad = [set(traits(case)) for case in right], [*map(set, map(traits, wrong))]
@@ -77,7 +77,7 @@ def where_right(right: list[Case], wrong: list[Case]) -> Message | None:
 
 
 def only_where_passed(right: list[Case], wrong: list[Case]) -> str:
-    """Return the argument that all right cases pass and no wrong one does; or an empty string."""
+    """Return the argument that all right cases pass and no wrong one does; or ""."""
     if min(len(right), len(wrong)) < FEWEST:
         return ""
     first, *others = (passed_in(case) for case in right)
@@ -96,7 +96,7 @@ Trait = CalledInMode | IsPassed | IsNumber | AreEqual
 
 
 def traits(case: Case) -> Iterator[Trait]:
-    """Yield what can be said of the sizes and options that a case asks for, the simplest first."""
+    """Yield the properties of a case: its mode, arguments and sizes, the simplest first."""
     modes = [step.training for step in case.steps if isinstance(step, Mode)]
     if len(set(modes)) == 1:
         yield CalledInMode(bool(modes[0]))
@@ -112,7 +112,7 @@ def traits(case: Case) -> Iterator[Trait]:
 
 
 def sizes_in(case: Case) -> Iterator[tuple[Message, float]]:
-    """Yield (what it is, number) for the options and the sizes of tensors that a case passes."""
+    """Yield (meaning, number) for the options and the sizes of tensors that a case passes."""
     for name, value in case.passed:
         if isinstance(value, (int, float)):
             yield Argument(name), value

@@ -1,4 +1,4 @@
-"""What a check says when it fails."""
+"""Messages of checks that fail."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -9,7 +9,7 @@ from .results import Parameter, WeightName
 
 @dataclass(frozen=True)
 class NotTheValues(Message):
-    """A result whose values are wrong, of which no more is known."""
+    """A result whose values are wrong, if nothing else is known about it."""
 
     id = "not_the_values"
     template = "{what} has the right shape but not the right values"
@@ -18,7 +18,10 @@ class NotTheValues(Message):
 
 @dataclass(frozen=True)
 class WrongShape(Message):
-    """axis: what happened to a dimension of size 1, if the shapes differ in nothing else."""
+    """A result of a wrong shape.
+
+    axis: "gone" or "too many" for a dimension of size 1, if the shapes differ in nothing else.
+    """
 
     id = "wrong_shape"
     what: Message
@@ -58,7 +61,7 @@ class TooManyResults(Message):
 
 @dataclass(frozen=True)
 class WrongContainer(Message):
-    """A list instead of a tuple, for example."""
+    """A container of a wrong type, such as a list instead of a tuple."""
 
     id = "wrong_container"
     template = "{what} is a {type}; a {asked} is asked for"
@@ -76,7 +79,10 @@ class HandedBack(Message):
 
 @dataclass(frozen=True)
 class CameInstead(Message):
-    """Something else than a tensor. asked: what is asked for, unless `came` ends in a question."""
+    """A result that is not a tensor, or a wrong number of results.
+
+    asked: the expected kind of result, unless `came` ends in a question.
+    """
 
     id = "came_instead"
     what: Message
@@ -96,9 +102,9 @@ class OneTensor(Message):
 
 @dataclass(frozen=True)
 class NoGradient(Message):
-    """A gradient that never came.
+    """A gradient that is missing.
 
-    place and word: the line that no gradient goes back through, and the call there that stops it.
+    place and word: the line that stops all gradients, and the call there that does it.
     """
 
     id = "no_gradient"
@@ -127,7 +133,7 @@ class NothingCame(Message):
 
 @dataclass(frozen=True)
 class NoneReturned(Message):
-    """by_call: it is what a call returned, so a `return` may be missing."""
+    """A result that is None. by_call: it is the value of a call, so a `return` may be missing."""
 
     id = "none_returned"
     by_call: bool = False
@@ -171,7 +177,7 @@ class SomeValue(Message):
 
 @dataclass(frozen=True)
 class IsAnotherResult(Message):
-    """A remark: the result would be right as another one of the case."""
+    """A remark: the result would be right as another result of the case."""
 
     id = "is_another_result"
     template = "it is what {other} should be"
@@ -180,7 +186,10 @@ class IsAnotherResult(Message):
 
 @dataclass(frozen=True)
 class ChangesInput(Message):
-    """place: the line that does it, if it is known. itself: an object's state is changed."""
+    """An argument that the code changes.
+
+    place: the line that changes it, if known. itself: an object's state is changed.
+    """
 
     id = "changes_input"
     name: Annotated[str, FromLearner]
@@ -214,7 +223,7 @@ class DiffersWithoutGradients(Message):
 
 @dataclass(frozen=True)
 class NotTheSame(Message):
-    """scattered: only the layout of the inputs in memory was different."""
+    """Results that should be equal. scattered: only the inputs' layout in memory was different."""
 
     id = "not_the_same"
     what: Message
@@ -241,7 +250,7 @@ class SetsASeed(Message):
 
 @dataclass(frozen=True)
 class GrowingOperations(Message):
-    """problem: what the check's author says of it."""
+    """A loop that should not be there. problem: the message of the check's author."""
 
     id = "growing_operations"
     template = "{problem} ({few} operations became {many})"
@@ -252,7 +261,7 @@ class GrowingOperations(Message):
 
 @dataclass(frozen=True)
 class MissingParameter(Message):
-    """there: the parameters that the module has."""
+    """A missing parameter. there: the parameters that the module has."""
 
     id = "missing_parameter"
     name: WeightName
@@ -282,7 +291,7 @@ class DoesNotLearn(Message):
 
 @dataclass(frozen=True)
 class ParameterShape(Message):
-    """shape: None if the learner's process claims something that is no shape."""
+    """A parameter of a wrong shape. shape: None if the learner's process claims something else."""
 
     id = "parameter_shape"
     template = "{parameter} has shape {shape:size}; {asked:size} is asked for"
@@ -303,7 +312,10 @@ class PlainTensor(Message):
 
 @dataclass(frozen=True)
 class NoBuffer(Message):
-    """found: what the tensor is instead: `parameters`, `attributes` or `nowhere`."""
+    """A buffer that is missing.
+
+    found: where the tensor is instead: `parameters`, `attributes` or `nowhere`.
+    """
 
     id = "no_buffer"
     name: str
@@ -330,7 +342,7 @@ class BufferShape(Message):
 
 @dataclass(frozen=True)
 class StaysOnCPU(Message):
-    """A tensor that is not moved with its module. name: the tensor's, if it is known."""
+    """A tensor that is not moved with its module. name: the tensor's name, if known."""
 
     id = "stays_on_cpu"
     made_on_cpu: ClassVar = (
@@ -353,7 +365,7 @@ class StaysOnCPU(Message):
 
 @dataclass(frozen=True)
 class RefusedOtherwise(Message):
-    """asked: the types of errors that are fine; none if any usual refusal is."""
+    """A refusal with a wrong type of error. asked: the accepted types; empty for the usual ones."""
 
     id = "refused_otherwise"
     error: Annotated[str, FromLearner]
@@ -390,7 +402,10 @@ class AlreadyZero(Message):
 
 @dataclass(frozen=True)
 class DroppedTogether(Message):
-    """calls: what happens to an entry depends on other calls, and not on another entry."""
+    """Entries that are not dropped independently.
+
+    calls: an entry depends on other calls, not on other entries.
+    """
 
     id = "dropped_together"
     calls: bool
@@ -435,7 +450,7 @@ class GradientOfDropped(Message):
 
 @dataclass(frozen=True)
 class KeyIs(Message):
-    """What stands under a key that should hold sizes."""
+    """The value of a key that should hold sizes."""
 
     id = "key_is"
     template = "{key:code} is {value}"
@@ -473,7 +488,7 @@ class NotIntegers(Message):
 
 @dataclass(frozen=True)
 class WrongKeys(Message):
-    """asked: the right keys; none if they may not be shown."""
+    """A dict with wrong keys. asked: the right keys; empty if they may not be shown."""
 
     id = "wrong_keys"
     keys: Annotated[tuple[str, ...], FromLearner]
@@ -489,7 +504,7 @@ class WrongKeys(Message):
 
 @dataclass(frozen=True)
 class NotFixedYet(Message):
-    """The code that is given to be fixed is unchanged. problem: what is wrong with it."""
+    """Given code that the learner has not changed yet. problem: its mistake."""
 
     id = "not_fixed_yet"
     template = "not mended yet: {problem}"

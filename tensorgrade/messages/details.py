@@ -1,4 +1,4 @@
-"""What other runs of a case add to the problem of a failed check."""
+"""Additions to the problem of a failed check, from other runs of a case."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +8,7 @@ from .message import FromLearner, Message
 
 @dataclass(frozen=True)
 class WorksInPlace(Message):
-    """places: the lines that write into a tensor."""
+    """Lines that overwrite a tensor. places: the places of these lines."""
 
     id = "works_in_place"
     places: tuple[str, ...]
@@ -19,7 +19,7 @@ class WorksInPlace(Message):
 
 @dataclass(frozen=True)
 class StillRaises(Message):
-    """below: there is code below the line, and not only above it."""
+    """A line that still raises. below: there is code below the line, not only above it."""
 
     id = "still_raises"
     place: str
@@ -44,7 +44,7 @@ class KeepsState(Message):
 
 @dataclass(frozen=True)
 class OtherCodeRuns(Message):
-    """Find-the-bug exercise: something else in the file runs under the exercise's name."""
+    """Find-the-bug exercise: other code in the file runs under the exercise's name."""
 
     id = "other_code_runs"
     template = (

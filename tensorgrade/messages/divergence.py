@@ -1,7 +1,7 @@
-"""Where a wrong answer's values diverge from those of right answers, and what they are instead.
+"""The place where a wrong answer's values diverge from those of right answers, and how they differ.
 
-The first classes are clauses: what a value, a line or a result is instead of the right one. The
-others are whole sentences. All of them are about public cases.
+The first classes are clauses that describe a wrong value, line or result. The others are whole
+sentences. All of them are about public cases.
 """
 
 import re
@@ -15,7 +15,7 @@ Place = Annotated[str, FromLearner]  # what a line is called where the learner w
 
 @dataclass(frozen=True)
 class IsLast(Message):
-    """Nothing comes back."""
+    """The function returns nothing."""
 
     id = "is_last"
     template = "is the last one that runs"
@@ -23,7 +23,7 @@ class IsLast(Message):
 
 @dataclass(frozen=True)
 class ComesTooEarly(Message):
-    """A loop that makes what goes into the line ends too early, or the line is still inside it."""
+    """A loop that computes the line's inputs ends too early, or the line is still inside it."""
 
     id = "comes_too_early"
     template = (
@@ -33,7 +33,7 @@ class ComesTooEarly(Message):
 
 @dataclass(frozen=True)
 class LeftAsMade(Message):
-    """A tensor of zeros, say, that is not filled, or not everywhere."""
+    """A tensor, for example of zeros, that is not filled, or not everywhere."""
 
     id = "left_as_made"
     template = "something is not written or added to it"
@@ -66,7 +66,7 @@ class ReturnsOtherNumber(Message):
 
 @dataclass(frozen=True)
 class ReturnsEarlierValue(Message):
-    """value: the name of a right value on the way, such as `masked scores`."""
+    """value: the name of an intermediate value of right answers, such as `masked scores`."""
 
     id = "returns_earlier_value"
     value: str
@@ -86,7 +86,7 @@ class NothingIsDone(Message):
 
 @dataclass(frozen=True)
 class HoldsOtherValue(Message):
-    """name: the learner's, which right answers have for another value. value: its right name."""
+    """A right value under the name of another one. name: that name. value: its right name."""
 
     id = "holds_other_value"
     template = "{name:code} holds the {value}"
@@ -134,7 +134,7 @@ class HidesNothing(Message):
 
 @dataclass(frozen=True)
 class IsDue(Message):
-    """stage: the name of the right value that is missing."""
+    """The right value that is missing. stage: its name."""
 
     id = "is_due"
     template = "the {stage} should come about here"
@@ -145,7 +145,7 @@ class IsDue(Message):
 class RightUpTo(Message):
     """Sentence: the right values before the first wrong one.
 
-    reached: their names. until: the line of the last of them is before the wrong one's.
+    reached: their names. until: True if the line of the last one is before the wrong value's line.
     """
 
     id = "right_up_to"
@@ -163,7 +163,8 @@ class RightUpTo(Message):
 class ValuesDiverge(Message):
     """Sentence: the lines where the mistake may be.
 
-    last: empty if it is one line. follows: a sentence on the right values is before this one.
+    last: empty if it is one line. follows: True if a sentence on the right values comes before this
+    one.
     """
 
     id = "values_diverge"
@@ -202,7 +203,7 @@ class AtLine(Message):
 
 @dataclass(frozen=True)
 class LookFrom(Message):
-    """Sentence: where a loop starts that ends too early."""
+    """Sentence: the line where a loop starts that ends too early."""
 
     id = "look_from"
     template = "look at the lines from {place} on"
@@ -232,7 +233,7 @@ class MakesSomethingElse(Message):
 
 @dataclass(frozen=True)
 class MadeAt(Message):
-    """A name, and the line that makes its value."""
+    """A name, and the line that assigns its value."""
 
     id = "made_at"
     template = "{name:code} from {place}"
@@ -242,7 +243,7 @@ class MadeAt(Message):
 
 @dataclass(frozen=True)
 class ReadsFrom(Message):
-    """Sentence: what the line reads. between: it is one of several lines."""
+    """Sentence: the values that the line reads. between: True if it is one of several lines."""
 
     id = "reads_from"
     reads: tuple[MadeAt, ...]
@@ -263,7 +264,7 @@ class NothingIsDoneWith(Message):
 
 @dataclass(frozen=True)
 class DefaultOnLine(Message):
-    """Sentence: the answer is right in just those cases that pass an argument."""
+    """Sentence: the answer is right only in the cases that pass an argument."""
 
     id = "default_on_line"
     template = "{place} says what {argument:code} is where it is not passed in"
@@ -273,7 +274,7 @@ class DefaultOnLine(Message):
 
 @dataclass(frozen=True)
 class MakesPart(Message):
-    """Sentence: the line that makes the part of a module that lacks some weights, or has others."""
+    """Sentence: the line that makes a part of a module, which lacks weights or has other ones."""
 
     id = "makes_part"
     template = "{place} makes {part:code}"
@@ -283,10 +284,10 @@ class MakesPart(Message):
 
 @dataclass(frozen=True)
 class MakesPartOfShape(Message):
-    """The same for a weight of a wrong shape.
+    """Sentence: the line that makes a part of a module with a weight of a wrong shape.
 
-    weight: its name; empty if it is the part itself. deep: it belongs to a class that the learner
-    may not have written.
+    weight: its name; empty if it is the part itself. deep: True if it belongs to a class that the
+    learner may not have written.
     """
 
     id = "makes_part_of_shape"

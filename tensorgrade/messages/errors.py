@@ -1,4 +1,4 @@
-"""Messages about cases without a result: not written, not found, an error, out of time, killed."""
+"""Messages about cases without a result: unwritten, not found, error, timed out, killed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class NotWritten(Message):
 
 @dataclass(frozen=True)
 class NeedsUnwritten(Message):
-    """The exercise needs another definition of the file that is not written. calls: it calls it."""
+    """The exercise needs another definition that is not written. calls: it calls that one."""
 
     id = "needs_unwritten"
     definition: Annotated[str, FromLearner]
@@ -29,7 +29,7 @@ class NeedsUnwritten(Message):
 
 @dataclass(frozen=True)
 class TimedOut(Message):
-    """A call did not finish. seconds: its limit in words, if known. at: where it was."""
+    """A call timed out. seconds: its limit in words, if known. at: the line that it had reached."""
 
     id = "timed_out"
     seconds: str = ""
@@ -88,7 +88,7 @@ class Raised(Message):
 
 @dataclass(frozen=True)
 class InAnother(Message):
-    """What happened in another definition of the file, which the exercise uses."""
+    """An error in another definition of the file, which the exercise uses."""
 
     id = "in_another"
     template = "in `{definition}`, which it uses: {what}"
@@ -106,7 +106,7 @@ class CouldNotLoad(Message):
 
 @dataclass(frozen=True)
 class NotInFile(Message):
-    """The file does not define a name. there: what it defines."""
+    """The file does not define a name. there: a message on the names that it defines."""
 
     id = "not_in_file"
     template = "there is no `{name}` in the file; {there}"
@@ -178,7 +178,7 @@ class SizesThere(Message):
 
 @dataclass(frozen=True)
 class ReadsOutside(Message):
-    """A definition reads values that the file makes outside of it. in_class: it is a class."""
+    """A definition reads values from outside of it. in_class: True if the definition is a class."""
 
     id = "reads_outside"
     names: Annotated[tuple[str, ...], FromLearner]
@@ -196,7 +196,7 @@ class ReadsOutside(Message):
 
 @dataclass(frozen=True)
 class DidYouMean(Message):
-    """other: a second name that may be meant."""
+    """A suggestion of a name. other: a second possible name."""
 
     id = "did_you_mean"
     name: Annotated[str, FromLearner]
@@ -208,7 +208,7 @@ class DidYouMean(Message):
 
 @dataclass(frozen=True)
 class NameFailed(Message):
-    """The statement that makes the missing name failed itself. imports: it is an import."""
+    """The statement that should define the missing name failed. imports: it is an import."""
 
     id = "name_failed"
     imports: bool
@@ -223,7 +223,7 @@ class NameFailed(Message):
 
 @dataclass(frozen=True)
 class StandsAlone(Message):
-    """An import from another chapter, for which there is a substitute and no file."""
+    """An import from another chapter, which has a substitute but no file."""
 
     id = "stands_alone"
     template = (
@@ -268,7 +268,7 @@ class ImportMissing(Message):
 
 @dataclass(frozen=True)
 class MadeNowhere(Message):
-    """Nothing makes a name. in_cell: the line is in a notebook. in_class: in a class."""
+    """A name that nothing defines. in_cell: the line is in a notebook. in_class: in a class."""
 
     id = "made_nowhere"
     in_cell: bool
@@ -338,7 +338,7 @@ class NoWeightInside(Message):
 
 @dataclass(frozen=True)
 class HasInstead(Message):
-    """The parameters that a module has in the place of a missing one."""
+    """The parameters that a module has instead of a missing one."""
 
     id = "has_instead"
     template = "it has {names}"
@@ -347,7 +347,10 @@ class HasInstead(Message):
 
 @dataclass(frozen=True)
 class MisshapenParameter(Message):
-    """inside: `name` is a part whose code the learner has not seen, and the parameter is in it."""
+    """A parameter of a wrong shape.
+
+    inside: True if it is inside the part `name`, whose code the learner has not seen.
+    """
 
     id = "misshapen_parameter"
     name: Annotated[str, FromLearner]
@@ -521,7 +524,7 @@ class ParameterIsTensor(Message):
 
 @dataclass(frozen=True)
 class SquareBrackets(Message):
-    """kind: of which type the value is."""
+    """A value that is called, but needs square brackets. kind: the type of the value."""
 
     id = "square_brackets"
     template = "a {kind} is indexed with square brackets"
@@ -558,7 +561,7 @@ class PythonsOwn(Message):
 
 @dataclass(frozen=True)
 class NotCalled(Message):
-    """A function or method is where its result should be."""
+    """A function or method in the place of its result."""
 
     id = "not_called"
     template = "are brackets `()` missing behind the name of a function or method?"

@@ -1,4 +1,4 @@
-"""What learners read if only hidden cases are wrong. Nothing repeats what their code did there."""
+"""Messages to learners if only hidden cases are wrong, without anything that the code did there."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from .message import Message
 
 @dataclass(frozen=True)
 class OnHiddenCase(Message):
-    """public_right: the public cases could be run, and they are right."""
+    """public_right: True if the public cases could be run and are right."""
 
     id = "on_hidden_case"
     public_right: bool
@@ -20,9 +20,11 @@ class OnHiddenCase(Message):
 
 @dataclass(frozen=True)
 class HiddenFailure(Message):
-    """kind: in what way the check failed, if it may be said. where: on which cases it is right.
+    """A failure on a hidden case.
 
-    asks: the check's own line, if it may be said.
+    kind: the kind of failure, if it may be shown. where: the cases in which the answer is right.
+
+    asks: the check's own line, if it may be shown.
     """
 
     id = "hidden_failure"
@@ -54,7 +56,10 @@ class HiddenSqueeze(Message):
 
 @dataclass(frozen=True)
 class HiddenError(Message):
-    """type: an error type of Python's or torch's own, if it may be said. at: its line, likewise."""
+    """An error on a hidden case.
+
+    type: a type of Python or torch, if it may be shown. at: its line, if it may be shown.
+    """
 
     id = "hidden_error"
     type: str

@@ -1,4 +1,4 @@
-"""What a message is: parameters, a wording, and an id.
+"""The parts of a message: parameters, a wording, and an id.
 
     @dataclass(frozen=True)
     class WrongShape(Message):
@@ -8,8 +8,8 @@
         shape: Annotated[Shape, FromLearner]
         asked: Annotated[Shape, Secret]
 
-Program logic looks at the class and at the fields. Only views turn a message into words, with
-`render` or `sentence`, and nothing ever searches or edits the words.
+Program logic uses the class and the fields. Only views turn a message into words, with `render` or
+`sentence`. No code searches or edits the words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 class Secret:
-    """Mark a field that gives away a part of the right answer."""
+    """Mark a field that reveals a part of the right answer."""
 
 
 class FromLearner:
@@ -44,17 +44,17 @@ class Message:
         return self.template
 
     def joins(self) -> tuple["Message | None", ...]:
-        """Return the messages that it joins; none if it is one message."""
+        """Return the messages that this one joins; empty if it is a single message."""
         return ()
 
     def params(self) -> dict[str, Any]:
-        """Return the parameters by name, as `results.jsonl` holds them."""
+        """Return the parameters by name, in the form of `results.jsonl`."""
         return {name: stored(value) for name, value in values_of(self).items()}
 
 
 @dataclass(frozen=True)
 class Plain(Message):
-    """Wording that is no part of the catalogue: a course's own, or a sentence already rendered."""
+    """Wording outside of the catalogue: a course's own, or a sentence that is already rendered."""
 
     id = "plain"
     template = "{text}"
@@ -63,7 +63,7 @@ class Plain(Message):
 
 @dataclass(frozen=True)
 class Clauses(Message):
-    """Several messages in one sentence, one after another. None stands for no message."""
+    """Several messages in one sentence, one after another. Parts that are None are skipped."""
 
     id = "clauses"
     parts: tuple[Message | None, ...]
@@ -79,7 +79,7 @@ class Clauses(Message):
 
 @dataclass(frozen=True)
 class Sentences(Message):
-    """Several messages, each in a sentence of its own. None stands for no message."""
+    """Several messages, each in its own sentence. Parts that are None are skipped."""
 
     id = "sentences"
     parts: tuple[Message | None, ...]
@@ -92,7 +92,7 @@ class Sentences(Message):
 
 
 def render(message: Message | None) -> str:
-    """Return the words of a message, cut if too long; none for no message."""
+    """Return the words of a message, cut if too long; "" for None."""
     return short(words_of(message))
 
 
@@ -112,7 +112,7 @@ def sentence(message: Message | None) -> str:
 
 
 def parts_of(message: Message | None) -> Iterator[Message]:
-    """Yield the messages that a message joins, in their order; if it joins none, itself."""
+    """Yield the messages that a message joins, in order; if it joins none, the message."""
     if message is not None and (joined := message.joins()):
         for part in joined:
             yield from parts_of(part)
@@ -138,7 +138,7 @@ def values_of(message: Message) -> dict[str, Any]:
 
 
 def stored(value: object) -> object:
-    """Return a parameter as JSON holds it: nested messages with their id and parameters."""
+    """Return a parameter in JSON form: nested messages with their id and parameters."""
     match value:
         case Message():
             return {"message_id": value.id, "params": value.params()}
@@ -151,10 +151,10 @@ def stored(value: object) -> object:
 
 
 class Words(Formatter):
-    """Writes parameters into a wording.
+    """A formatter that writes parameters into a wording.
 
-    `{x:size}` writes a shape (or `?` if there is none), `{x:code}` names in quotes of code,
-    `{x:list}` words with commas and a last `and`. A message as a parameter is rendered.
+    `{x:size}` writes a shape (or `?` if there is none), `{x:code}` writes names in code quotes,
+    `{x:list}` writes words with commas and a last `and`. A parameter that is a message is rendered.
     """
 
     def format_field(self, value: Any, format_spec: str) -> str:
@@ -185,5 +185,5 @@ def listed(parts: Sequence[object]) -> str:
 
 
 def braced(words: str) -> str:
-    """Return words that stand in a template as they are."""
+    """Return words that a template shows unchanged."""
     return words.replace("{", "{{").replace("}", "}}")

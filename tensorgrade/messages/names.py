@@ -1,4 +1,4 @@
-"""Messages about names and orders of parameters that are not the stub's."""
+"""Messages about names and orders of parameters that differ from the stub's."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +8,7 @@ from .message import FromLearner, Message
 
 @dataclass(frozen=True)
 class OtherOrder(Message):
-    """The parameters that are in another order, each with commas between them."""
+    """The parameters in another order, with commas between them."""
 
     id = "other_order"
     template = "the stub's order is `{asked}`; yours is `{own}`"
@@ -35,7 +35,7 @@ class ByNameOnly(Message):
 
 @dataclass(frozen=True)
 class Renamed(Message):
-    """A learner's own name. first: it begins the list of such names."""
+    """A learner's own name. first: True if it begins the list of such names."""
 
     id = "renamed"
     own: Annotated[str, FromLearner]
@@ -48,7 +48,7 @@ class Renamed(Message):
 
 @dataclass(frozen=True)
 class AndMore(Message):
-    """Names, and how many are left out."""
+    """Names, and the number of names that are left out."""
 
     id = "and_more"
     template = "{names} and {count} more"
@@ -58,7 +58,7 @@ class AndMore(Message):
 
 @dataclass(frozen=True)
 class NamesCost(Message):
-    """What other names cost, in points."""
+    """The deduction for other names, in points."""
 
     id = "names_cost"
     names: Message

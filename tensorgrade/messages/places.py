@@ -17,7 +17,7 @@ DIMENSIONS = {
 
 
 def dimension_name(dim: int, rank: int) -> str:
-    """Return what people call a dimension, such as `column`; `dimension 4, index` for others."""
+    """Return the common name of a dimension, such as `column`, or else `dimension 4, index`."""
     return DIMENSIONS[rank][dim] if rank in DIMENSIONS else f"dimension {dim}, index"
 
 
@@ -30,7 +30,7 @@ def plural_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class SomeSlices(Message):
-    """Some slices along a dimension, by their first indices. more: how many are left out."""
+    """Some slices along a dimension, by their first indices. more: the number left out."""
 
     id = "some_slices"
     dim: int
@@ -47,7 +47,7 @@ class SomeSlices(Message):
 
     @property
     def other(self) -> str:
-        """The word for another slice along this dimension."""
+        """Return the word for another slice along this dimension."""
         return DIMENSIONS[self.rank][self.dim] if self.rank in DIMENSIONS else "index"
 
 

@@ -1,4 +1,4 @@
-"""Facts about a wrong value if no known mistake matches, and in which cases an answer is right."""
+"""Facts about a wrong value if no known mistake matches, and about the cases with right answers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from .message import FromLearner, Message, Secret, Shape
 
 
 class Compared(StrEnum):
-    """What a value is compared with: the result of a call, or a value on the way to it."""
+    """The kind of a compared value: the result of a call, or an intermediate value."""
 
     RESULT = "the expected result"
     ON_THE_WAY = "what should be there"
@@ -26,7 +26,7 @@ class EverythingNaN(Message):
 
 @dataclass(frozen=True)
 class NaNInRows(Message):
-    """only_first: it is the first row alone, in every matrix of a stack."""
+    """Rows of NaN. only_first: True if only the first row of every matrix is NaN."""
 
     id = "nan_in_rows"
     only_first: Annotated[bool, FromLearner]
@@ -62,7 +62,7 @@ class InfinitiesForBools(Message):
 
 @dataclass(frozen=True)
 class CoarseDtype(Message):
-    """digits: how many digits the dtype keeps, as a word."""
+    """A dtype that is too coarse. digits: the number of digits that it keeps, as a word."""
 
     id = "coarse_dtype"
     template = "it is {dtype}, which keeps {digits} digits"
@@ -141,7 +141,8 @@ class IsArgument(Message):
 class TimesFactor(Message):
     """A value is the right one times a number.
 
-    factor: None if it is not worth reporting. origin: a clause on what the factor looks like.
+    factor: None if it is not worth reporting. origin: a clause on the possible origin of the
+    factor.
     """
 
     id = "times_factor"
@@ -180,9 +181,9 @@ class SignTurned(Message):
 
 @dataclass(frozen=True)
 class LooksLike(Message):
-    """The factor is a number of the case, or made of one.
+    """The factor is a number of the case, or computed from one.
 
-    form: how it is made of the number, such as `1/sqrt(4)`; empty if it is the number itself.
+    form: the expression with that number, such as `1/sqrt(4)`; empty for the number itself.
     """
 
     id = "looks_like"
@@ -259,9 +260,9 @@ class NumbersInOtherPlaces(Message):
 
 @dataclass(frozen=True)
 class RightWhere(Message):
-    """The answer is right (or wrong) in just those cases that have a trait.
+    """The answer is right (or wrong) exactly in the cases that have a trait.
 
-    Learner code can choose by hidden inputs in which cases it is right, so it chooses the trait.
+    Learner code can choose by hidden inputs in which cases it is right, so it controls the trait.
     """
 
     id = "right_where"
@@ -295,7 +296,7 @@ class IsPassed(Message):
 
 @dataclass(frozen=True)
 class SizeOf(Message):
-    """dim: counts from the last dimension, which is -1."""
+    """The size of a dimension. dim: counts from the last dimension, which is -1."""
 
     id = "size_of"
     template = "the size of dimension {dim} of {argument:code}"
@@ -305,7 +306,7 @@ class SizeOf(Message):
 
 @dataclass(frozen=True)
 class IsNumber(Message):
-    """A trait of a case: an option or a size. number: as Python writes it: 1 is not True here."""
+    """A trait of a case: an option or a size. number: in Python's notation, where 1 is not True."""
 
     id = "is_number"
     template = "{what} is {number}"
@@ -315,7 +316,7 @@ class IsNumber(Message):
 
 @dataclass(frozen=True)
 class AreEqual(Message):
-    """A trait of a case: two options or sizes that are the same."""
+    """A trait of a case: two options or sizes that are equal."""
 
     id = "are_equal"
     template = "{one} and {other} are equal"

@@ -1,4 +1,4 @@
-"""How messages name the results of a case: `the result of the second call, in training`."""
+"""The names of a case's results in messages: `the result of the second call, in training`."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -34,7 +34,7 @@ class Printed(Message):
 
 @dataclass(frozen=True)
 class Result(Message):
-    """What a call returns. call: which one of several, from 0. mode: the module's mode then."""
+    """The result of a call. call: its index among several calls. mode: the module's mode then."""
 
     id = "result"
     call: int | None = None
@@ -63,7 +63,7 @@ class PartOf(Message):
 
 @dataclass(frozen=True)
 class AfterCall(Message):
-    """An argument as it is after the call."""
+    """The value of an argument after the call."""
 
     id = "after_call"
     template = "{argument:code}, after the call,"
@@ -74,8 +74,8 @@ class AfterCall(Message):
 class WeightName(Message):
     """A parameter of a module.
 
-    inside: the part that holds it, if it is inside a substitute for another chapter's code: its
-    name there is one that learners have never seen.
+    inside: the part that holds it, if it is inside a substitute for another chapter's code.
+    Learners have never seen its name there.
     """
 
     id = "weight_name"
@@ -88,7 +88,7 @@ class WeightName(Message):
 
 @dataclass(frozen=True)
 class Parameter(WeightName):
-    """The same after an article."""
+    """A parameter of a module, written after an article."""
 
     id = "parameter"
 
@@ -109,8 +109,8 @@ class GradientOf(Message):
 class KeptParameter(Message):
     """A parameter of an object at some moment of the case, or its gradient.
 
-    owner: the argument that the object is passed as, or the name of the result. reloaded: the
-    objects that got other weights since the object was looked at before.
+    owner: the argument in which the object is passed, or the name of the result. reloaded: the
+    objects that received other weights since the object was last described.
     """
 
     id = "kept_parameter"

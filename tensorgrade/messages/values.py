@@ -1,4 +1,4 @@
-"""Messages about values that are not those asked for, and about what dropout does to values."""
+"""Messages about values that differ from the expected ones, and about the effects of dropout."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -129,7 +129,7 @@ class SeveralScales(Message):
 
 @dataclass(frozen=True)
 class ScaledByShare(Message):
-    """The kept entries are scaled by the share that happened to be kept, not by 1 - p."""
+    """The kept entries are scaled by the share that was kept by chance, not by 1 - p."""
 
     id = "scaled_by_share"
     template = "the kept entries are scaled by 1 / {divisor:.3g}, where 1 - p is {kept:.3g}"

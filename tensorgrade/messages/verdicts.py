@@ -1,4 +1,4 @@
-"""What the verdict on an exercise says, beside what its checks found."""
+"""Messages of the verdict on an exercise, in addition to the findings of its checks."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -23,7 +23,7 @@ class NotChecked(Message):
 
 @dataclass(frozen=True)
 class CheckFailed(Message):
-    """In a learner's own run: the error is printed above."""
+    """The check itself failed. In a learner's own run, the error is printed above."""
 
     id = "check_failed"
     template = "the check itself failed; its error stands above"
@@ -31,7 +31,7 @@ class CheckFailed(Message):
 
 @dataclass(frozen=True)
 class GoOnThere(Message):
-    """After what keeps an exercise from being written."""
+    """A hint that follows the reason why an exercise cannot be written yet."""
 
     id = "go_on_there"
     template = "go on there"
@@ -39,7 +39,7 @@ class GoOnThere(Message):
 
 @dataclass(frozen=True)
 class NotTold(Message):
-    """Explaining failed, which is a fault of the graders. The points count."""
+    """Explaining failed, which is a fault of the graders. The points are valid."""
 
     id = "not_told"
     template = (
@@ -70,7 +70,7 @@ class EarlierIsWrong(Message):
 
 @dataclass(frozen=True)
 class KnownMistake(Message):
-    """The wording of a known mistake stands beside its definition, in the course."""
+    """A known mistake. Its wording is next to its definition, in the course."""
 
     id = "known_mistake"
     template = "{text}"
@@ -81,7 +81,7 @@ class KnownMistake(Message):
 
 @dataclass(frozen=True)
 class OneEdit(Message):
-    """idea: what the edit changes, in general."""
+    """One edit makes the answer right. idea: a general description of the edit."""
 
     id = "one_edit"
     template = "Look at {place}: {idea}. With one small change it would be right"
@@ -91,7 +91,7 @@ class OneEdit(Message):
 
 @dataclass(frozen=True)
 class OtherVersion(Message):
-    """Another definition goes by the exercise's name and a number."""
+    """Another definition has the exercise's name and a number."""
 
     id = "other_version"
     template = "There is {other:code} too; only {name:code} is looked at"
@@ -110,7 +110,7 @@ class WhichCounted(Message):
 
 @dataclass(frozen=True)
 class SeenThenWhere(Message):
-    """What was seen, shortened if it leaves too little room for where to look."""
+    """The observed problem, cut if necessary, and a place to look at."""
 
     id = "seen_then_where"
     seen: Message

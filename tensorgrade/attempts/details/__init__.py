@@ -1,5 +1,5 @@
-"""What a failed check says beyond its own problem, from another run of public cases.
+"""Additions to the diagnosis of a failed check, found by another run of public cases.
 
-Each module has one function that returns the diagnosis with more in it, or unchanged. They never
-run for hidden cases, whose messages are redacted.
+Each module has one function that returns the diagnosis with an addition, or unchanged. These
+functions never run for hidden cases, whose messages are redacted.
 """

@@ -1,4 +1,4 @@
-"""Name the line that no gradient goes back through, if there is just one."""
+"""Name the line that stops all gradients, if there is exactly one."""
 
 from dataclasses import replace
 from itertools import chain
@@ -9,7 +9,7 @@ from ..attempt import ExerciseAttempt
 
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with that line."""
+    """Return the diagnosis with that line added, if it was found."""
     problem = diagnosis.problem
     if not isinstance(problem, CameInstead) or not isinstance(problem.came, NoGradient):
         return diagnosis

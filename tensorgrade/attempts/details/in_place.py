@@ -1,4 +1,4 @@
-"""Name the line that writes over a tensor, if that is what is wrong."""
+"""Name the line that overwrites a tensor, if that causes the failure."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from ..attempt import ExerciseAttempt, found_in_file, with_steps
 
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the lines that write over something."""
+    """Return the diagnosis with the lines that overwrite a tensor."""
     place = part.attempt.place
     if diagnosis.error and lacks_a_copy(diagnosis.error) and (lines := lines_in_place(part)):
         said = WorksInPlace(tuple(map(place, lines)))
@@ -28,13 +28,13 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
 
 
 def lacks_a_copy(error: CaughtError) -> bool:
-    """Return True if a gradient needs what was written over; torch then names no line."""
+    """Return True if a gradient needs an overwritten value; torch then names no line."""
     return error.line is None and "modified by an inplace operation" in error.text
 
 
 @found_in_file
 def lines_in_place(part: ExerciseAttempt) -> list[int]:
-    """Return the lines that write into a tensor on the way of public cases."""
+    """Return the lines that write into a tensor when public cases run."""
     public = part.attempt.public()
     entries = public.asked_for_stages if public else []
     cases = [case for case, _ in entries if case.exercise == part.name]
@@ -45,7 +45,7 @@ def lines_in_place(part: ExerciseAttempt) -> list[int]:
 
 
 def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
-    """Return the line that changes something passed in, by its name, on public cases like one."""
+    """Return the lines that change arguments, by argument name, on public cases similar to one."""
     seen = part.attempt.in_public(public_cases_like(part, name))
     lines = range(1, len(part.attempt.handed_in.lines) + 1)
     return {
@@ -58,7 +58,7 @@ def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
 
 
 def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
-    """Return the public cases of a case's group, with calls that report what they change."""
+    """Return the public cases of a case's group, with calls that report changed arguments."""
     public = part.attempt.public()
     groups = {seen.case.group for seen in part.seen if seen.case.name == name}
     entries = public.of(part.name) if public else []
@@ -66,7 +66,7 @@ def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
 
 
 def lines_of_changes(facts: dict) -> list[tuple[str, int]]:
-    """Return (name, line) of what a call changed and did not put back, as learner code claims.
+    """Return (name, line) of arguments that a call changed for good, as learner code claims.
 
     >>> lines_of_changes({"changed_at": {"x": 3, "y": 5}, "changed": ["x"]})
     [('x', 3)]

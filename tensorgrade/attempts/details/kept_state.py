@@ -15,7 +15,7 @@ AFTER_OTHERS = {Kind.ERROR, Kind.SHAPE, Kind.NAN, Kind.VALUES, Kind.FACT}
 
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with that, if the call is right on its own."""
+    """Return the diagnosis with that addition, if the call is right on its own."""
     case = next((seen.case for seen in part.seen if seen.case.name == diagnosis.case), None)
     if diagnosis.kind not in AFTER_OTHERS or case is None or last_call_alone(case) is None:
         return diagnosis
@@ -26,9 +26,10 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
 
 @found_in_file
 def keeps_state(part: ExerciseAttempt) -> bool:
-    """Return True if a call of a public case is wrong, and right without the calls before it.
+    """Return True if a call of a public case is wrong, but right without the calls before it.
 
-    Tried only if no known mistake explains it and every single call is right.
+    This is tried only if no known mistake explains the results and all cases with one call are
+    right.
     """
     public = part.attempt.public()
     single = (seen for seen in part.claimed if last_call_alone(seen.case) is None)
@@ -39,11 +40,11 @@ def keeps_state(part: ExerciseAttempt) -> bool:
         for case, expected in public.of(part.name)
         if case.signature == "values" and (alone := last_call_alone(case))
     ]
-    part.attempt.backend.close()  # what a function keeps, it keeps from case to case
+    part.attempt.backend.close()  # a function that stores state keeps it from case to case
     by_itself = part.attempt.in_public([alone for _, alone, _, _ in entries])
     after_others = part.attempt.in_public([case for case, *_ in entries])
     return any(
-        last in after.facts  # the calls before finished
+        last in after.facts  # the calls before it finished
         and gives(part, case, last, expected, alone)
         and not gives(part, case, last, expected, after)
         for (case, _, last, expected), alone, after in zip(
@@ -55,7 +56,7 @@ def keeps_state(part: ExerciseAttempt) -> bool:
 def gives(
     part: ExerciseAttempt, case: Case, call: str, expected: Observation, seen: Observation
 ) -> bool:
-    """Return True if one of a case's calls returned something, and the right thing."""
+    """Return True if one of a case's calls returned a result and that result is right."""
     own = {name: t for name, t in expected.tensors.items() if name.split(".")[0] == call}
     last = replace(expected, tensors=own, facts={})
     return bool(own) and not seen.error and part.is_right(case, last, seen)

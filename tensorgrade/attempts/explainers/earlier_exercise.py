@@ -4,5 +4,5 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Name the earlier exercise. There is no line: this exercise is right in itself."""
+    """Name the earlier exercise. There is no line, because this exercise itself is right."""
     return Explanation(evidence.seen()) if evidence.part.excused_by else None

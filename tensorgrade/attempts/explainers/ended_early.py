@@ -1,4 +1,4 @@
-"""Explain a run that ended before all cases gave a result: out of time, or killed."""
+"""Explain a run that timed out or was killed before all cases gave a result."""
 
 from ...exchange.observation import Outcome
 from ...judging.unanswered import ended
@@ -10,7 +10,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Say how the run ended, and on which line the time was up."""
+    """Say how the run ended, and on which line the time ran out."""
     part, status = evidence.part, evidence.status
     if status not in (Status.KILLED, Status.TIMEOUT):
         return None

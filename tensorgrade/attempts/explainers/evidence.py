@@ -1,4 +1,4 @@
-"""What explainers work with, and what they return."""
+"""The input and the output of explainers."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from ..verdict import Status, Sure
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an exercise has its status. line and stage: where it goes wrong, if that is known."""
+    """The reason for an exercise's status. line and stage: the place of the fault, if known."""
 
     message: Message
     line: int | None = None
@@ -27,7 +27,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known about one exercise of one submission.
+    """The facts about one exercise of one submission.
 
     checks: their results, redacted if they are on hidden cases.
     """
@@ -43,22 +43,22 @@ class Evidence:
 
     @property
     def finding(self) -> Finding | None:
-        """The finding of that check; None if none failed, or if the check itself is broken."""
+        """The finding of that check; None if no check failed, or if the check itself is broken."""
         return self.first.finding if self.first else None
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """The known mistakes."""
+        """The recognised mistakes."""
         return mistakes(self.part)
 
     @property
     def repair(self) -> Edit | None:
-        """A small edit that makes everything right, if no known mistake explains what is wrong."""
+        """A small edit that makes everything right, if no known mistake explains the results."""
         ran = self.status in (Status.PARTIAL, Status.FAILED, Status.ERROR)
         return repair(self.part) if ran and not self.mistakes and not self.part.excused_by else None
 
     def seen(self) -> Message:
-        """Return what the failed check found, and the learner's own names if they differ."""
+        """Return the finding of the failed check, and the learner's own names if they differ."""
         assert self.first and self.first.finding, "asked only if a check failed"
         names = None if self.first.about == About.NAMES else names_to_report(self.part).sentence
         return Sentences((self.first.finding.message, names))
@@ -76,7 +76,7 @@ class Evidence:
         return line and in_place(line), None
 
     def line_of_timeout(self) -> int | None:
-        """Return the line at which the time was up."""
+        """Return the line at which the time ran out."""
         errors = (seen.observed.error for seen in self.part.seen)
         worth = [check.points for check in self.checks]
         told = line_of_timeout(self.part, worth, next(filter(None, errors), None))

@@ -1,4 +1,4 @@
-"""Explain a wrong answer by what its check found, and by where its values diverge."""
+"""Explain a wrong answer by the finding of its check and the place where values diverge."""
 
 import re
 
@@ -10,7 +10,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Say what was seen and, if it is known, where values first differ from right ones."""
+    """Report the finding and, if it is known, where values first differ from right ones."""
     found = evidence.finding.parting() if evidence.finding else None
     said, other = found and found.said, other_version(evidence.part, evidence.status)
     message = evidence.seen()
@@ -21,7 +21,7 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def other_version(part: ExerciseAttempt, status: Status) -> Message | None:
-    """Return that another definition has the exercise's name and a number, if it fails."""
+    """Return a message if the exercise fails and another definition has its name with a number."""
     names = (name for _, _, names in part.attempt.definitions for name in names)
     is_version = re.compile(rf"{re.escape(part.name)}_?v?\d+").fullmatch
     others = [name for name in names if is_version(name) and name not in part.attempt.exercises]

@@ -1,4 +1,4 @@
-"""Explain results that known mistakes give."""
+"""Explain results that match known mistakes."""
 
 from ...messages.verdicts import SeenThenWhere
 from ..verdict import Sure
@@ -6,7 +6,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Name the known mistakes, and what is missing as well, such as a companion file."""
+    """Name the known mistakes, and anything missing, such as a companion file."""
     if not evidence.mistakes:
         return None
     line, stage = evidence.place()

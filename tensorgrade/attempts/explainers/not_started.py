@@ -5,7 +5,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Say that it is to be written, or what it waits for."""
+    """Say that the exercise is not written yet, or name the exercise that it waits for."""
     if evidence.status != Status.NOT_ATTEMPTED:
         return None
     return Explanation(evidence.seen(), sure=Sure.OBSERVED)

@@ -6,7 +6,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Point at the line of the edit, without the edit itself."""
+    """Point to the line of the edit, but do not show the edit itself."""
     if (edit := evidence.repair) is None:
         return None
     _, stage = evidence.place()

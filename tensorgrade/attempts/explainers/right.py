@@ -7,7 +7,7 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Say that it is right, and which earlier exercise is not, if one is called."""
+    """Say that the exercise is right, and name a called earlier exercise that is not."""
     if evidence.status != Status.PASSED:
         return None
     root = evidence.part.excused_by

@@ -1,1 +1,1 @@
-"""The class on one page, from what `tensorgrade grade` wrote."""
+"""The report on a class on one page, from the results of `tensorgrade grade`."""

@@ -1,4 +1,4 @@
-"""Writes `report.html`, the class on one page that needs nothing but itself, from its rows."""
+"""Write `report.html`, a self-contained page about the class, from its rows."""
 
 import hashlib
 import os
@@ -47,7 +47,7 @@ PAGES = Environment(
 
 
 def breakable(name: str) -> Markup:
-    """A name that is broken behind its underscores, where it has to be broken.
+    """Return a name that may break after its underscores.
 
     >>> breakable("no_<b>")
     Markup('no_<wbr>&lt;b&gt;')
@@ -73,7 +73,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 def messages_in(references: Path) -> dict[str, str]:
-    """What the course says of its known mistakes, by their names. Raises CourseError."""
+    """Return the course's messages about its known mistakes, by name. Raises CourseError."""
     found: dict[str, str] = {}
     for path in sorted(references.glob(f"*{FINGERPRINTS}")):
         found |= load_fingerprints(path).messages
@@ -87,10 +87,11 @@ def write_report(
     alike: Sequence[Alike] = (),
     messages: Mapping[str, str] = NOTHING,
 ) -> Path:
-    """Write the page of a folder of results; returns its path. Raises CourseError.
+    """Write the page for a folder of results, and return its path. Raises CourseError.
 
-    hide_names: a copy beside it in which nobody is named. alike: answers for a human to look at.
-    messages: what the course says of mistakes, by name; of others stands what a learner was told.
+    hide_names: write a separate copy without any names. alike: similar answers for a human to
+    review. messages: the course's messages about mistakes, by name. Other mistakes show the message
+    that a learner got.
     """
     store = Store(out)
     rows = rows_of(store, course)
@@ -102,7 +103,7 @@ def write_report(
     page = render(view, hide_names)
     name = "report-without-names.html" if hide_names else "report.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
-    # A name that is no UTF-8 on disk is shown with a mark in its place.
+    # Characters that cannot be UTF-8, such as in names of folders, become "?".
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
@@ -119,9 +120,9 @@ def watch_report(
     wait: Callable[[float], None] = time.sleep,
     messages: Mapping[str, str] = NOTHING,
 ) -> Path:
-    """Write the page again and again while a run writes into the folder, and once after it.
+    """Rewrite the page while a run writes into the folder, and once after it.
 
-    tell: is given a line whenever there is more to see. Raises CourseError.
+    tell: receives a line whenever the page has more results. Raises CourseError.
     """
     seen = -1
     while is_in_use(out):
@@ -145,7 +146,7 @@ def rows_of(store: Store, course: Course) -> list[dict]:
 
 
 def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:
-    """The largest groups of wrong answers without a name; where names are hidden, without any."""
+    """Return the largest groups of unrecognised wrong answers, with hidden names if asked for."""
     groups = groups_of(rows, store)[:MOST_GROUPS]
     if not hide_names:
         return groups
@@ -154,7 +155,7 @@ def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Gro
 
 
 def with_people(alike: Sequence[Alike], view: dict) -> list[dict]:
-    """Groups of answers that are alike, with the learners of a view."""
+    """Return groups of similar answers, with the learners of a view."""
     people = {person.name: person for person in view["people"]}
     return [
         {"group": one, "people": [people[name] for name in one.students if name in people]}
@@ -163,25 +164,25 @@ def with_people(alike: Sequence[Alike], view: dict) -> list[dict]:
 
 
 def known(row: dict, course: Course) -> bool:
-    """Whether the course (still) has the chapter that a row is about."""
+    """Return True if the course still has a row's chapter."""
     return row["chapter"] in {chapter.name for chapter in course.chapters}
 
 
 def render(view: dict, hide_names: bool = False) -> str:
-    """The page's HTML. Everything that comes from learners is escaped."""
+    """Return the page's HTML. Text that comes from learners is escaped."""
     return PAGES.get_template("page.html").render(view, states=STATES, hide_names=hide_names)
 
 
 BINS = 10
 MOST_MISTAKES = 15
 MOST_GROUPS = 15
-NEEDS_HELP = 0.5  # a learner below this share of the points is listed
-ENOUGH_HELP = 40  # so many are listed
+NEEDS_HELP = 0.5  # a learner with a smaller share of the points is listed
+ENOUGH_HELP = 40  # the most learners that are listed
 
 
 @dataclass
 class Person:
-    """One learner. number: for pages without names, in an order that tells nothing."""
+    """One learner. number: replaces the name on pages without names; its order reveals nothing."""
 
     name: str
     number: int
@@ -191,7 +192,7 @@ class Person:
 
     @property
     def share(self) -> float:
-        """Points earned of those to be had, from 0 to 1."""
+        """The share of the possible points that the learner earned, from 0 to 1."""
         return self.points / self.most if self.most else 0.0
 
     @property
@@ -201,36 +202,36 @@ class Person:
 
 
 def people_of(rows: list[dict], most: float) -> dict[str, Person]:
-    """All learners by name; most: the points of all chapters that anybody handed in."""
+    """Return all learners by name. most: the points of all submitted chapters."""
     names = {row["student"] for row in rows}
     numbers = {n: i for i, n in enumerate(sorted(names, key=in_no_order), 1)}
     people = {name: Person(name, numbers[name], most=most) for name in sorted(names)}
     for row in rows:
         person = people[row["student"]]
         person.points += row["points"]
-        if told := row.get("override"):  # what is excused is not to be had
+        if told := row.get("override"):  # excused exercises do not count
             person.most -= told["of"] - row["max_points"]
         person.chapters.setdefault(row["chapter"], []).append(row)
     return people
 
 
 def in_no_order(name: str) -> str:
-    """An order that is the same every time and says nothing about a name."""
+    """Return a sort key that is always the same and reveals nothing about a name."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_missing(row: dict) -> bool:
-    """Whether a row is there only because nothing was handed in."""
+    """Return True if a row exists only because the learner submitted nothing."""
     return row["status"] == Status.NOT_ATTEMPTED and row["message"].startswith(NOT_HANDED_IN)
 
 
 def is_without_file(row: dict) -> bool:
-    """Whether something was handed in, but not the chapter's file."""
+    """Return True if the learner submitted something, but not the chapter's file."""
     return row["status"] == Status.ERROR and row["message"].startswith(no_file(row["chapter"]))
 
 
 def handins_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:
-    """How many hand-ins have a row of which this holds."""
+    """Return the number of submissions with a row that fulfils a condition."""
     return len({(row["student"], row["chapter"]) for row in rows if holds(row)})
 
 
@@ -241,7 +242,7 @@ def class_view(
     hide_names: bool = False,
     history: Sequence[dict] = (),
 ) -> dict:
-    """All that the template needs. Where names are hidden, no order tells of them either."""
+    """Return the data for the template. If names are hidden, no order reveals them either."""
     if hide_names:
         rows = sorted(rows, key=lambda row: in_no_order(row["student"]))
         identical = [g | {"students": sorted(g["students"], key=in_no_order)} for g in identical]
@@ -287,7 +288,7 @@ MOST_MOVES = 40
 
 
 def changes(history: Sequence[dict], people: dict[str, Person]) -> dict | None:
-    """What the last run moved that moved anything; None where nothing ever did."""
+    """Return the changes of the last run that changed anything; None if no run did."""
     last = next((r for r in reversed(history) if r["moved"] or r["came"] or r["gone"]), None)
     if last is None:
         return None
@@ -307,7 +308,7 @@ MOST_RUNS = 30
 
 
 def runs(history: Sequence[dict]) -> list[dict]:
-    """How the class stood after each run, oldest first: when, the share of points, rows passed."""
+    """Return the totals after each run, oldest first: time, share of points, passed rows."""
     return [
         {"at": record["at"], "moved": len(record["moved"])}
         | record["totals"]
@@ -317,13 +318,13 @@ def runs(history: Sequence[dict]) -> list[dict]:
 
 
 def bins(shares: list[float]) -> list[int]:
-    """How many learners have 0–10 % of the points, 10–20 %, …; the last one holds 100 % too."""
+    """Return the number of learners with 0–10 % of the points, …; the last includes 100 %."""
     counts = Counter(min(int(share * BINS + 1e-9), BINS - 1) for share in shares)
     return [counts[number] for number in range(BINS)]
 
 
 def exercise_counts(chapter: Chapter, rows: list[dict], learners: int) -> list[dict]:
-    """For each exercise: how many passed, tried without passing, and never began."""
+    """Return for each exercise how many learners passed, tried without passing, and never began."""
     statuses: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in rows:
         statuses[row["chapter"], row["exercise"]][row["status"]] += 1
@@ -344,7 +345,7 @@ def exercise_counts(chapter: Chapter, rows: list[dict], learners: int) -> list[d
 
 
 def mistake_counts(rows: list[dict]) -> list[dict]:
-    """The mistakes that most learners made: name, how many made it, where, and what it says."""
+    """Return the most frequent mistakes: name, number of learners, exercises and message."""
     who: dict[str, set[str]] = defaultdict(set)
     where: dict[str, set[str]] = defaultdict(set)
     messages: dict[str, str] = {}
@@ -352,7 +353,7 @@ def mistake_counts(rows: list[dict]) -> list[dict]:
         for name in row["mistakes"]:
             who[name].add(row["student"])
             where[name].add(row["exercise"])
-            if len(row["mistakes"]) == 1:  # the shortest says least of one learner's other trouble
+            if len(row["mistakes"]) == 1:  # the shortest has the fewest remarks on other faults
                 known = messages.get(name, row["message"])
                 messages[name] = min(known, row["message"], key=len)
     frequent = sorted(who, key=lambda name: (-len(who[name]), name))[:MOST_MISTAKES]
@@ -368,7 +369,7 @@ def mistake_counts(rows: list[dict]) -> list[dict]:
 
 
 def needing_help(people: dict[str, Person]) -> dict:
-    """Learners with few points, fewest first, each with what stands in the way."""
+    """Return the learners with few points, fewest first, each with the reasons."""
     low = sorted(
         (p for p in people.values() if p.most and p.share < NEEDS_HELP),
         key=lambda p: (p.share, p.name),
@@ -378,7 +379,7 @@ def needing_help(people: dict[str, Person]) -> dict:
 
 
 def obstacles(person: Person) -> str:
-    """`4 not begun, 3 wrong, 1 could not be graded; no_scale twice`."""
+    """Return a text like `4 not begun, 3 wrong; again and again: no_scale`."""
     absent = len({row["chapter"] for row in person.rows if is_missing(row)})
     rows = [row for row in person.rows if not is_missing(row)]
     broken = sum(in_trouble(row["status"], row["mistakes"]) for row in rows)
@@ -398,7 +399,7 @@ def obstacles(person: Person) -> str:
 
 
 def troubles(troubled: list[dict], people: dict[str, Person]) -> list[dict]:
-    """Files that could not be graded as usual: whose, which exercises, and why."""
+    """Return the files that could not be graded as usual, with learner, exercises and reason."""
     grouped = defaultdict(list)
     for row in troubled:
         about = row["student"], row["chapter"], row["status"], row["message"]

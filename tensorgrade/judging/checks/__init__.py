@@ -1,6 +1,6 @@
 """The engine's checks: a module for each subject, a function for each check."""
 
-# A check is marked as in a course (`@check`), and that registers it. The reference of the docs site
+# A check is marked as in a course (`@check`), which registers it. The reference of the docs site
 # shows its docstring. Names of helpers begin with an underscore, so that it does not show them.
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ ENGINE_CHECKS: dict[str, Callable] = {
 def bind_checks(exercise: CheckedExercise, own: Mapping[str, Callable]) -> None:
     """Make all checks methods of an exercise: `exercise.agrees("values")`.
 
-    own: the course's own checks. Raises CourseError if one has the name of something else.
+    own: the course's own checks. Raises CourseError if a name is already taken.
     """
     for name, function in (ENGINE_CHECKS | dict(own)).items():
         if hasattr(exercise, name):

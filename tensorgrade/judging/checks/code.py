@@ -1,4 +1,4 @@
-"""Code: which operations a call uses, and which names the text contains."""
+"""Code: the operations that a call uses, and the names in the text."""
 
 from collections.abc import Collection
 
@@ -13,7 +13,7 @@ from ..naming import result_name
 
 @check
 def avoids(exercise: CheckedExercise, group: str, calls: set[str], problem: str) -> None:
-    """Check that a watched call made none of these calls."""
+    """Check that a watched call used none of these operations."""
     for case, _, observed in exercise.answered(group):
         if observed.uses(calls):
             exercise.wrong("fact", problem, case=case)
@@ -25,8 +25,8 @@ def names_none(
 ) -> None:
     """Check that the text contains none of these names (`x.mean`, an import, `getattr`).
 
-    If it does, at most `1 - share` of the exercise is earned. The text is parsed before a line of
-    it runs, so no code can hide the names that it uses.
+    If it does, at most `1 - share` of the exercise is earned. The text is parsed before it runs, so
+    no code can hide the names that it uses.
     """
     if set(names) & set(exercise.attempt.names.get(exercise.name, ())):
         raise Wrong(Diagnosis(Kind.FACT, Plain(problem), share=share))
@@ -36,7 +36,8 @@ def names_none(
 def does_not_grow(exercise: CheckedExercise, group: str, problem: str) -> None:
     """Check that the call named `many` needs no more operations than the one named `few`: no loop.
 
-    Both must return numbers in the right shape: code that computes nothing has no loop either.
+    Both must return numbers in the right shape, because code that computes nothing has no loop
+    either.
     """
     for case, expected, observed in exercise.answered(group):
         results = {

@@ -40,7 +40,7 @@ def keeps_order(exercise: CheckedExercise, group: str) -> None:
         if not isinstance(got, dict) or not isinstance(want, dict) or list(got) != list(want):
             told = plain(observed.values.get("result", {}).get("json"))
             keys, asked = tuple(keys_of(told)), tuple(keys_of(want))
-            # On a hidden case a right key may be a part of the answer.
+            # On a hidden case, a right key may be part of the answer.
             secret = exercise.attempt.references.hidden and not set(asked) <= set(keys)
             exercise.wrong("fact", say.WrongKeys(keys, () if secret else asked), case=case)
 

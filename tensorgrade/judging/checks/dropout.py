@@ -14,11 +14,11 @@ REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDroppe
 
 @check
 def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) -> None:
-    """Check that inverted dropout of single entries made the runs `dropped` and `again` of `plain`.
+    """Check that `dropped` and `again` are `plain` with inverted dropout of single entries.
 
-    Entries are counted on the reference. Each is dropped independently of other entries, rows,
-    parts, slices and runs. The case names the argument that is the rate. twice: the two halves (of
-    each part, if the case has parts) hold the same entries.
+    Entries are counted on the reference. Each must be dropped independently of other entries, rows,
+    parts, slices and runs. The case names the argument that holds the rate. twice: the two halves
+    (of each part, if the case has parts) hold the same entries.
     """
     totals: list[float] = []
     for case, expected, observed in exercise.answered(group):
@@ -53,7 +53,7 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
 
 @check
 def drops_something(exercise: CheckedExercise, group: str) -> None:
-    """Check that something is dropped in training: code that does nothing earns nothing."""
+    """Check that something is dropped in training; code that does nothing earns nothing."""
     for case, expected, observed in exercise.answered(group):
         plain, dropped = (
             exercise.result(case, r, expected, observed) for r in ("plain", "dropped")
@@ -64,7 +64,7 @@ def drops_something(exercise: CheckedExercise, group: str) -> None:
 
 @check
 def drops_gradients(exercise: CheckedExercise, group: str, name: str) -> None:
-    """Check that gradients of `dropped` pass only kept entries, scaled as these are.
+    """Check that gradients of `dropped` pass only through kept entries, with the same factor.
 
     name: the argument whose entries are dropped.
     """
@@ -84,10 +84,10 @@ def drops_gradients(exercise: CheckedExercise, group: str, name: str) -> None:
 def _undropped(
     plain: torch.Tensor, dropped: torch.Tensor, expected: Observation, p: float
 ) -> torch.Tensor:
-    """Return the tensor from which entries were dropped at a rate p: the run without dropout.
+    """Return the tensor before entries were dropped at a rate p: the run without dropout.
 
-    If `dropped` fits the reference's run instead, return that: only the learner's run without
-    dropout is wrong then.
+    If `dropped` fits the reference's run instead, return that one. Then only the learner's run
+    without dropout is wrong.
     """
     right, kept = expected.tensors["plain"].to(plain), dropped != 0
     yours, due = (
@@ -98,5 +98,5 @@ def _undropped(
 
 
 def _lost_in(plain: torch.Tensor, expected: Observation) -> bool:
-    """Return True if entries are 0 without dropout that are not 0 in the reference."""
+    """Return True if entries are 0 without dropout but are not 0 in the reference."""
     return bool(((expected.tensors["plain"].abs() > 1e-12) & (plain == 0)).any())

@@ -1,4 +1,4 @@
-"""Inputs: a call does not change its arguments."""
+"""Inputs: a call must not change its arguments."""
 
 from ...exchange.observation import strings
 from ...marker import check
@@ -10,7 +10,7 @@ from ..checked import CheckedExercise
 def keeps_inputs(exercise: CheckedExercise, *groups: str, objects: bool = False) -> None:
     """Check that each call returned something and changed no argument, at any depth.
 
-    objects: check the same for the object that was called, and for objects among the arguments.
+    objects: also check the called object, and objects among the arguments.
     """
     for case, expected, observed in (
         entry for group in groups for entry in exercise.answered(group)

@@ -11,12 +11,12 @@ from ..diagnosis import Wrong
 from ..naming import parameter, weight_name
 from ..unanswered import why_it_raised
 
-MOST_NAMES = 8  # of a module's parameters, in one sentence
+MOST_NAMES = 8  # parameters of a module listed in one sentence
 
 
 @check
 def has_parameters(exercise: CheckedExercise, group: str, module: str = "module") -> None:
-    """Check for exactly the parameters of the reference: names, shapes, and that they can learn."""
+    """Check for exactly the reference's parameters: the same names and shapes, all learnable."""
     for case, expected, observed in exercise.answered(group):
         want = expected.facts[module]["parameters"]
         got = observed.fact(module, "parameters", default={})
@@ -25,7 +25,7 @@ def has_parameters(exercise: CheckedExercise, group: str, module: str = "module"
 
 
 def _parameters_problem(exercise: CheckedExercise, want: dict, got: dict) -> Message | None:
-    """Return how a module's parameters differ from those asked for; None if they do not."""
+    """Return how a module's parameters differ from the expected ones; None if they do not."""
     missing, extra = sorted(set(want) - set(got)), sorted(set(got) - set(want))
     if missing:
         there = tuple(weight_name(exercise, name) for name in sorted(got)[:MOST_NAMES])
@@ -50,7 +50,7 @@ def has_buffer(exercise: CheckedExercise, group: str, name: str) -> None:
             exercise.wrong("fact", say.NoBuffer(name, place), case=case)
         want = expected.facts["module"]["buffers"][name][0]
         got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
-        # (1, n, n) serves as well as (n, n).
+        # A buffer of shape (1, n, n) is accepted for (n, n).
         if not isinstance(got, list) or got[-len(want) :] != want:
             problem = say.BufferShape(name, _claimed_shape(got), tuple(want))
             exercise.wrong("fact", problem, case=case)
@@ -65,9 +65,9 @@ def _claimed_shape(told: object) -> tuple | None:
 def starts_alive(exercise: CheckedExercise, group: str, module: str = "module") -> None:
     """Check that initial weights differ from one another and from those after another seed.
 
-    Weights that do not differ in the reference need not differ here. Biases may start at zero.
+    Weights that are equal in the reference may be equal here too. Biases may start at zero.
     """
-    starts: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}  # the reference's, and the first
+    starts: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}  # reference, first one seen
     for case, expected, observed in exercise.answered(group):
         for name, reference in expected.tensors.items():
             start = exercise.result(case, name, expected, observed)
@@ -82,7 +82,7 @@ def starts_alive(exercise: CheckedExercise, group: str, module: str = "module") 
 
 
 def _is_one_number(tensor: torch.Tensor) -> bool:
-    """Return True if all entries are the same, as a single one always is."""
+    """Return True if all entries are the same, as in a tensor with one entry."""
     return bool((tensor == tensor.flatten()[:1]).all())
 
 
@@ -90,9 +90,9 @@ def _is_one_number(tensor: torch.Tensor) -> bool:
 def moves_as_a_whole(exercise: CheckedExercise, group: str) -> None:
     """Check that nothing on a second device uses a tensor that stayed on the first.
 
-    Code that cannot run there for another reason is not judged: that device has no numbers, so
-    Python code that asks for one (`.item()`, `if mask.any()`) has to fail. Nor are weights that
-    torch does not find, which do not move either: other checks report them.
+    Code that cannot run there for another reason is not judged. The second device has no numbers,
+    so Python code that asks for one (`.item()`, `if mask.any()`) has to fail. Weights that torch
+    does not find do not move either; other checks report them.
     """
     for case, _, observed in exercise.group(group):
         exercise.came_back(case, observed)

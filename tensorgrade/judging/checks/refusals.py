@@ -1,4 +1,4 @@
-"""Refusals: what the solution refuses is refused."""
+"""Refusals: the learner's code must refuse what the solution refuses."""
 
 from collections.abc import Collection
 
@@ -14,7 +14,7 @@ from ..unanswered import why_it_raised
 def refuses(
     exercise: CheckedExercise, group: str, problem: str, errors: Collection[str] = REFUSALS
 ) -> None:
-    """Check that what the solution refuses is refused: to make an object, or to answer a call.
+    """Check that code refuses what the solution refuses: to make an object, or to answer a call.
 
     errors: the accepted types of errors. Code that refuses everything earns nothing.
     """
@@ -38,5 +38,5 @@ def refuses(
 
 
 def _is_refused(observed: Observation) -> bool:
-    """Return True if a case ended when an object was to be made."""
+    """Return True if a case failed while an object was made."""
     return observed.error is not None and observed.error.verb == "construct"

@@ -17,7 +17,7 @@ from ..value_agreement import ValueJudge
 def agrees(exercise: CheckedExercise, group: str, only: str = "", strict: bool = False) -> None:
     """Check that every result of every case in the group agrees with the reference.
 
-    only: compare the results whose names start with this (`gradient`: gradients alone). strict:
+    only: compare only results whose names start with this (`gradient`: only gradients). strict:
     compare types too, so that a tuple is not a list and an OrderedDict is not a dict.
     """
     for case, expected, observed in exercise.answered(group):
@@ -35,13 +35,13 @@ def agrees(exercise: CheckedExercise, group: str, only: str = "", strict: bool =
 
 @check
 def gives_no_more(exercise: CheckedExercise, group: str) -> None:
-    """Check that no more results are returned than asked for: unpacking them would fail.
+    """Check that no extra results are returned, because unpacking them would fail.
 
     `agrees` checks this too.
     """
     for case, expected, observed in exercise.answered(group):
         if "result" in expected.values:
-            continue  # one value, which is compared as a whole
+            continue  # a single value, which is compared as a whole
         most, got = (
             sum(name.startswith("result.") for name in (*seen.tensors, *seen.values))
             for seen in (expected, observed)
@@ -54,7 +54,7 @@ def gives_no_more(exercise: CheckedExercise, group: str) -> None:
 def has_types(
     exercise: CheckedExercise, case: Case, expected: Observation, observed: Observation
 ) -> None:
-    """Check that a case's tensors are in a list or in a tuple, as asked for."""
+    """Check that a case's tensors are in a list or in a tuple, as the reference has them."""
     for name, facts in expected.facts.items():
         got = observed.facts.get(name, {}).get("type")
         if f"{name}.0" in expected.tensors and got != facts.get("type"):
@@ -64,10 +64,10 @@ def has_types(
 
 @check
 def gives_the_same(exercise: CheckedExercise, group: str) -> None:
-    """Check that the results with names of their own equal `result` in every case of the group.
+    """Check that the results with other names equal `result` in every case of the group.
 
-    Numbers must not depend on the memory layout of inputs, nor change if a module is copied or its
-    state is loaded into another one. Other checks compare them with the reference.
+    Numbers must not depend on the memory layout of inputs. They must not change if a module is
+    copied or its state is loaded into another one. Other checks compare them with the reference.
     """
     for case, expected, observed in exercise.answered(group):
         exercise.something_came_back(case, expected, observed)
