@@ -19,14 +19,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# The most phrases per 1,000 words. The limits of the last four started at the measured values.
+# The most phrases per 1,000 words. Those of graders, solutions and exercises started at the measured values.
 # They may only be lowered; the goal is 3.
 LIMITS = {
     "README.md": 2,
     "CONTRIBUTING.md": 2,
     "docs": 2,
     "kit": 2,
-    "tensorgrade": 24,
+    "tensorgrade": 3,
     "graders": 16,
     "solutions": 7,
     "exercises": 12,
