@@ -19,8 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# The most phrases per 1,000 words. Those of graders, solutions and exercises started at the measured values.
-# They may only be lowered; the goal is 3.
+# The most phrases per 1,000 words. Those of graders, solutions and exercises started at the
+# measured values. They may only be lowered; the goal is 3.
 LIMITS = {
     "README.md": 2,
     "CONTRIBUTING.md": 2,
