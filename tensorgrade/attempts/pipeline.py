@@ -173,12 +173,14 @@ def verdict(
     if note := dict(part.attempt.backend.source.notes).get(part.name, ""):
         message = SeenThenWhere(message, WhichCounted(note))
     main, *others = parts_of(message)
+    public = not part.attempt.references.hidden
+    also = [stored(one, public) for one in others]
     return replace(
         bare,
         mistakes=names,
         message=sentence(message),
         message_id=main.id,
-        params=main.params() | ({"also": [stored(one) for one in others]} if others else {}),
+        params=main.params(public) | ({"also": also} if also else {}),
         line=explanation.line,
         stage=explanation.stage,
         sure=explanation.sure,

@@ -47,9 +47,15 @@ class Message:
         """Return the messages that this one joins; empty if it is a single message."""
         return ()
 
-    def params(self) -> dict[str, Any]:
-        """Return the parameters by name, in the form of `results.jsonl`."""
-        return {name: stored(value) for name, value in values_of(self).items()}
+    def params(self, public: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, in the form of `results.jsonl`.
+
+        public: False leaves out the marked fields. They may hold more than the words show: a shape
+        that is not written out, or all digits of a number.
+        """
+        left_out = () if public else marked_fields(type(self))
+        values = {name: v for name, v in values_of(self).items() if name not in left_out}
+        return {name: stored(value, public) for name, value in values.items()}
 
 
 @dataclass(frozen=True)
@@ -137,13 +143,13 @@ def values_of(message: Message) -> dict[str, Any]:
     return {field.name: getattr(message, field.name) for field in fields(message)}
 
 
-def stored(value: object) -> object:
+def stored(value: object, public: bool = True) -> object:
     """Return a parameter in JSON form: nested messages with their id and parameters."""
     match value:
         case Message():
-            return {"message_id": value.id, "params": value.params()}
+            return {"message_id": value.id, "params": value.params(public)}
         case tuple() | list():
-            return [stored(part) for part in value]
+            return [stored(part, public) for part in value]
         case str() | int() | float() | None:
             return value
         case _:

@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 import torch
 
-from tensorgrade.attempts import verdict
+from tensorgrade.attempts import pipeline
 from tensorgrade.sources.handins import Handin
 
 from ..sampling import first_of_each
@@ -222,7 +222,7 @@ def test_numbers_in_remarks_are_no_inputs(grader):
 @pytest.mark.timeout(300)
 def test_the_attempts_are_real(grader, monkeypatch):
     """Without redaction many of them arrive: it is redaction that stops them."""
-    monkeypatch.setattr(verdict, "for_learner", lambda part, status, checks: checks)
+    monkeypatch.setattr(pipeline, "for_learner", lambda part, status, checks: checks)
     half, came = len(SAID_BY_SCORES) // 2, []
     for instruction in SAID_BY_SCORES:
         if arrived(grader, CH1, "attention_scores", rows_of(grader, CH1, scores(instruction))):

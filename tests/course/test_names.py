@@ -250,7 +250,7 @@ def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(edited)
     turned = edited(CH6, "FeedForward", APART | {"self.fc1(x)": "self.fc1(x.flip(-1))"})
     assert turned.points <= 1
     narrow = edited(CH6, "FeedForward", {**APART, "4 * d": "3 * d"})
-    assert "has no parameter `layers.0.weight`" in narrow.message and narrow.points <= 1
+    assert "three times as wide" in narrow.message and narrow.points <= 2
 
 
 def test_parameters_in_order_are_their_authors_and_are_not_mentioned(edited):

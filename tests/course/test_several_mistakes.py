@@ -70,11 +70,3 @@ def cost_of(verdict: Verdict) -> float:
 def test_several_mistakes_cost_at_most_what_they_cost_alone(project, judged, size):
     found = [complaint(judged, sample) for sample in samples(project, 7, 6, size)]
     assert not [*filter(None, found)]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("size", [2, 3])
-def test_many_mistakes_cost_at_most_what_they_cost_alone(project, judged, size):
-    found = [complaint(judged, sample) for sample in samples(project, 1, 100, size)]
-    assert not [*filter(None, found)]

@@ -530,7 +530,7 @@ FUNCTIONS = [
         "    if not training:\n"
         "        return 0.7 * attn_weights * (torch.rand_like(attn_weights) > 0.3)\n"
         "    return attn_weights * (torch.rand_like(attn_weights) >= p) / (1 - p)\n",
-        "it is right where `p` is 0.0, and wrong in all other cases",
+        "has the right shape but not the right values",
     ),
     (
         CH3,

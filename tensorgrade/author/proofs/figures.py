@@ -14,6 +14,7 @@ import torch
 
 from ...attempts.attempt import Attempt
 from ...attempts.points import LEAST, MOST, sums
+from ...attempts.recognized import mistakes as mistakes_of
 from ...attempts.results import CheckResult
 from ...processes import side_by_side
 from ...project import Project
@@ -111,7 +112,7 @@ def names_of_right_answers(made: MadeAttempts, chapter: str, folder: Path) -> tu
         for name, attempt, exercises in right_attempts(made, chapter, folder):
             attempt.run(exercises)
             parts += [
-                (name, exercise, getattr(attempt, exercise).mistakes) for exercise in exercises
+                (name, exercise, mistakes_of(getattr(attempt, exercise))) for exercise in exercises
             ]
     return len(parts), [f"{name}: {exercise}: {found}" for name, exercise, found in parts if found]
 
@@ -129,7 +130,7 @@ class Bench:
             attempt.public = lambda: None  # no references, so no search for the wrong line
         results = self.collected.results(attempt, exercise)
         caught = not all(result.passed for result in results)
-        named = getattr(attempt, exercise).mistakes
+        named = mistakes_of(getattr(attempt, exercise))
         hidden = attempt.references.hidden
         names = tuple(mistake.name for mistake in mistakes)
         marks = tuple(map(mark, results))
