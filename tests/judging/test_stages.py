@@ -476,18 +476,13 @@ def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
     assert (found.line, found.what) == (line, NothingIsDone()), found
 
 
-def test_a_result_that_is_given_back_as_it_came_is_told(project):
-    chapter, exercise = "ch3_causal_attention", "inverted_dropout"
-    for case in recorded_cases(project, chapter, exercise, False):
-        if case.signature == "left alone":
-            break
-    found, _ = parted_in(project, chapter, exercise, case.name, "not training", "training")
-    assert found.since == 1 and isinstance(found.what, ShouldComeBack)
-    said = render(parting_sentence(found, "line {}".format))
-    assert said.startswith(
-        "With `p=0.5` and `training=False` `attn_weights` is to come back as it was passed in; line"
+def test_an_argument_that_should_come_back_is_named_with_the_options_of_its_call():
+    what = ShouldComeBack("weights", ("p=0.5", "training=False"))
+    said = render(parting_sentence(Parting(9, what=what, since=1), "line {}".format))
+    assert said.startswith("With `p=0.5` and `training=False` `weights` is to come back as it was")
+    assert said.endswith(
+        "passed in; line 9, or what leads there from line 1 on, makes something else."
     )
-    assert said.endswith(", or what leads there from line 1 on, makes something else."), said
 
 
 def test_of_a_way_that_is_cut_nothing_is_said(recorded):
