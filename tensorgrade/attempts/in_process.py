@@ -1,4 +1,4 @@
-"""Run learner code in this process: for a learner's self-check, where nothing is hidden."""
+"""Run learner code in this process: for a learner's self-check, which has no hidden cases."""
 
 import json
 import warnings

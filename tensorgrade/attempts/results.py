@@ -64,7 +64,7 @@ def state_of(results: list[CheckResult]) -> State:
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
     """Return the check to look at first: the most informative one that found something wrong.
 
-    If there is none, return one that is to do.
+    If there is none, return one of an unwritten exercise.
     """
     failed = [result for result in results if not result.passed]
     wrong = [result for result in failed if not result.is_to_do]
