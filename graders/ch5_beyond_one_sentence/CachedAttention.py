@@ -1,4 +1,4 @@
-"""All that judges CachedAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise CachedAttention."""
 
 import torch
 
@@ -183,7 +183,7 @@ def grown(result, n):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     chunks = [chance.randint(1, 5) for _ in range(chance.randint(1, 4))]
     b, d_in, width, heads = (chance.randint(1, top) for top in (4, 6, 4, 4))
     settings = {"qkv_bias": chance.random() < 0.5, "factor": chance.choice([1, 1, 50])}

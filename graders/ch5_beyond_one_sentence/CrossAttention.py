@@ -1,4 +1,4 @@
-"""All that judges CrossAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise CrossAttention."""
 
 import torch
 
@@ -199,7 +199,7 @@ def self_reading():
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, m, d_in, d_context, width, heads = (
         chance.randint(1, top) for top in (4, 7, 7, 6, 6, 4, 4)
     )
@@ -270,7 +270,7 @@ def test_CrossAttention_parameters(attempt):
 
 @exercise("CrossAttention", points=0.5)
 def test_CrossAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.CrossAttention.keeps_inputs("values", "mask", "bias")
     attempt.CrossAttention.gives_the_same("same")
 

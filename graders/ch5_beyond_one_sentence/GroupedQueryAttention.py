@@ -1,4 +1,4 @@
-"""All that judges GroupedQueryAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise GroupedQueryAttention."""
 
 import torch
 
@@ -178,7 +178,7 @@ def dropped(b, n, p, heads, kv_heads, **more):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     if chance.random() < 0.2:
         made = {"d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
         made |= {"num_kv_heads": chance.randint(1, 6)}
@@ -234,7 +234,7 @@ def test_GroupedQueryAttention_large_scores(attempt):
 
 @exercise("GroupedQueryAttention", points=1)
 def test_GroupedQueryAttention_sees_no_future(attempt):
-    """A later token changes nothing before it, in training neither."""
+    """Later tokens do not change earlier results, in training or in evaluation."""
     attempt.GroupedQueryAttention.sees_no_future("future")
     attempt.GroupedQueryAttention.hides_in_training("dropout")
 
@@ -271,7 +271,7 @@ def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
 
 @exercise("GroupedQueryAttention", points=0.5)
 def test_GroupedQueryAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.GroupedQueryAttention.mixes_tokens("future")
     attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.GroupedQueryAttention.gives_the_same("same")

@@ -1,4 +1,4 @@
-"""All that judges LatentAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise LatentAttention."""
 
 import torch
 
@@ -113,7 +113,7 @@ def module(
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, d_in, d_latent, width, heads = (chance.randint(1, top) for top in (4, 8, 8, 6, 4, 4))
     context, factor = n + chance.choice([0, 1, 5]), chance.choice([1, 1, 30])
     used = module(
@@ -171,7 +171,7 @@ def test_LatentAttention_parameters(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.LatentAttention.keeps_inputs("values")
     attempt.LatentAttention.gives_the_same("same")
 

@@ -1,4 +1,4 @@
-"""All that judges append_to_window: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise append_to_window."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
@@ -60,7 +60,7 @@ def kept(lead, t, n, d, d_v, window):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     lead = [chance.randint(1, 3) for _ in range(chance.randint(0, 2))]
     t, n, d, d_v, window = (chance.randint(1, top) for top in (9, 5, 6, 6, 9))
     given = kept(lead, t, n, d, d_v, window)
@@ -96,7 +96,7 @@ def test_append_to_window_gradients(attempt):
 
 @exercise("append_to_window", points=0.5)
 def test_append_to_window_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.append_to_window.keeps_inputs("growing", "full")
     attempt.append_to_window.gives_the_same("same")
 

@@ -1,4 +1,4 @@
-"""All that judges online_softmax_attention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise online_softmax_attention."""
 
 import torch
 
@@ -90,7 +90,7 @@ def with_last(numbers: torch.Tensor, last: float) -> torch.Tensor:
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, m, d, d_v, block = (chance.randint(1, top) for top in (6, 20, 6, 6, 9))
     factor = chance.choice([1, 1, 100])
     given = drawn(n, m, d, d_v)
@@ -137,7 +137,7 @@ def test_online_softmax_attention_has_no_table(attempt):
 
 @exercise("online_softmax_attention", points=0.5)
 def test_online_softmax_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.online_softmax_attention.keeps_inputs("values", "one block")
     attempt.online_softmax_attention.gives_the_same("same")
 

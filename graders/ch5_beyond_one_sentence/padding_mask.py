@@ -1,4 +1,4 @@
-"""All that judges padding_mask: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise padding_mask."""
 
 import torch
 
@@ -42,7 +42,7 @@ def asked(lengths, num_tokens):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n = chance.randint(1, 30)
     lengths = [chance.randint(1, n) for _ in range(chance.randint(1, 6))]
     return case("anything", call(**asked(lengths, n)))

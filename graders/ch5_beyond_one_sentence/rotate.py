@@ -1,4 +1,4 @@
-"""All that judges rotate: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise rotate."""
 
 import torch
 
@@ -49,7 +49,7 @@ def turned(*shape, start=0, step=1, **settings):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 3))]
     shape.append(2 * chance.randint(1, 6))
     used = turned(

@@ -1,4 +1,4 @@
-"""All that judges sinusoidal_positions: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise sinusoidal_positions."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
@@ -23,7 +23,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     return case("anything", call(num_tokens=chance.randint(1, 90), d=2 * chance.randint(1, 20)))
 
 

@@ -1,4 +1,4 @@
-"""All that judges sliding_window_mask: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise sliding_window_mask."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
@@ -31,7 +31,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     return case("anything", call(num_tokens=chance.randint(1, 60), window=chance.randint(1, 70)))
 
 

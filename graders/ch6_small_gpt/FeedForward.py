@@ -1,4 +1,4 @@
-"""All that judges FeedForward: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise FeedForward."""
 
 import torch
 
@@ -51,7 +51,7 @@ def used(*shape):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 4))]
     return case("anything", *module(*shape, gradient=normal(*shape)), describe())
 

@@ -1,4 +1,4 @@
-"""All that judges LayerNorm: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise LayerNorm."""
 
 import torch
 
@@ -97,7 +97,7 @@ def used(*shape):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 5) for _ in range(chance.randint(0, 3))] + [chance.randint(2, 30)]
     settings = {"eps": chance.choice([1e-5, 1e-3, 0.3])} if chance.random() < 0.5 else {}
     factor, offset = chance.choice([1e-2, 1, 50]), chance.choice([0, 0, 20])
@@ -156,7 +156,7 @@ def test_LayerNorm_is_your_own(attempt):
 
 @exercise("LayerNorm", points=0.25)
 def test_LayerNorm_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.LayerNorm.keeps_inputs("values", "plain")
     attempt.LayerNorm.gives_the_same("same")
 

@@ -1,4 +1,4 @@
-"""All that judges SmallGPT: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise SmallGPT."""
 
 import torch
 
@@ -201,7 +201,7 @@ def in_training(p):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, vocab, width, heads, layers = (chance.randint(1, top) for top in (3, 7, 9, 2, 3, 3))
     d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
     asked = {"dropout": chance.choice([0.0, 0.4]), "gradient": normal(b, n, vocab)}

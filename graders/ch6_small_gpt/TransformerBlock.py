@@ -1,4 +1,4 @@
-"""All that judges TransformerBlock: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise TransformerBlock."""
 
 import torch
 
@@ -129,7 +129,7 @@ def in_training(p, other, shape=(3, 10, 16), dtype="float64"):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, width, heads = (chance.randint(1, top) for top in (4, 8, 3, 3))
     d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
     dropout = chance.choice([0.0, 0.2, 0.6])
@@ -171,7 +171,7 @@ def test_TransformerBlock_parameters(attempt):
 
 @exercise("TransformerBlock", points=0.5)
 def test_TransformerBlock_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.TransformerBlock.keeps_inputs("values", "arguments")
     attempt.TransformerBlock.gives_the_same("same")
 

@@ -1,4 +1,4 @@
-"""All that judges batches: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise batches."""
 
 import torch
 
@@ -51,7 +51,7 @@ def seeded():
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     context = chance.randint(1, 9)
     n = context + chance.randint(1, 30)
     return case("anything", *cut(n, context, chance.randint(1, 9), chance.randrange(1000)))

@@ -1,4 +1,4 @@
-"""All that judges cross_entropy: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise cross_entropy."""
 
 import torch
 
@@ -39,7 +39,7 @@ def asked(*shape, factor=1.0, offset=0.0):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 5) for _ in range(chance.randint(1, 3))] + [chance.randint(2, 20)]
     factor, offset = chance.choice([1, 1, 1e3]), chance.choice([0, 0, -1e3])
     return case("anything", call(**asked(*shape, factor=factor, offset=offset), gradient=normal()))
@@ -84,7 +84,7 @@ def test_cross_entropy_is_your_own(attempt):
 
 @exercise("cross_entropy", points=0.35)
 def test_cross_entropy_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.cross_entropy.keeps_inputs("values", "leading")
     attempt.cross_entropy.gives_the_same("same")
 

@@ -1,4 +1,4 @@
-"""All that judges generate: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise generate."""
 
 import torch
 
@@ -110,7 +110,7 @@ def seeded():
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     if chance.random() < 0.3:
         return case("anything", *drawn(chance.choice([0.5, 1.0, 3.0]), chance.choice([None, 1, 3])))
     vocab, context, b, n = (chance.randint(1, top) for top in (9, 7, 4, 9))

@@ -1,4 +1,4 @@
-"""All that judges train_step: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise train_step."""
 
 from itertools import cycle
 
@@ -50,7 +50,7 @@ def trained(vocab, b, n, rate, steps, left=False):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     vocab, b, n, steps = (chance.randint(1, top) for top in (8, 5, 7, 4))
     return case("anything", *trained(vocab + 1, b, n, chance.choice([0.005, 0.03, 0.1]), steps))
 
@@ -75,7 +75,7 @@ def test_train_step_more(attempt):
 
 @exercise("train_step", points=0.5)
 def test_train_step_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The arguments stay unchanged."""
     attempt.train_step.keeps_inputs("one step", "steps")
 
 

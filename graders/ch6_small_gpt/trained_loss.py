@@ -98,7 +98,7 @@ def zeros(part: torch.Tensor) -> torch.Tensor:
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     vocab, b, n = (chance.randint(1, top) for top in (8, 5, 7))
     return case("anything", *measured((vocab + 1, b, n), chance.choice([True, False])))
 
