@@ -30,7 +30,7 @@ from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weig
 from tensorgrade.recognition.operations import PRODUCTS
 from tensorgrade.runner.names import as_asked, meant_parts
 
-# What an exercise on softmax, or on dropout, may not call: there the point is to write it.
+# Operations that must not be called in the exercises that implement softmax or dropout.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
 SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
 SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax", "call:logsumexp"}

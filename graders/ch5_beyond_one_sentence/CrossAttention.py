@@ -124,7 +124,7 @@ def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
 
 
 def in_pairs(pick, draw):
-    """Yield combinations of options as (group, dtype, steps), with every pair. Hidden cases only."""
+    """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
     masks: tuple = ("", "each pair", "each text", "all texts", "one row")
     options: dict = {"mask": masks, "heads": (1, 2, "many"), "dtype": ("float64", "float32")}
     options |= dict.fromkeys(("qkv_bias", "training", "gradient"), (False, True))

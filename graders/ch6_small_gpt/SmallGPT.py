@@ -26,7 +26,7 @@ SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
 
 
 def cases(pick):
-    """Return cases (b, n, vocab_size, context_length, d, heads, layers); attention is a substitute."""
+    """Return cases (b, n, vocab_size, context_length, d, heads, layers), with simple attention."""
     draw = Sizes(pick, "SmallGPT")
     b, n, vocab = draw(BATCH, TOKENS, LONG)
     deep, _ = draw(SMALL, SMALL)

@@ -141,7 +141,7 @@ RESULT = "return cross_entropy(logits, windows[:, -1]).item()"
 MISTAKES = [
     mistake(
         "loss_at_every_place",
-        "The loss of all positions is returned. Use only the last position, where the model has "
+        "The loss of all positions is returned. Use only the last position: there the model has "
         "seen the whole window but not the next token.",
         (LOGITS, LOGITS.replace("[:, -1]", "")),
         (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1:]")),

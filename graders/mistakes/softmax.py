@@ -12,7 +12,7 @@ BATCHED = (
     "CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
 )
 SCORES = "(attn_scores / d_k**0.5)"
-LAST = ", dim=-1)"  # no more than that, so that the scale can be wrong as well
+LAST = ", dim=-1)"  # a short fragment, so that the scale can be wrong as well
 
 
 def everywhere(template: str) -> list[dict]:

@@ -74,7 +74,7 @@ MISTAKES = [
     ),
     mistake(
         "errors_raised",
-        "An incomplete letter raises an error. Which argument of `decode` handles errors?",
+        "An incomplete letter raises an error. How should decoding handle such errors?",
         (', errors="replace")', ")"),
     ),
     mistake(
