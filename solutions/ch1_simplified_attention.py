@@ -236,9 +236,9 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 
 # %% [markdown]
 # Take the scores 80, 81, 82, then 88, 89, 90, then -200, -201, -202. All three have the same
-# differences between neighbours, so the first and second should be the same shares, and the third the
-# same in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second it
-# gives 0, `nan`, `nan`, and on the third only `nan`.
+# differences between neighbours, so the first and second should be the same shares, and the third
+# the same in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second
+# it gives 0, `nan`, `nan`, and on the third only `nan`.
 #
 # The cure is in what you saw above: a constant added to all scores changes nothing. For any $c$,
 #
@@ -334,9 +334,9 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 # %% [markdown]
 # Now 88, 89, 90 give 0.0900, 0.2447, 0.6652 too, and so do 10,000, 10,001 and 10,002. If one score
 # is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. What two
-# tokens get depends on the gap between their scores: half each at a tie, and from a gap of about 4 on
-# the winner takes practically all: 0.9820. From there on a larger gap changes almost nothing. Keep that
-# in mind for chapter 2, where it means *hard to train*.
+# tokens get depends on the gap between their scores: half each at a tie, and from a gap of about 4
+# on the winner takes practically all: 0.9820. From there on a larger gap changes almost nothing.
+# Keep that in mind for chapter 2, where it means *hard to train*.
 #
 # You have written a softmax that you may trust. From here on you are free to use `torch.softmax`,
 # which does the same.
@@ -495,16 +495,17 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 #
 # ## Its blind spot and its cost
 #
-# "The dog bit the man" and "the man bit the dog" hold the same words. Does attention notice? Shuffle
-# the rows of the sentence into the order "one step Your journey starts with" and compute again: the
-# context vectors are the same six rows, shuffled in the same way. "Journey" gets 0.4419, 0.6515, 0.5683
-# in any position, because a sum does not depend on the order of its terms. **Attention is blind to
-# order.** For a model to know who bit whom, a token's position has to be put into its vector first.
-# Keep the question of how in mind; chapter 5 answers it.
+# "The dog bit the man" and "the man bit the dog" hold the same words. Does attention notice?
+# Shuffle the rows of the sentence into the order "one step Your journey starts with" and compute
+# again: the context vectors are the same six rows, shuffled in the same way. "Journey" gets 0.4419,
+# 0.6515, 0.5683 in any position, because a sum does not depend on the order of its terms.
+# **Attention is blind to order.** For a model to know who bit whom, a token's position has to be
+# put into its vector first; chapter 5 shows how.
 #
-# The second thing to know is the price. Every token is compared with every other one, and so the table
-# has n² entries: 36 for our six tokens, a million for a text of 1,000 tokens, ten billion for 100,000.
-# Twice as long a text takes four times the work. In return, any two tokens are one step apart.
+# The second thing to know is the price. Every token is compared with every other one, and so the
+# table has n² entries: 36 for our six tokens, a million for a text of 1,000 tokens, ten billion for
+# 100,000. Twice as long a text takes four times the work. In return, any two tokens are one step
+# apart.
 
 # %% active="ipynb"
 # shuffled = [4, 5, 0, 1, 2, 3]
@@ -514,23 +515,24 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # print("the same rows, shuffled alike:", torch.allclose(moved_vecs, context_vecs[shuffled]))
 
 # %% [markdown]
-# One more thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462), just
-# because "journey" is the longer vector, and nothing in this chapter could ever change that. The
-# same three numbers are used to ask, to be found and to be passed on, and there is nothing to learn.
-# Chapter 2 gives each of these roles its own trained weights.
+# One more thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462),
+# just because "journey" is the longer vector, and nothing in this chapter could ever change that.
+# The same three numbers are used to ask, to be found and to be passed on, and there is nothing to
+# learn. Chapter 2 gives each of these roles its own trained weights.
 
 # %% [markdown]
 # ## Find the bug
 #
-# Most of the time spent on a model goes into code that is there already, runs, and is wrong. The last
-# exercise of each chapter is of this kind: it gives you a complete function with one mistake.
-# Everything has the right shape, nothing crashes, and the checks are the only clue that you get. Run
-# them, find the mistake and fix it. Do not rewrite the function: a small fix is worth more points
-# than a right rewrite.
+# Most of the time spent on a model goes into code that is there already, runs, and is wrong. The
+# last exercise of each chapter is of this kind: it gives you a complete function with one mistake.
+# Everything has the right shape, nothing crashes, and the checks are the only clue that you get.
+# Run them, find the mistake and fix it. Do not rewrite the function: a small fix is worth more
+# points than a right rewrite.
 #
-# This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the axes of a
-# product by letters. In `"id,jd->ij"` the first table has axes i and d, the second j and d; d is in both and not
-# in the result, so it is summed away. A dot product for every i and j remains.
+# This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the
+# axes of a product by letters. In `"id,jd->ij"` the first table has axes i and d, the second j and
+# d; d is in both and not in the result, so it is summed away. A dot product for every i and j
+# remains.
 
 # %% exercise="bug_simplified_self_attention"
 def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -557,8 +559,8 @@ def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, t
 #    vectors are not, the mistake comes after the weights.
 # 2. Take three tokens of which you know the answer, such as `torch.eye(3)`, and print every value
 #    on the way. What should the rows of each sum to?
-# 3. Say for each line what its letters or its `dim` mean: which axis is the query, which is the token
-#    that is looked at, and which axis is summed away?
+# 3. Say for each line what its letters or its `dim` mean: which axis is the query, which is the
+#    token that is looked at, and which axis is summed away?
 
 # %% [markdown] ending=true
 # ## What you can do now

@@ -134,8 +134,8 @@ def project_qkv(
 # The number of features of queries and keys is called $d_k$. In a real model it is not 2 but 64 or
 # 128, and a dot product is a sum of that many terms. Let the entries of $q$ and $k$ be independent,
 # with mean 0 and variance 1 ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), footnote 4).
-# Each product $q_i k_i$ then has mean
-# 0 and variance 1 as well, and as variances of independent terms add up,
+# Each product $q_i k_i$ then has mean 0 and variance 1 as well, and as variances of independent
+# terms add up,
 #
 # $$
 # \operatorname{Var}(q \cdot k) = \sum_{i=1}^{d_k} \operatorname{Var}(q_i k_i) = d_k .
@@ -350,10 +350,10 @@ def scaled_dot_product_attention(
 
 # %% [markdown]
 # The context vector of "journey" is **0.3061, 0.8210**. PyTorch has the same function ready-made,
-# as `F.scaled_dot_product_attention`, and yours agrees with it. If two tokens of
-# another text ask our six, n = 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of
-# shape (2, 2). And if the values had three features and the keys still two ($d_v = 3$, $d_k = 2$), the
-# weights would not change, and each context vector would have three features.
+# as `F.scaled_dot_product_attention`, and yours agrees with it. If two tokens of another text ask
+# our six, n = 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of shape (2, 2).
+# And if the values had three features and the keys still two ($d_v = 3$, $d_k = 2$), the weights
+# would not change, and each context vector would have three features.
 #
 # ## A module with parameters
 #
@@ -612,17 +612,18 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 # the bias of the keys by 100 changes nothing, raising that of the queries does.) From here on we build
 # on `nn.Linear`.
 #
-# You have now written self-attention as it is used in every transformer, except for two things. Each
-# token still sees the whole text, also the part that a language model is supposed to predict: chapter
-# 3 hides the future. And there is one set of queries, keys and values, so each token can look for one
-# kind of thing only: chapter 4 lets several work side by side.
+# You have now written self-attention as it is used in every transformer, except for two things.
+# Each token still sees the whole text, also the part that a language model is supposed to predict:
+# chapter 3 hides the future. And there is one set of queries, keys and values, so each token can
+# look for one kind of thing only: chapter 4 lets several work side by side.
 
 # %% [markdown]
 # ## Find the bug
 #
-# As at the end of chapter 1, the function is complete except for one mistake. It is the function that
-# models spend most of their time in, written with `torch.einsum`. The three dots are all leading
-# dimensions, however many there are. Run the checks, find the mistake, and change as little as you can.
+# As at the end of chapter 1, the function is complete except for one mistake. It is the function
+# that models spend most of their time in, written with `torch.einsum`. The three dots are all
+# leading dimensions, however many there are. Run the checks, find the mistake, and change as little
+# as you can.
 
 # %% exercise="bug_scaled_dot_product_attention"
 def bug_scaled_dot_product_attention(
@@ -657,6 +658,6 @@ def bug_scaled_dot_product_attention(
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Write attention as in the paper: project tokens to queries, keys and values, scale by the
-# root of the key's length and say why, mix the values, also for queries from another text. You have it
-# as functions and as two modules whose weights you can carry from one to the other.
+# Write attention as in the paper: project tokens to queries, keys and values, scale by the root of
+# the key's length and say why, mix the values, also for queries from another text. You have it as
+# functions and as two modules whose weights you can carry from one to the other.

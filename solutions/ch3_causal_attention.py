@@ -151,9 +151,8 @@ def causal_mask(context_length: int) -> torch.Tensor:
 # output would shrink or grow with words that are supposed to be invisible.
 #
 # Dividing each row by its remaining sum repairs this completely. Write $s_{ij}$ for the scaled
-# scores, and split the softmax's denominator into the visible part
-# $V_i = \sum_{j \le i} e^{s_{ij}}$ and the future $F_i = \sum_{j > i} e^{s_{ij}}$.
-# For a visible $j$
+# scores, and split the softmax's denominator into the visible part $V_i = \sum_{j \le i}
+# e^{s_{ij}}$ and the future $F_i = \sum_{j > i} e^{s_{ij}}$. For a visible $j$
 #
 # $$
 # \frac{w_{ij}}{\sum_{k \le i} w_{ik}}
@@ -239,10 +238,10 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # \qquad M_{ij} = \begin{cases} -\infty & j > i \\ 0 & j \le i \end{cases}
 # $$
 #
-# You may scale before or after masking, because $-\infty / \sqrt{d_k}$ is
-# still $-\infty$. By the algebra above both ways give the same numbers, but this one is shorter,
-# and safer: if a future score is so large that the visible weights underflow to 0, the first way
-# ends in $0/0$, while here the future never enters the sum.
+# You may scale before or after masking, because $-\infty / \sqrt{d_k}$ is still $-\infty$. By the
+# algebra above both ways give the same numbers, but this one is shorter, and safer: if a future
+# score is so large that the visible weights underflow to 0, the first way ends in $0/0$, while here
+# the future never enters the sum.
 #
 # There are two traps.
 #
@@ -250,8 +249,8 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 #   a 0/1 mask times $-\infty$ puts `nan` where you meant 0, and one `nan` spoils its whole row.
 #   Fill or select; do not multiply.
 # - **`masked_fill` returns a new tensor.** If you do not use its result, it masks nothing, and
-#   every shape still fits. (`masked_fill_`, with the underscore, changes the tensor in place; be sure
-#   that the tensor is yours to change.)
+#   every shape still fits. (`masked_fill_`, with the underscore, changes the tensor in place; be
+#   sure that the tensor is yours to change.)
 #
 # Write it for any number of tables at once: all dimensions before the last two (a batch of
 # texts, say) stay unchanged. Counted from the end the keys are always in the same place, and the
@@ -332,8 +331,8 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 #
 # Only the average row sums to 1 after dropout; a single row does not, and it must not be
 # renormalised. And do not expect to see your neighbour's zeros: the pattern that a seed gives
-# differs between platforms. You can rely on the properties: every entry is 0 or
-# $w / (1 - p)$, and about a share $p$ of them is dropped.
+# differs between platforms. You can rely on the properties: every entry is 0 or $w / (1 - p)$, and
+# about a share $p$ of them is dropped.
 
 # %% exercise="inverted_dropout"
 def inverted_dropout(
@@ -543,12 +542,12 @@ class CausalAttention(nn.Module):
 # %% [markdown]
 # ## Find the bug, twice
 #
-# Masks and dropout are where wrong code is hardest to see: the shapes are right, most of the numbers are
-# too, and training works either way. Each of the two functions below has one mistake. Run the checks,
-# find it, and change as little as you can.
+# Masks and dropout are where wrong code is hardest to see: the shapes are right, most of the
+# numbers are too, and training works either way. Each of the two functions below has one mistake.
+# Run the checks, find it, and change as little as you can.
 #
-# The first one makes its mask from the positions of the tokens: `places[:, None]` counts queries, down
-# the rows, and `places[None, :]` counts keys, across the columns.
+# The first one makes its mask from the positions of the tokens: `places[:, None]` counts queries,
+# down the rows, and `places[None, :]` counts keys, across the columns.
 
 # %% exercise="bug_mask_and_renormalize"
 def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
@@ -569,8 +568,8 @@ def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
     ### END SOLUTION
 
 # %% [markdown] hints="bug_mask_and_renormalize"
-# 1. Give it four equal weights of 1/4 in each row. You know the result without a computer: 1, then two
-#    halves, then three thirds.
+# 1. Give it four equal weights of 1/4 in each row. You know the result without a computer: 1, then
+#    two halves, then three thirds.
 # 2. Two things can be wrong: which entries are zero, and the number that the others are divided by.
 #    Look at the zeros first.
 # 3. Print `future` for n = 3 and read its first row: token 0 may see only itself. Then ask
@@ -604,11 +603,11 @@ def bug_inverted_dropout(
     ### END SOLUTION
 
 # %% [markdown] hints="bug_inverted_dropout"
-# 1. Pass ten thousand ones with p = 0.25. How many are zero afterwards, what are the others, and what
-#    is the mean? Do the same with `training=False`.
+# 1. Pass ten thousand ones with p = 0.25. How many are zero afterwards, what are the others, and
+#    what is the mean? Do the same with `training=False`.
 # 2. With p = 0.5 several mistakes cannot be seen at all, since p and 1 - p are the same there.
-# 3. Three questions, one for each part: when does it do anything, which share does it keep, and by which
-#    number are the kept ones divided so that the mean stays?
+# 3. Three questions, one for each part: when does it do anything, which share does it keep, and by
+#    which number are the kept ones divided so that the mean stays?
 
 # %% [markdown] ending=true
 # ## What you can do now

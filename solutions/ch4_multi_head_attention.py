@@ -26,9 +26,10 @@
 #
 # Both compute the same thing. At the end you turn one into the other and compare.
 #
-# If you run it on its own, the chapter uses `CausalAttention` from your own chapter 3. A check of this
-# chapter puts a simple substitute there, which does not attend, so that a wrapper can be right before
-# chapter 3 is. So build the second class on `nn.Module` alone, and import nothing else from chapter 3.
+# If you run it on its own, the chapter uses `CausalAttention` from your own chapter 3. A check of
+# this chapter puts a simple substitute there, which does not attend, so that a wrapper can be right
+# before chapter 3 is. So build the second class on `nn.Module` alone, and import nothing else from
+# chapter 3.
 
 # %%
 import torch
@@ -249,9 +250,9 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 # Reshaping without the swap would fill a token's row with *other tokens* of the same head. In the
 # example: token 1 would get 11 12 21 22 in place of 11 12 13 14.
 #
-# One word on memory. A transpose moves no number; it only changes the order in which they are
-# read. `view` needs rows that are contiguous in memory and may fail after a transpose ("view size is
-# not compatible …"). Then either make a copy in the new order with `.contiguous()` and `view` that, or
+# One word on memory. A transpose moves no number; it only changes the order in which they are read.
+# `view` needs rows that are contiguous in memory and may fail after a transpose ("view size is not
+# compatible …"). Then either make a copy in the new order with `.contiguous()` and `view` that, or
 # call `reshape`, which copies if it must.
 
 # %% exercise="merge_heads"
@@ -308,8 +309,8 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 # | `context_merged` | the heads side by side | (2, 6, 4) |
 # | `output` | after the output projection | (2, 6, 4) |
 #
-# For the scores, swap the last two dimensions of the keys: queries
-# (b, num_heads, n, head_dim) times keys (b, num_heads, head_dim, n). `head_dim` is summed away.
+# For the scores, swap the last two dimensions of the keys: queries (b, num_heads, n, head_dim)
+# times keys (b, num_heads, head_dim, n). `head_dim` is summed away.
 #
 # These sizes are badly chosen, on purpose: b, num_heads and head_dim are all 2. Your
 # function has to know which is which. When you test a layer of your own, give every
@@ -378,10 +379,9 @@ def trace_shapes(
 # Mask and dropout are those of chapter 3. The mask's (n, n) broadcasts over texts *and* heads,
 # because these are leading dimensions.
 #
-# Count the products: three projections, one for the scores, one for the context vectors, one
-# output projection. Six, for 2 heads as for 96. The arithmetic in them does not grow either,
-# because more heads are narrower heads. Only the table of scores grows:
-# num_heads * n * n numbers per text.
+# Count the products: three projections, one for the scores, one for the context vectors, one output
+# projection. Six, for 2 heads as for 96. The arithmetic in them does not grow either, because more
+# heads are narrower heads. Only the table of scores grows: num_heads * n * n numbers per text.
 
 # %% exercise="MultiHeadAttention"
 class MultiHeadAttention(nn.Module):
@@ -522,8 +522,9 @@ class MultiHeadAttention(nn.Module):
 # %% [markdown]
 # ## Where its heads look
 #
-# One thing is left: to see your own layer at work. We trained a small model, two layers of four heads,
-# to predict the next character of a text; it uses `MultiHeadAttention` just as you wrote it. In a terminal
+# One thing is left: to see your own layer at work. We trained a small model, two layers of four
+# heads, to predict the next character of a text; it uses `MultiHeadAttention` just as you wrote it.
+# In a terminal
 #
 # ```
 # tensorgrade see "the cat sat on the mat, and the cat ran"
@@ -532,10 +533,11 @@ class MultiHeadAttention(nn.Module):
 # puts that model's weights into *your* class and shows where each head looks, in a text that you
 # choose. The heads were never given these tasks, and yet:
 #
-# - head 1 of the first layer looks at the previous character, with all but a hundredth of its weight;
-# - head 4 of the second finds an earlier occurrence of the same thing, and looks at what came *after*
-#   it. When the text says "the c" for the second time, it looks at the "a" after the first. That is a
-#   good way to predict what comes next.
+# - head 1 of the first layer looks at the previous character, with all but a hundredth of its
+#   weight;
+# - head 4 of the second finds an earlier occurrence of the same thing, and looks at what came
+#   *after* it. When the text says "the c" for the second time, it looks at the "a" after the first.
+#   That is a good way to predict what comes next.
 #
 # The second one needs the first ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895), *In-context
 # learning and induction heads*). Only because some head has given each token the token before it, a
@@ -574,7 +576,8 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown] hints="bug_merge_heads"
 # 1. Is the shape right? Then look at the order. Fill `x` with numbers that say where they come from,
 #    such as 100 * head + 10 * token + feature, and print the result for one token.
-# 2. One token's row should contain all of head 0, then all of head 1, and so on. What does it contain?
+# 2. One token's row should contain all of head 0, then all of head 1, and so on. What does it
+#    contain?
 # 3. Each of the three lines can spoil that: how many heads there are, which one is taken when, and
 #    along which axis they are put together.
 

@@ -52,11 +52,11 @@ sentence = torch.tensor(
 # %% [markdown]
 # ## Texts of different lengths
 #
-# A batch is one tensor, so all its rows have the same number of tokens. "one step" and "Your journey
-# starts with one step" fit into one batch only if four tokens without meaning are added to the shorter
-# one: *padding*. Attention would look at these like at any other token. For
-# "one step" the even weights over 2 tokens are 0.5 each; together with four tokens of padding they
-# would be 0.1667.
+# A batch is one tensor, so all its rows have the same number of tokens. "one step" and "Your
+# journey starts with one step" fit into one batch only if four tokens without meaning are added to
+# the shorter one: *padding*. Attention would look at these like at any other token. For "one step"
+# the even weights over 2 tokens are 0.5 each; together with four tokens of padding they would be
+# 0.1667.
 #
 # So hide the padding, by the rule of chapter 3: `True` hides. Only the key decides if an entry is
 # hidden, and so the mask has one row for each text:
@@ -232,20 +232,20 @@ class CrossAttention(nn.Module):
 # they do not change. "The dog bites the man" and "The man bites the dog" give each word
 # the very same vector. So the order has to be written into the tokens.
 #
-# The first way ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), sec. 3.5) adds to each token
-# a vector that encodes its position:
+# The first way ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), sec. 3.5) adds to each
+# token a vector that encodes its position:
 #
 # $$ p_{t,\,2i} = \sin\left(t / 10000^{2i/d}\right), \qquad
 #    p_{t,\,2i+1} = \cos\left(t / 10000^{2i/d}\right) $$
 #
 # Read it as a row of clocks. Each pair of columns, one sine and one cosine, is the hand of one
 # clock, as its height and its side. The first clock turns by 1 radian per token; the later ones
-# turn ever more slowly, the last by little more than 1/10000 of that. Together they show the position
-# as second, minute and hour hands show the time.
+# turn ever more slowly, the last by little more than 1/10000 of that. Together they show the
+# position as second, minute and hour hands show the time.
 #
-# Why not simply the number $t$? It grows without bound and would drown the token;
-# sines stay between -1 and 1. And the clocks have one more property: the vector of position
-# $t + k$ comes from that of position $t$ by turning each clock by an angle that depends on $k$ alone.
+# Why not simply the number $t$? It grows without bound and would drown the token; sines stay
+# between -1 and 1. And the clocks have one more property: the vector of position $t + k$ comes from
+# that of position $t$ by turning each clock by an angle that depends on $k$ alone.
 
 # %% exercise="sinusoidal_positions"
 def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
@@ -294,10 +294,10 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # %% [markdown]
 # ## Turned by its position
 #
-# Adding has a price: the token and its position share the same numbers, and the scores mix four kinds
-# of products. The second way, *rotary* positions ([Su et al. 2021](https://arxiv.org/abs/2104.09864),
-# RoFormer, sec. 3.4), adds nothing. It turns queries and keys, each by its own position, right before
-# their dot products are taken.
+# Adding has a price: the token and its position share the same numbers, and the scores mix four
+# kinds of products. The second way, *rotary* positions ([Su et al.
+# 2021](https://arxiv.org/abs/2104.09864), RoFormer, sec. 3.4), adds nothing. It turns queries and
+# keys, each by its own position, right before their dot products are taken.
 #
 # Take two entries of a query as a point in the plane and turn it by the angle $m \theta$, where $m$
 # is its position. Turn the same two entries of a key by $n \theta$. A dot product depends on lengths
@@ -371,10 +371,10 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
 #
 # When a model writes, the keys and values of all earlier tokens have to be kept (the next section
 # says why), for each head of each layer. They soon need more memory than the weights. But do 32
-# heads need 32 different sets of keys? *Multi-query attention*
-# ([Shazeer 2019](https://arxiv.org/abs/1911.02150)) gives all heads the same one, which costs some
-# quality. *Grouped-query attention* ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) is in
-# between: the query heads form groups, and each group shares one head of keys and values.
+# heads need 32 different sets of keys? *Multi-query attention* ([Shazeer
+# 2019](https://arxiv.org/abs/1911.02150)) gives all heads the same one, which costs some quality.
+# *Grouped-query attention* ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) is in between:
+# the query heads form groups, and each group shares one head of keys and values.
 #
 # | | query heads | key and value heads | kept for each token |
 # |---|---|---|---|
@@ -503,9 +503,8 @@ class GroupedQueryAttention(nn.Module):
 # ## A cache for keys and values
 #
 # A model writes one token at a time. For each it processes the whole text so far, although only the
-# last row is new: an earlier token never sees a later one, so its keys
-# and values stay the same. Keep them, and a new token needs three projections of *one* row
-# and one row of scores.
+# last row is new: an earlier token never sees a later one, so its keys and values stay the same.
+# Keep them, and a new token needs three projections of *one* row and one row of scores.
 #
 # The *key-value cache* contains the keys and values of all tokens so far, by head. Call
 # the layer with the new tokens and the cache, and it returns their outputs and the longer cache:
@@ -625,10 +624,10 @@ class CachedAttention(nn.Module):
 # ## A window
 #
 # The cache grows by one row for each token, without end. Many models look back only a fixed number
-# of tokens: *sliding-window attention* (Longformer,
-# [Beltagy et al. 2020](https://arxiv.org/abs/2004.05150), sec. 3.1;
-# [Mistral 7B](https://arxiv.org/abs/2310.06825)). With
-# a window of 3 a token sees itself and the two before it:
+# of tokens: *sliding-window attention* (Longformer, [Beltagy et al.
+# 2020](https://arxiv.org/abs/2004.05150), sec. 3.1; [Mistral
+# 7B](https://arxiv.org/abs/2310.06825)). With a window of 3 a token sees itself and the two before
+# it:
 #
 # | | 0 | 1 | 2 | 3 | 4 |
 # |---|---|---|---|---|---|
@@ -721,9 +720,9 @@ def append_to_window(
 #
 # The sum of values is no problem: it can be taken block by block over the keys. The softmax is: its
 # denominator needs all scores of a row, and so does the maximum that keeps it from overflowing. The
-# solution ([Milakov & Gimelshein 2018](https://arxiv.org/abs/1805.02867);
-# [Dao et al. 2022](https://arxiv.org/abs/2205.14135), FlashAttention, sec. 3.1) is to carry three
-# things along for each query:
+# solution ([Milakov & Gimelshein 2018](https://arxiv.org/abs/1805.02867); [Dao et al.
+# 2022](https://arxiv.org/abs/2205.14135), FlashAttention, sec. 3.1) is to carry three things along
+# for each query:
 #
 # | | what it is | at the start |
 # |---|---|---|
@@ -807,9 +806,9 @@ def online_softmax_attention(
 # ## One small vector for each token
 #
 # A last idea for those who want to go on, and a stretch. Grouped queries shrink the cache by
-# sharing heads. *Multi-head latent attention* ([DeepSeek-V2](https://arxiv.org/abs/2405.04434), 2024,
-# sec. 2.1.2) compresses it: each token is first projected *down* to a short vector, its latent, and
-# all keys and values are projected *up* from that.
+# sharing heads. *Multi-head latent attention* ([DeepSeek-V2](https://arxiv.org/abs/2405.04434),
+# 2024, sec. 2.1.2) compresses it: each token is first projected *down* to a short vector, its
+# latent, and all keys and values are projected *up* from that.
 #
 # $$ c = x\, W_{\mathrm{down}}^T, \qquad K = c\, W_{\mathrm{key\ up}}^T, \qquad
 #    V = c\, W_{\mathrm{value\ up}}^T $$
@@ -894,9 +893,9 @@ class LatentAttention(nn.Module):
 # With 32 heads of 64 numbers a token costs a multi-head cache 4096 numbers, one with 8 key heads
 # 1024, a single key head 128, and a latent of 512 just these 512.
 #
-# All of these are the same attention: queries, keys, values, a softmax, a sum. They differ in who may
-# look at whom, in how the order is encoded, and in what is cached. In chapter 6 you put attention into
-# a model that learns to write.
+# All of these are the same attention: queries, keys, values, a softmax, a sum. They differ in who
+# may look at whom, in how the order is encoded, and in what is cached. In chapter 6 you put
+# attention into a model that learns to write.
 
 # %% [markdown]
 # ## Find the bug, twice
@@ -928,17 +927,17 @@ def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
     ### END SOLUTION
 
 # %% [markdown] hints="bug_sinusoidal_positions"
-# 1. You know the first row, of position 0, without a computer: every sine is 0 and every cosine 1. The
-#    first two columns are the sine and the cosine of 0, 1, 2 and so on.
+# 1. You know the first row, of position 0, without a computer: every sine is 0 and every cosine 1.
+#    The first two columns are the sine and the cosine of 0, 1, 2 and so on.
 # 2. If these are right, look at the next pair of columns. Divide the angle that you find there by
 #    the position: by how much slower does it turn, and by how much should it?
 # 3. In the formula i counts pairs, in the code `column` counts columns, two for each pair. So what is
 #    2i here?
 
 # %% [markdown]
-# The second turns queries and keys like `rotate`. It writes the two lines of the formula as one: the
-# row times the cosine, plus the row with its halves swapped times the sine. One of the swapped halves
-# has its sign changed.
+# The second turns queries and keys like `rotate`. It writes the two lines of the formula as one:
+# the row times the cosine, plus the row with its halves swapped times the sine. One of the swapped
+# halves has its sign changed.
 
 # %% exercise="bug_rotate"
 def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
@@ -967,8 +966,9 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
 # %% [markdown] hints="bug_rotate"
 # 1. Turn a single pair first: `x = [[1.0, 0.0]]` at position 1 should become (cos 1, sin 1), and at
 #    position 0 it should not change. Does it?
-# 2. If one pair is turned correctly, take several. Which ones are wrong: all but the first? Then check
-#    how fast they turn. None at positions 0, 1, 2, but all at 5, 6, 7? Then check the positions.
+# 2. If one pair is turned correctly, take several. Which ones are wrong: all but the first? Then
+#    check how fast they turn. None at positions 0, 1, 2, but all at 5, 6, 7? Then check the
+#    positions.
 # 3. Compare the two lines of the formula with the last line of the code. Which half gets which sign,
 #    and where are `positions` and `base` used?
 

@@ -14,8 +14,8 @@
 # # A small GPT
 #
 # You have the famous part. A model that writes needs surprisingly little more, and most of it is
-# plain: a normalisation, two linear layers, two tables of
-# vectors, a loss, a loop. In this chapter you write all these parts, train the model, and let it write.
+# plain: a normalisation, two linear layers, two tables of vectors, a loss, a loop. In this chapter
+# you write all these parts, train the model, and let it write.
 #
 # ```
 #  ids (b, n) ──▶ token vectors + position vectors ──▶ block ──▶ … ──▶ block ──▶ norm ──▶ logits (b, n, vocab)
@@ -24,8 +24,8 @@
 # ```
 #
 # The blocks use `MultiHeadAttention` of your own chapter 4. A check of this chapter puts a simple
-# substitute there, which mixes tokens without attending, so that a block can be right before chapter 4
-# is. Each class here uses the ones above it.
+# substitute there, which mixes tokens without attending, so that a block can be right before
+# chapter 4 is. Each class here uses the ones above it.
 
 # %%
 import torch
@@ -41,19 +41,18 @@ from ch4_multi_head_attention import MultiHeadAttention
 # %% [markdown]
 # ## Keeping numbers in bounds
 #
-# A deep network multiplies and adds many times over, and numbers drift: too large in one layer, nearly
-# nothing in the next. *Layer normalisation* ([Ba et al. 2016](https://arxiv.org/abs/1607.06450))
-# brings each token's row back to mean 0
-# and variance 1, and then lets the model scale and shift each column as it has
-# learned to:
+# A deep network multiplies and adds many times over, and numbers drift: too large in one layer,
+# nearly nothing in the next. *Layer normalisation* ([Ba et al.
+# 2016](https://arxiv.org/abs/1607.06450)) brings each token's row back to mean 0 and variance 1,
+# and then lets the model scale and shift each column as it has learned to:
 #
 # $$ \mathrm{LayerNorm}(x) = \mathrm{scale} \cdot
 #    \frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + \varepsilon}} + \mathrm{shift} $$
 #
 # Mean and variance are those of one row, over its d columns: no token and no text affects another.
-# The variance is the plain mean of the squared distances, divided by d and not by
-# d - 1 (torch's `var` divides by d - 1 unless you pass `unbiased=False`). $\varepsilon$ keeps a row
-# of equal numbers from being divided by 0.
+# The variance is the plain mean of the squared distances, divided by d and not by d - 1 (torch's
+# `var` divides by d - 1 unless you pass `unbiased=False`). $\varepsilon$ keeps a row of equal
+# numbers from being divided by 0.
 
 # %% exercise="LayerNorm"
 class LayerNorm(nn.Module):
@@ -110,13 +109,14 @@ class LayerNorm(nn.Module):
 # %% [markdown]
 # ## One token at a time
 #
-# Attention moves information between tokens. The *feed-forward* part processes it: two linear layers,
-# applied to each token separately. They go up to four times the width, through an *activation
-# function*, and back down. Without the activation the two would be one linear layer. GPT uses GELU
-# ([Hendrycks & Gimpel 2016](https://arxiv.org/abs/1606.08415)), a ReLU with a soft corner.
+# Attention moves information between tokens. The *feed-forward* part processes it: two linear
+# layers, applied to each token separately. They go up to four times the width, through an
+# *activation function*, and back down. Without the activation the two would be one linear layer.
+# GPT uses GELU ([Hendrycks & Gimpel 2016](https://arxiv.org/abs/1606.08415)), a ReLU with a soft
+# corner.
 #
-# Two thirds of the weights of a block are here: $2 \cdot 4 d^2$ of them, compared with $4 d^2$ in the
-# four projections of attention.
+# Two thirds of the weights of a block are here: $2 \cdot 4 d^2$ of them, compared with $4 d^2$ in
+# the four projections of attention.
 
 # %% exercise="FeedForward"
 class FeedForward(nn.Module):
@@ -163,12 +163,12 @@ class FeedForward(nn.Module):
 # $$ x \leftarrow x + \mathrm{dropout}(\mathrm{attention}(\mathrm{norm}_1(x))) $$
 # $$ x \leftarrow x + \mathrm{dropout}(\mathrm{feed\ forward}(\mathrm{norm}_2(x))) $$
 #
-# The sum is the point. It is called a *residual connection*
-# ([He et al. 2016](https://arxiv.org/abs/1512.03385)). A part that has learned nothing yet adds next
-# to nothing, and its input goes through unharmed; and the gradient reaches the first block through all
-# the sums without a detour. The norm comes *before* each part, inside the frame (*pre-norm*,
-# [Xiong et al. 2020](https://arxiv.org/abs/2002.04745)), so that the sums form a direct path. The
-# second line normalises the new x, and adds to the new x.
+# The sum is the point. It is called a *residual connection* ([He et al.
+# 2016](https://arxiv.org/abs/1512.03385)). A part that has learned nothing yet adds next to
+# nothing, and its input goes through unharmed; and the gradient reaches the first block through all
+# the sums without a detour. The norm comes *before* each part, inside the frame (*pre-norm*, [Xiong
+# et al. 2020](https://arxiv.org/abs/2002.04745)), so that the sums form a direct path. The second
+# line normalises the new x, and adds to the new x.
 #
 # ![The path of x through a block: norm, attention, then a sum with the block's input; norm, feed forward, then a sum with the first sum. Dropout comes before each sum.](pictures/block.png)
 
@@ -226,12 +226,13 @@ class TransformerBlock(nn.Module):
 #
 # Its input is ids, integers that identify tokens. A table of vectors, `nn.Embedding`, has a row for
 # each token of the vocabulary; looking up is indexing. A second table has a row for each *position*
-# (learned positions, as in GPT-2; chapter 5 has other ways). Their sum goes through the blocks and a last
-# norm, and a linear layer without bias turns each row into *logits*, one number for each token of the
-# vocabulary. The larger a token's logit, the more likely the model considers it to come *next*.
+# (learned positions, as in GPT-2; chapter 5 has other ways). Their sum goes through the blocks and
+# a last norm, and a linear layer without bias turns each row into *logits*, one number for each
+# token of the vocabulary. The larger a token's logit, the more likely the model considers it to
+# come *next*.
 #
-# It answers at all positions at once. The row of position t has seen the tokens 0 … t and nothing later,
-# so its logits are an honest guess at token t + 1. One text of n tokens is n exercises.
+# It answers at all positions at once. The row of position t has seen the tokens 0 … t and nothing
+# later, so its logits are an honest guess at token t + 1. One text of n tokens is n exercises.
 
 # %% exercise="SmallGPT"
 class SmallGPT(nn.Module):
@@ -297,8 +298,8 @@ class SmallGPT(nn.Module):
 
 # %% [markdown] hints="SmallGPT"
 # 1. Go through the list of attributes, then through the formula, one line of code for each.
-# 2. `torch.arange(n)` gives the positions. Their vectors are (n, d), those of the tokens (b, n, d): the
-#    sum broadcasts over the texts.
+# 2. `torch.arange(n)` gives the positions. Their vectors are (n, d), those of the tokens (b, n, d):
+#    the sum broadcasts over the texts.
 # 3. Call the blocks one after another, each on the previous block's result.
 
 # %% active="ipynb"
@@ -313,8 +314,8 @@ class SmallGPT(nn.Module):
 # A *tokenizer* turns the text into ids. Here it is the simplest one, an id for each character; the
 # course on tokens builds byte-pair encoding, the tokenizer of GPT.
 #
-# A training example needs no label: the text is its own. Cut out a window of `context_length` tokens;
-# the targets are the same window, one token later:
+# A training example needs no label: the text is its own. Cut out a window of `context_length`
+# tokens; the targets are the same window, one token later:
 #
 # | | | | | |
 # |---|---|---|---|---|
@@ -354,8 +355,8 @@ def batches(
 # %% [markdown] hints="batches"
 # 1. First draw `batch_size` starts with `torch.randint(…, generator=generator)`. Its upper end
 #    is excluded. Try it on paper with 5 tokens and windows of 3: which starts fit?
-# 2. Then cut, in a loop with `torch.stack`, or at once: a column of starts plus a row
-#    0 … context_length - 1 is a table of positions, and `ids[table]` looks them all up.
+# 2. Then cut, in a loop with `torch.stack`, or at once: a column of starts plus a row 0 …
+#    context_length - 1 is a table of positions, and `ids[table]` looks them all up.
 
 # %% [markdown]
 # ## The loss
@@ -404,16 +405,17 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## One step
 #
-# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down, go a
-# little. The *gradient* says which way is down, and the *optimizer* takes the step. Its *learning rate*
-# is how far it goes: too large, and the loss jumps about; too small, and nothing seems to happen. We use
-# [AdamW](https://arxiv.org/abs/1711.05101), which adapts the step to each weight; 0.003 suits a model
-# as small as this one.
+# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down, go
+# a little. The *gradient* says which way is down, and the *optimizer* takes the step. Its *learning
+# rate* is how far it goes: too large, and the loss jumps about; too small, and nothing seems to
+# happen. We use [AdamW](https://arxiv.org/abs/1711.05101), which adapts the step to each weight;
+# 0.003 suits a model as small as this one.
 #
 # torch remembers gradients and *adds* to them, so they are cleared first, each time.
 #
-# A good test of a new model: train it on the *same* batch again and again. Its loss must fall to almost
-# nothing, because it can learn the batch by heart. If it does not, look for a bug before you train longer.
+# A good test of a new model: train it on the *same* batch again and again. Its loss must fall to
+# almost nothing, because it can learn the batch by heart. If it does not, look for a bug before you
+# train longer.
 
 # %% exercise="train_step"
 def train_step(
@@ -453,10 +455,10 @@ def train_step(
 # To write, ask for the logits of the *last* position, choose a token, append it, ask again. How to
 # choose is a matter of taste:
 #
-# - **temperature** T divides the logits before the softmax: below 1 likely tokens become likelier, above
-#   1 all become more equal. 0 means *greedy decoding*: always the most likely token;
-# - **top k** keeps the k most likely tokens ([Fan et al. 2018](https://arxiv.org/abs/1805.04833)) and
-#   hides the others with $-\infty$, like a mask.
+# - **temperature** T divides the logits before the softmax: below 1 likely tokens become likelier,
+#   above 1 all become more equal. 0 means *greedy decoding*: always the most likely token;
+# - **top k** keeps the k most likely tokens ([Fan et al. 2018](https://arxiv.org/abs/1805.04833))
+#   and hides the others with $-\infty$, like a mask.
 #
 # The model takes at most `model.context_length` tokens: of a longer text it sees the last ones.
 
@@ -505,18 +507,19 @@ def generate(
 
 
 # %% [markdown] hints="generate"
-# 1. Write it for temperature 0 first: cut the text to the length that the model can see, take the last
-#    row of the logits, `argmax`, and append it to the text with `torch.cat`.
-# 2. Otherwise divide by the temperature, take the softmax, and draw with `torch.multinomial(probabilities,
-#    1, generator=generator)`, which gives (b, 1).
+# 1. Write it for temperature 0 first: cut the text to the length that the model can see, take the
+#    last row of the logits, `argmax`, and append it to the text with `torch.cat`.
+# 2. Otherwise divide by the temperature, take the softmax, and draw with
+#    `torch.multinomial(probabilities, 1, generator=generator)`, which gives (b, 1).
 # 3. For top k find the k-th largest logit, with `topk`, and set everything below it to `-torch.inf`.
 
 # %% [markdown]
 # ## Does it learn to look back?
 #
-# A task that cannot be solved without attention: five letters, a stroke, and the same letters backwards,
-# `dbaec|ceabd`. To write the last letter the model has to look at the first, ten positions back. About
-# three hundred steps are enough, a few seconds on a laptop; a cell of the chapter's notebook takes them.
+# A task that cannot be solved without attention: five letters, a stroke, and the same letters
+# backwards, `dbaec|ceabd`. To write the last letter the model has to look at the first, ten
+# positions back. About three hundred steps are enough, a few seconds on a laptop; a cell of the
+# chapter's notebook takes them.
 
 # %% active="ipynb"
 # torch.manual_seed(123)
@@ -543,8 +546,8 @@ def generate(
 
 # %% [markdown]
 # The loss cannot fall to 0: the first five letters are random, and no model can predict them. Four
-# of the ten targets cost $\log 5 = 1.6094$ each, however good the model is; that makes 0.6438 on average,
-# and the rest can be learned.
+# of the ten targets cost $\log 5 = 1.6094$ each, however good the model is; that makes 0.6438 on
+# average, and the rest can be learned.
 #
 # That is a GPT. The famous ones differ from yours in size: more layers, wider rows, a
 # longer context, and far more text.
@@ -557,33 +560,33 @@ def generate(
 # tensorgrade train
 # ```
 #
-# trains *your* `SmallGPT`, with your `batches` and your `train_step`, on a megabyte of Shakespeare: two
-# layers, four heads, 64 numbers for each token, and every character is a token. You see its loss fall and
-# samples of its writing: letters at random at first, then words that might be words, then names in
-# capitals, each with a colon. After 2,000 steps, a minute or two, the loss on text that it has not seen is
-# about 1.9;
-# it began at $\log 65 = 4.1744$. Stop it whenever you like: Ctrl-C keeps the weights. Then
+# trains *your* `SmallGPT`, with your `batches` and your `train_step`, on a megabyte of Shakespeare:
+# two layers, four heads, 64 numbers for each token, and every character is a token. You see its
+# loss fall and samples of its writing: letters at random at first, then words that might be words,
+# then names in capitals, each with a colon. After 2,000 steps, a minute or two, the loss on text
+# that it has not seen is about 1.9; it began at $\log 65 = 4.1744$. Stop it whenever you like:
+# Ctrl-C keeps the weights. Then
 #
 # ```
 # tensorgrade talk "To be"
 # ```
 #
-# lets it continue your words, with your `generate`. It has 100,000 numbers and read for a minute; do not
-# ask it for sense.
+# lets it continue your words, with your `generate`. It has 100,000 numbers and read for a minute;
+# do not ask it for sense.
 
 # %% [markdown]
 # ## Submit your trained model
 #
-# How good is it? The loss on text that it was trained on says little, and the loss over all positions can
-# be fooled: a model whose tokens see what comes next predicts it perfectly, and has learned nothing. At
-# the *last* position of a window there is nothing left to see, just as when the model writes. So measure
-# a model there: use windows of `context_length + 1` tokens from text that was not used for training, hide
-# the last token of each, and take the mean loss of predicting it.
+# How good is it? The loss on text that it was trained on says little, and the loss over all
+# positions can be fooled: a model whose tokens see what comes next predicts it perfectly, and has
+# learned nothing. At the *last* position of a window there is nothing left to see, just as when the
+# model writes. So measure a model there: use windows of `context_length + 1` tokens from text that
+# was not used for training, hide the last token of each, and take the mean loss of predicting it.
 #
-# Write that measurement, and submit `my_model.safetensors`, which `tensorgrade train` has written, with
-# your code: the graders put your weights into a model of their own and measure it on windows that you do
-# not know. Counting which character follows which in the whole text gives a loss of 2.50; after 2,000
-# steps on Shakespeare a model is at 1.9. Yours must be below 2.1.
+# Write that measurement, and submit `my_model.safetensors`, which `tensorgrade train` has written,
+# with your code: the graders put your weights into a model of their own and measure it on windows
+# that you do not know. Counting which character follows which in the whole text gives a loss of
+# 2.50; after 2,000 steps on Shakespeare a model is at 1.9. Yours must be below 2.1.
 
 # %% exercise="trained_loss"
 def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
@@ -614,14 +617,14 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # 1. Which tokens of each window does the model see, and which one does it predict? Of its logits
 #    (b, n, vocab_size) only one row for each window counts.
 # 2. `model.training` says in which mode a model is; `model.eval()` and `model.train(…)` switch it.
-# 3. Put `with torch.no_grad():` around the call. `cross_entropy` of the last position's rows and the last
-#    tokens is the mean; `.item()` makes it a float.
+# 3. Put `with torch.no_grad():` around the call. `cross_entropy` of the last position's rows and
+#    the last tokens is the mean; `.item()` makes it a float.
 
 # %% [markdown]
-# Once you have `my_model.safetensors`, let your model write: in a terminal with `tensorgrade talk "ROMEO:"`,
-# and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows where each of its
-# heads looks. Two of ours learned to look at the previous character; the table at the end of
-# `tensorgrade train` shows when.
+# Once you have `my_model.safetensors`, let your model write: in a terminal with `tensorgrade talk
+# "ROMEO:"`, and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows
+# where each of its heads looks. Two of ours learned to look at the previous character; the table at
+# the end of `tensorgrade train` shows when.
 
 # %% active="ipynb"
 # from tensorgrade.notebook import command
@@ -668,16 +671,16 @@ class BugLayerNorm(nn.Module):
         ### END SOLUTION
 
 # %% [markdown] hints="BugLayerNorm"
-# 1. Normalise one row of your choice, such as 1, 3, 1, 3: its mean is 2 and its variance 1. What is the
-#    result, and what are its mean and variance?
+# 1. Normalise one row of your choice, such as 1, 3, 1, 3: its mean is 2 and its variance 1. What is
+#    the result, and what are its mean and variance?
 # 2. Then take a row of equal numbers, a row of very small ones, and other values of `scale` and
 #    `shift`. Which of the four goes wrong?
 # 3. In the formula there are five things: a mean, a variance, a root, a factor, a sum. Find each of
 #    them in the code.
 
 # %% [markdown]
-# The other one first cuts all windows, each one token longer than needed, and then draws some of them:
-# `unfold` gives every window as a row, without copying the text.
+# The other one first cuts all windows, each one token longer than needed, and then draws some of
+# them: `unfold` gives every window as a row, without copying the text.
 
 # %% exercise="bug_batches"
 def bug_batches(
@@ -702,13 +705,13 @@ def bug_batches(
 # %% [markdown] hints="bug_batches"
 # 1. Take `torch.arange(10)` as the text: then every id is its own position. Is each target the
 #    token after its input?
-# 2. Draw many batches and count where windows begin. Does every start occur, also the first and the last?
-#    Do the rows of one batch differ from one another?
+# 2. Draw many batches and count where windows begin. Does every start occur, also the first and the
+#    last? Do the rows of one batch differ from one another?
 # 3. Draw twice from generators with the same seed: the two batches have to be the same.
 
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Build a language model from plain tensors and train it: norms, blocks, two tables of vectors, a loss, a
-# step, and a way to let it write. You know its training examples, and how to see that it looks back.
-# Now let it learn: `tensorgrade train`.
+# Build a language model from plain tensors and train it: norms, blocks, two tables of vectors, a
+# loss, a step, and a way to let it write. You know its training examples, and how to see that it
+# looks back. Now let it learn: `tensorgrade train`.

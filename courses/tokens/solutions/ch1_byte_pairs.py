@@ -14,19 +14,18 @@
 # # Byte pairs
 #
 # A language model never sees a letter. It sees integers, *ids*, and a *tokenizer* has to turn text
-# into them and back. If every word is one id, the list of words never ends: each misspelling,
-# each name, each new plural is unknown. If every byte is one id, nothing is unknown,
-# since any text in any script is a sequence of bytes, but the sequences get long: a page is thousands
-# of ids.
+# into them and back. If every word is one id, the list of words never ends: each misspelling, each
+# name, each new plural is unknown. If every byte is one id, nothing is unknown, since any text in
+# any script is a sequence of bytes, but the sequences get long: a page is thousands of ids.
 #
 # *Byte-pair encoding* starts with the bytes and lets the text itself decide what belongs
 # together. It counts which two ids follow each other most often, gives that pair a new id,
 # rewrites the text with it, and counts again. Common words end up as one id, rare ones as a few,
-# and every text can be encoded. Gage (1994) invented it for compressing files;
+# and every text can be encoded. The idea is Gage's (1994), for compressing files;
 # [Sennrich, Haddow and Birch (2016)](https://arxiv.org/abs/1508.07909) brought it to translation.
 #
-# In this chapter an id is an `int`, a text is a `list` of ids, and the result of training is a `dict`
-# from a pair of ids to the id that replaces both.
+# In this chapter an id is an `int`, a text is a `list` of ids, and the result of training is a
+# `dict` from a pair of ids to the id that replaces both.
 
 # %%
 text = "the cat sat on the mat"
@@ -38,8 +37,8 @@ ids = list(text.encode("utf-8"))
 # %% [markdown]
 # ## Which pairs are there?
 #
-# Two neighbouring ids are a pair. A text of n ids has n − 1 pairs, so
-# `[5, 6, 5, 6]` has three: (5, 6), then (6, 5), then (5, 6) again.
+# Two neighbouring ids are a pair. A text of n ids has n − 1 pairs, so `[5, 6, 5, 6]` has three: (5,
+# 6), then (6, 5), then (5, 6) again.
 
 # %% exercise="count_pairs"
 def count_pairs(ids: list[int]) -> dict[tuple[int, int], int]:
@@ -60,7 +59,8 @@ def count_pairs(ids: list[int]) -> dict[tuple[int, int], int]:
 
 
 # %% [markdown] hints="count_pairs"
-# 1. Each id except the last begins a pair. What is the other half of the pair that begins at index i?
+# 1. Each id except the last begins a pair. What is the other half of the pair that begins at index
+#    i?
 # 2. `zip(ids, ids[1:])` walks over a list and over the same list from its second entry on.
 # 3. A dict's `get(pair, 0)` gives 0 for a pair that it does not have yet.
 
@@ -95,8 +95,8 @@ def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
 
 
 # %% [markdown] hints="merge_pair"
-# 1. A `for` loop moves by one id each time. Here a step is one id long, or two; a `while` loop with its
-#    own index can do both.
+# 1. A `for` loop moves by one id each time. Here a step is one id long, or two; a `while` loop with
+#    its own index can do both.
 # 2. Build a new list. Removing from a list while you walk over it skips entries.
 # 3. Mind the last id: `ids[place + 1]` is beyond the end there, while the slice
 #    `ids[place : place + 2]` is only shorter.
@@ -198,8 +198,8 @@ def decode(ids: list[int], merges: dict[tuple[int, int], int]) -> str:
 
 
 # %% [markdown] hints="decode"
-# 1. Build a table from every id to its bytes. The first 256 entries are known; in which order must you
-#    add the others, so that both halves of a pair are already in the table?
+# 1. Build a table from every id to its bytes. The first 256 entries are known; in which order must
+#    you add the others, so that both halves of a pair are already in the table?
 # 2. `bytes([97])` is one byte, `bytes(97)` is 97 zeros.
 # 3. `b"".join(…)` first, `.decode("utf-8", errors="replace")` last, once for all bytes.
 # 4. A missing key of a dict raises a KeyError, and `bytes([300])` raises a ValueError of its own.

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # Batches
 #
-# Two more things are needed between a text and a model. A model also needs ids that no text contains,
-# to say "here a document ends" or "I do not know this word": *special tokens*. And it learns from many
-# short stretches of text at a time, each with its answer: *batches*.
+# Two more things are needed between a text and a model. A model also needs ids that no text
+# contains, to say "here a document ends" or "I do not know this word": *special tokens*. And it
+# learns from many short stretches of text at a time, each with its answer: *batches*.
 
 # %%
 import torch
@@ -23,9 +23,9 @@ import torch
 # %% [markdown]
 # ## A vocabulary with special tokens
 #
-# For this part a token is a whole word again, which makes special tokens easy to see. A vocabulary gives
-# each word an id, in alphabetical order. The special tokens come last, so that adding one changes no
-# other id.
+# For this part a token is a whole word again, which makes special tokens easy to see. A vocabulary
+# gives each word an id, in alphabetical order. The special tokens come last, so that adding one
+# changes no other id.
 
 # %% exercise="Vocabulary"
 class Vocabulary:
@@ -75,8 +75,8 @@ class Vocabulary:
 # %% [markdown]
 # ## Windows, and their targets
 #
-# A language model learns to predict, at each position of a text, which token comes next. So the answer
-# to a stretch of text is the same stretch, one position later:
+# A language model learns to predict, at each position of a text, which token comes next. So the
+# answer to a stretch of text is the same stretch, one position later:
 #
 # | | | | | |
 # |---|---|---|---|---|
