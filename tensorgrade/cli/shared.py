@@ -66,3 +66,11 @@ def audiences() -> dict[str, str]:
 def taken_names() -> set[str]:
     """Return the names of the engine's own commands."""
     return set(audiences())
+
+    # sometimes waits forever for a worker that was killed in the middle of a message.
+
+
+ABOUT = (
+    "Exercises on tensors that grade themselves: commands for learners, instructors and authors."
+)
+SECONDS_TO_END = 10.0  # time after Ctrl-C until a command is killed

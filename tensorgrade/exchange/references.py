@@ -168,7 +168,7 @@ def load_references(path: Path) -> References:
     refuse_missing(path)
     header = json.loads(safe_open(path, framework="pt").metadata()["references"])
     if not isinstance(header.get("ways"), str):
-        raise CourseError(f"{path} is of an older form; `tensorgrade build` makes it anew")
+        raise CourseError(f"{path} has an older format; run `tensorgrade build`")
     # Loading all tensors at once takes a third of the time. Their names come in any order.
     tensors = dict(sorted(load(path.read_bytes()).items()))
     groups: dict[tuple[str, str], dict] = {}

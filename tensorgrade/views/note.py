@@ -68,9 +68,7 @@ def idea(finding: Finding) -> list[Text]:
     if finding.earlier:
         lines.append(Text(sentence(finding.earlier)))
     if len(finding.mistakes) > 1:
-        lines.append(
-            Text("There is a second thing; it can wait until this one is right.", "italic")
-        )
+        lines.append(Text("There is a second mistake. Fix this one first.", "italic"))
     return lines
 
 

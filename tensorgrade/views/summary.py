@@ -31,12 +31,12 @@ MARKS = {
     State.TO_DO: ("·", "dim"),
 }
 WIDEST, NARROW, BAR, TITLE, NAME = 100, 100, 16, 39, 32
-START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
-MEND = "A mistake is in the code that stands there: find it, mend it, and save."
+START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
+MEND = "The given code has a mistake: find it, fix it, and save."
 MOST_WARNINGS = 3
 ALL_DONE = "Everything is done."
-PART_DONE = "What was run is done; `pytest exercises/` runs it all."
-AGAIN = "Then run this again; `tensorgrade watch` does that by itself each time you save."
+PART_DONE = "All selected exercises are done; `pytest exercises/` runs all exercises."
+AGAIN = "Then run this again; `tensorgrade watch` does it each time you save."
 OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
 Results = dict[str, list[CheckResult]]  # by exercise
 
@@ -79,8 +79,8 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
 def left_out(attempt: Attempt) -> list[str]:
     """Describe the code outside the exercises that could not be run; the checks ignore it."""
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
-    left = f"Left out of {attempt.chapter.name}.py, since"
-    endless = f"{left} it does not come to an end: the code outside of functions and classes"
+    left = f"Left out of {attempt.chapter.name}.py, because"
+    endless = f"{left} it does not finish: the code outside of functions and classes"
     told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
     return [endless] * attempt.backend.definitions_only + told
 

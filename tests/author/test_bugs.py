@@ -218,7 +218,7 @@ def test_a_mistake_that_takes_a_rewrite_to_mend_is_told(tmp_path):
     whole = f"{RIGHT_LINE}  # one by one\\n    return products.reshape(x.shape)"
     edit(root, FILE, '"torch.mul(", "torch.add("', f'"{whole}", "return x"')
     (said,) = slips(Project(root))
-    assert "to mend scaled_factor_added takes 1" in said and "6 are the most" in said
+    assert "fixing scaled_factor_added changes 1" in said and "at most 6 are allowed" in said
 
 
 def part(changed: int) -> SimpleNamespace:

@@ -167,7 +167,7 @@ def test_the_sample_class_has_trouble_in_it(project, tmp_path):
     assert len(signs) == len(TROUBLE)
     for sign in signs:
         assert any(sign in text for text in texts), sign
-    assert all(b"made-up learner" in text for text in texts)
+    assert all(b"invented learner" in text for text in texts)
 
 
 def test_plain_values_may_differ_by_rounding_only():

@@ -226,7 +226,7 @@ def test_a_run_from_its_first_words_to_its_own(project, tmp_path, capsys):
         load_command(commands / "talk.py")("She wañs", out, 30, 0.8, 0, solutions)
         seen = capsys.readouterr()
         assert seen.out.startswith("She was") and len(seen.out) == len("She was") + 31
-        assert seen.err == "(it was never shown ñ: left out)\n"
+        assert seen.err == "(left out, because the model has never seen it: ñ)\n"
         written.add(seen.out)
     assert len(written) == 1
     with pytest.raises(CourseError, match="at least one character"):
@@ -312,4 +312,4 @@ def test_in_a_notebook_it_writes_and_shows_its_heads(gpt, capsys):
     assert shown.startswith("ROMEO:") and len(shown.partition("<IPython")[0]) > 300
     talk(*own, "ROMEO:", "no_such_file.safetensors")
     shown = capsys.readouterr().out
-    assert shown.startswith("Nothing to hear yet (there is no no_such_file.safetensors;")
+    assert shown.startswith("The model cannot write yet (there is no no_such_file.safetensors;")

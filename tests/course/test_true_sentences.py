@@ -672,7 +672,7 @@ def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
     run_cases(part.attempt, "attention_scores", 0.2)
     part.agrees("values")
     (told,) = left_out(part.attempt)
-    assert "since it does not come to an end: the code outside of functions and classes" in told
+    assert "because it does not finish: the code outside of functions and classes" in told
 
 
 def busy_until(moment: float) -> None:

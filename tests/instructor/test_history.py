@@ -124,7 +124,7 @@ def test_everybody_on_the_roster_has_rows_and_who_is_not_on_it_is_listed(term):
     _, rows, notes = term(roster=("ada", "bao", "zoe"))
     assert [row["status"] for row in rows if row["student"] == "zoe"] == ["not_attempted"] * COUNT
     assert "not on the roster: chi" in notes
-    assert f"nothing was handed in for {CH1} by zoe" in notes
+    assert f"no submission for {CH1} by zoe" in notes
 
 
 def test_a_resubmission_that_earns_less_is_told_and_one_that_earns_more_is_not(term, monkeypatch):

@@ -165,7 +165,7 @@ def test_exercises_are_counted_as_passed_tried_and_never_begun():
         4,
     )  # c, d, e have no row for it
     assert (second["passed"], second["tried"], second["never"]) == (1, 3, 1)
-    assert "passed, 3 tried, 1 never began" in page_of(rows)
+    assert "passed, 3 tried, 1 not begun" in page_of(rows)
 
 
 @pytest.mark.parametrize(
@@ -377,13 +377,13 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
 
 def test_nothing_handed_in_is_no_attempt_and_is_called_so():
     missing = hand_in(
-        "bao", status="not_attempted", share=0.0, message="Nothing was handed in for this chapter."
+        "bao", status="not_attempted", share=0.0, message="There is no submission for this chapter."
     )
     view = class_view(COURSE, hand_in("ada") + missing, [])
     assert (view["handins"], view["missing"]) == (1, 1)
-    assert view["helped"]["listed"][0]["why"] == "nothing handed in for 1 chapter"
+    assert view["helped"]["listed"][0]["why"] == "no submission for 1 chapter"
     page = Page(render(view))
-    assert "nothing handed in" in page.text and "1 file handed in; 1 not handed in" in page.text
+    assert "no submission" in page.text and "1 submitted file; 1 missing" in page.text
     _, counts = view["chapters"][0]
     assert {(c["passed"], c["tried"], c["never"]) for c in counts} == {(1, 0, 1)}
 
@@ -395,7 +395,7 @@ def test_who_has_no_file_for_the_chapter_has_not_handed_one_in():
     view = class_view(COURSE, hand_in("ada") + without + raises, [])
     assert (view["handins"], view["missing"], view["without_file"]) == (2, 0, 1)
     page = Page(render(view))
-    assert "from 2 files handed in; 1 without the chapter's file." in page.text
+    assert "from 2 submitted files; 1 without the chapter's file." in page.text
 
 
 def test_what_stands_between_backticks_is_code_on_every_page():

@@ -186,7 +186,7 @@ def test_a_roster_on_which_nobody_is_found_is_refused(tmp_path):
     collected(tmp_path, FILES | {"bao": {f"{CH1}.py": b"1"}})
     (tmp_path / "other.csv").write_text("Identifier,Email address\nParticipant 7,zoe@x.org\n")
     roster = read_roster(tmp_path / "other.csv", "moodle")
-    with pytest.raises(CourseError, match=r"nobody of the 2 learners .* Participant 7"):
+    with pytest.raises(CourseError, match=r"none of the 2 learners .* Participant 7"):
         plan("moodle", tmp_path / "m.zip", COURSE, roster)
     (tmp_path / "names.csv").write_text("Name,E-Mail\nAda,ada@x.org\n")
     with pytest.raises(CourseError, match=r"columns .*it has Name, E-Mail"):

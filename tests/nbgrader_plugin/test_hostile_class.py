@@ -183,7 +183,7 @@ def test_who_has_none_is_told_why(graded):
     scratch, _ = graded
     for name in (*WRONG, "linked"):
         said = page(scratch, name)
-        assert "ends in an error" in said
+        assert "raises an error" in said
         assert re.search("cannot be read|is a link", said), name
 
 

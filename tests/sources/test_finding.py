@@ -49,8 +49,8 @@ def test_who_handed_in_another_chapter_or_nothing_is_there_for_each_that_is_grad
     assert {student for student, _ in handins} == {"ann", "bob", "chi"} and len(handins) == 6
     missing = {about for about, h in handins.items() if h.missing}
     assert missing == {("ann", CH2), ("bob", CH1), ("chi", CH1), ("chi", CH2)}
-    assert handins["chi", CH1].reason == "Nothing was handed in for this chapter."
-    assert f"nothing was handed in for {CH1} by bob, chi" in notes
+    assert handins["chi", CH1].reason == "There is no submission for this chapter."
+    assert f"no submission for {CH1} by bob, chi" in notes
 
 
 def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path):
