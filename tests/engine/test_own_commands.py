@@ -104,7 +104,7 @@ def test_a_build_refuses_a_name_that_is_taken(course):
     (course / "course_config.py").write_text("COURSE = None\n", encoding="utf-8")
     seen = tensorgrade("build", cwd=course)
     assert seen.returncode == 1
-    assert seen.stdout.startswith("✗ exercises/commands/hint.py: hint is a command of the engine")
+    assert seen.stdout.startswith("✗ exercises/commands/hint.py: hint is a built-in command")
 
 
 def test_taken_names_are_those_of_the_help():
