@@ -139,9 +139,9 @@ def without_own_modules(folder: Path) -> Iterator[None]:
 def own_modules(folder: Path) -> dict[str, ModuleType]:
     """Return the loaded modules whose file or package lies directly in a folder, by their names."""
     files = {
-        name: Path(module.__file__)
+        name: Path(file)
         for name, module in sys.modules.items()
-        if getattr(module, "__file__", None) and module.__name__ != "__main__"
+        if (file := getattr(module, "__file__", None)) and name != "__main__"
     }
     places = {n: f.parent.parent if f.stem == "__init__" else f.parent for n, f in files.items()}
     tops = {name for name, place in places.items() if "." not in name and place == folder}
