@@ -45,7 +45,7 @@ def row_means(x):
     return x.mean(dim=1)
     ### END SOLUTION
 '''
-GRADER = '''"""All that judges row_means."""
+GRADER = '''"""Cases, tests and known mistakes of row_means."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, normal

@@ -46,7 +46,7 @@ def bug_scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
 # 2. Print every value on the way.
 '''
 RIGHT_LINE = "products = torch.mul(entries, factors)"
-BUG = '''"""Find the bug: judged as scaled is."""
+BUG = '''"""A find-the-bug exercise, graded like scaled."""
 
 from tensorgrade import find_the_bug
 

@@ -30,13 +30,13 @@ from tensorgrade.author import call, case, computed, mistake, normal
 
 
 def cases(pick):
-    """Masks of several lengths."""
+    """Return cases with masks of several lengths."""
     lengths = pick(public=[4], hidden=[3, 7])
     return [case(f"values/{n}", call(mask=computed(below_zero, normal(n, n)))) for n in lengths]
 
 
 def below_zero(numbers):
-    """True in about half of the places."""
+    """Return True in about half of the places."""
     return numbers < 0
 
 
@@ -48,7 +48,7 @@ def test_visible_tokens_values(attempt):
 
 @exercise("visible_tokens", points=1, guard=True)
 def test_visible_tokens_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The arguments stay unchanged."""
     attempt.visible_tokens.keeps_inputs("values")
 
 

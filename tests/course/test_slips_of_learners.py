@@ -58,7 +58,7 @@ SLIPS = [
         "simplified_self_attention",
         "return context_vecs, attn_weights",
         "return attn_weights, context_vecs",
-        "The two results come in the wrong order",
+        "The two results are in the wrong order",
         "return attn_weights, context_vecs",
     ),
     (

@@ -146,7 +146,7 @@ def test_a_broken_or_foreign_file_is_one_sentence(tmp_path):
 def test_weights_of_another_model_are_told(gpt, story, tmp_path):
     model = begin(gpt, Settings(story[1], **SMALL), 1, 0).model
     wider = begin(gpt, Settings(story[1], **SMALL | {"d": 32}), 1, 0).model
-    with pytest.raises(CourseError, match="does not fit your SmallGPT"):
+    with pytest.raises(CourseError, match="does not fit your present SmallGPT"):
         fill(model, wider.state_dict(), tmp_path)
 
 

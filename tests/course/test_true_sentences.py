@@ -86,7 +86,7 @@ class MultiHeadAttention(nn.Module):
 """
 RIGHT = {"SelfAttention_v1": V1, "CausalAttention": CAUSAL, "MultiHeadAttention": MULTI}
 CHAPTER = {"SelfAttention_v1": CH2, "CausalAttention": CH3, "MultiHeadAttention": CH4}
-FUTURE = "on (counted from 0) changes results before them: they see the future"
+FUTURE = "changes the results of earlier tokens: they see the future"
 KEEPS = "self.keys = keys = keys + getattr(self, 'keys', 0)\n        "
 GLOBAL = "W_query = torch.rand(3, 2)\n"
 
@@ -276,7 +276,7 @@ EDITED = [
         "n, self.num_heads, self.head_dim",
         "n, self.head_dim, self.num_heads",
         "",
-        "not an attention weight",
+        "not attention weights",
     ),
     (
         "CausalAttention",
@@ -338,9 +338,9 @@ NAMED = [
     ("MultiHeadAttention", "** 0.5", "** 0.05"),
 ]
 SENTENCES = {
-    "self.dropout(w)": "scaled up once more beside nn.Dropout, and in evaluation too",
-    "keys.transpose(1, 2)": "the batch and another dimension change places",
-    "keys.transpose(2, 3)": "heads and tokens change places",
+    "self.dropout(w)": "scaled up in addition to nn.Dropout, and in evaluation too",
+    "keys.transpose(1, 2)": "the batch is swapped with another dimension",
+    "keys.transpose(2, 3)": "heads and tokens of the keys are swapped",
     "** 2": "divided by the square of d_k",
     "** 0.05": "The exponent of d_k is 0.05",
 }
@@ -359,7 +359,7 @@ def test_a_mistake_seen_in_real_code_has_a_name(told, exercise, old, new):
 def test_a_size_taken_from_the_batch_is_not_called_a_wrong_head_dim(told):
     code = MULTI.replace("b, n, _ = x.shape", "b, n = x.shape[0], x.shape[0]")
     for message in told(CH4, "MultiHeadAttention", code):
-        assert "head_dim is taken" not in message and "`n` is 2" in message
+        assert "head_dim is computed" not in message and "`n` is 2" in message
 
 
 BLOCK = """
@@ -434,14 +434,14 @@ FUNCTIONS = [
         "project_qkv",
         "def project_qkv(x, W_query, W_key, W_value):\n"
         "    return torch.stack((x @ W_query, x @ W_key, x @ W_value))\n",
-        "a tuple of three tensors is asked for",
+        "instead of a tuple of three tensors",
     ),
     (
         CH2,
         "project_qkv",
         "def project_qkv(x, W_query, W_key, W_value):\n"
         "    return x @ W_query, x @ W_value, x @ W_key\n",
-        "Keys and values have changed places",
+        "Keys and values are swapped",
     ),
     (
         CH1,

@@ -57,7 +57,7 @@ def test_what_is_derived_is_fresh(course):
 @pytest.mark.timeout(300)
 def test_it_is_proved(course):
     assert "The solutions pass" in tensorgrade(course, "build", "--check")
-    assert "Every mistake is noticed" in tensorgrade(course, "kill-matrix", "--check")
+    assert "Every mistake is detected" in tensorgrade(course, "kill-matrix", "--check")
 
 
 @pytest.mark.slow

@@ -62,7 +62,10 @@ def test_it_starts_with_where_to_begin(session, project, folder):
 @pytest.mark.slow
 def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, folder):
     text = save(session, folder, with_answer(project, "return inputs @ inputs.T"))
-    assert "all_pairs" in text and "Scores between all pairs come back; one query is given." in text
+    assert (
+        "all_pairs" in text
+        and "Scores of all pairs are returned, not only of the given query." in text
+    )
     assert "checked in" in text
     assert text.index(f"checking {CHAPTER}.py …") < text.index("all_pairs")
 

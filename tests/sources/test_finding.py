@@ -72,7 +72,7 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path
     for name in ("homework/homework.pdf", "list.csv"):
         assert f"{name} is no learner's file of a chapter; it was left out" in notes
     handins, _ = found(rescue=False)
-    assert "its place is" in handins["beside", CH1].reason
+    assert "it belongs in" in handins["beside", CH1].reason
 
 
 def test_a_link_leads_nowhere_and_has_a_row(found, tmp_path):

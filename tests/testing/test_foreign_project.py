@@ -135,7 +135,7 @@ CHAPTER = "exercises/ch1_byte_pairs.py"
 def test_its_options_exist_in_a_course(kit, start, arguments):
     place = kit.parent / start
     done = run_pytest(*arguments, "--isolation", "none", "--hint", "1", "--help", cwd=place)
-    assert done.returncode == 0 and "where the learner's code computes" in done.stdout
+    assert done.returncode == 0 and "the device for learner code" in done.stdout
 
 
 def test_a_course_may_be_in_testpaths(kit, tmp_path):

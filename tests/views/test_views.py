@@ -90,7 +90,7 @@ def test_of_two_mistakes_one_is_told_at_a_time(project, tmp_path):
     text = run(CH4, "--attempt", folder)
     assert "scaled_by_sqrt_d_out, and 1 more" in text  # a plain call comes before one in training
     assert "The scale comes from all of d_out." in text and "There is a second mistake" in text
-    assert "In training nothing is dropped" not in text
+    assert "Nothing is dropped in training" not in text
 
 
 @pytest.mark.slow
