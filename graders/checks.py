@@ -325,7 +325,7 @@ def drops_parts_apart(exercise, group: str) -> None:
         whole, p = nothing_added(case, observed), rate(case) ** 2
         counts = torch.stack((whole.sum(), (~whole).sum()))
         if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
-            said = "the two parts always drop the same numbers, or never the same ones"
+            said = "the two parts drop the same numbers too often or too rarely, not independently"
             exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
         every = torch.ones_like(whole)
         if dependence(chances(~whole, every, p), every, p) is not None:

@@ -117,7 +117,7 @@ def claims(right: Observation, **facts: dict) -> Observation:
 
 
 TORCH = "stack expects each tensor to be equal size, but got [{}] at entry {} and [{}] at entry {}"
-# What can be put into an answer, beside which cases are wrong, the line and the type of an error.
+# Parts of an answer besides the wrong cases, the line and the type of an error.
 CARRIERS = {
     "an error's text": lambda s, r: raises(text=word(s)),
     "a sentence of torch": lambda s, r: raises(
@@ -209,7 +209,7 @@ def test_no_order_of_arguments_that_hidden_cases_choose_is_told(grader, project)
 
 
 def anything(secret: random.Random, lines: int, cases: dict, case, right) -> Observation:
-    """What a secret makes of one case: right, wrong in any way, or what it did before."""
+    """How a secret changes one case: right, wrong in some way, or unchanged."""
     if case.group not in cases or secret.random() < 0.1:
         cases[case.group] = secret.choice(["right", "right", "line", *CARRIERS])
     carrier = cases[case.group]

@@ -23,7 +23,7 @@ def make_course(root: Path) -> Path:
 
 
 def build(root: Path, **wish) -> tuple[Built, list[str]]:
-    """A build of the course as it is now; how it came out, and what it wrote."""
+    """Build the course in its current state; return the outcome and the written files."""
     sys.dont_write_bytecode = True
     package, wrote = package_of(root / "graders"), []
     for name in [name for name in sys.modules if name.split(".")[0] == package]:

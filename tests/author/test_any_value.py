@@ -1,4 +1,4 @@
-"""Whatever Python value an exercise gives or takes: right answers pass, wrong ones are told why."""
+"""Exercises with any Python value: right answers pass, wrong ones get an explanation."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def f(x):
     return {}
     ### END SOLUTION
 """
-# What the solution returns, right answers, wrong answers each with what is said of it in public.
+# The solution's result, right answers, and wrong answers with their public messages.
 RETURNED = {
     "dict of tensors": (
         "{'sum': x.sum(0), 'twice': 2 * x}",
@@ -170,7 +170,7 @@ def test_what_is_passed_in_finds_no_way_out_of_a_hidden_case(tmp_path, way):
             if hidden:
                 assert not any(secret in row for secret in secrets), row
     public = small.diagnosis(FOLDED.format(way), agrees)
-    assert "kiwi" in f"{public.called} {public}", "where nothing is hidden, it is told"
+    assert "kiwi" in f"{public.called} {public}", "messages on public cases show values"
 
 
 def test_the_place_is_shown_as_a_small_diff(tmp_path):

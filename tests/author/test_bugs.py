@@ -1,4 +1,4 @@
-"""Find the bug: what an author writes, what learners get of it, and what a build proves."""
+"""Find-the-bug exercises: what an author writes, what learners get, and what a build proves."""
 
 import gzip
 import json
@@ -229,7 +229,7 @@ def part(changed: int) -> SimpleNamespace:
 
 
 def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:
-    """What such an exercise earns with checks (points, passed, passed by what was given)."""
+    """Return an exercise's points for checks (points, passed, passed by the given code)."""
     results = [
         CheckResult(NAME, points, passed, given=partial(bool, given))
         for points, passed, given in checks
@@ -240,13 +240,13 @@ def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:
 @pytest.mark.parametrize(
     "changed, checks, points",
     [
-        (2, [(1, True, False), (3, True, True)], 4),  # mended
-        (30, [(1, True, False), (3, True, True)], 3),  # written anew
-        (0, [(1, False, False), (3, True, True)], 0),  # as it was given
+        (2, [(1, True, False), (3, True, True)], 4),  # fixed
+        (30, [(1, True, False), (3, True, True)], 3),  # rewritten
+        (0, [(1, False, False), (3, True, True)], 0),  # unchanged
         (2, [(1, False, False), (3, True, True)], 0),  # another mistake for the one that was there
-        (2, [(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it mended
+        (2, [(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it fixed
         (2, [(1, True, False), (1, True, False), (1, False, True), (1, True, True)], 1.5),
-        (2, [(1, True, False), (3, False, True)], 0),  # more was broken than mended: never below 0
+        (2, [(1, True, False), (3, False, True)], 0),  # more broken than fixed: never below 0
     ],
 )
 def test_only_what_was_mended_earns_points(changed, checks, points):

@@ -28,7 +28,7 @@ CHAPTER = "ch1_simplified_attention"
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_everything_derived_is_fresh(project):
-    """As far as what it was made from tells; `make check` makes all of it anew."""
+    """A stale file is recognized by its sources; `make check` rebuilds everything."""
     files = derive(project)
     assert len(files) > 40
     assert complaints(project, files) == [] and proofs_of_a_release(project) == []
@@ -179,7 +179,7 @@ def test_plain_values_may_differ_by_rounding_only():
 
 
 def test_fingerprints_on_other_cases_are_others():
-    """A case that was given another name ends no build: what is stored is made anew."""
+    """A renamed case does not stop a build: the stored references are rebuilt."""
     stored, built = (
         Fingerprints({"f": [Fingerprint(("wrong",), {case: Imprint("x")})]})
         for case in ("a/1", "a/2")

@@ -1,4 +1,4 @@
-"""A build that is interrupted leaves nobody at work, and keeps what it has made."""
+"""An interrupted build leaves no process running, and keeps the finished parts."""
 
 import os
 import shutil
@@ -75,7 +75,7 @@ def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(tmp_path):
 
 
 def kept(course) -> list:
-    """The files of what a build has made so far."""
+    """Return the files of the parts that a build has finished."""
     return list((course / ".tensorgrade").rglob("*.json"))
 
 

@@ -1,4 +1,4 @@
-"""The learner's checks are the graders' own tests with what they use, and nothing else."""
+"""The learner's checks contain the graders' own tests and the code that these use."""
 
 import ast
 

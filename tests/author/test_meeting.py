@@ -131,7 +131,7 @@ def test_mistakes_that_are_not_reached_give_what_the_solution_gives(project):
 
 @pytest.mark.slow
 def test_a_mistake_gives_what_it_gives_beside_a_check_that_holds(project):
-    """Where the check fails, and where calls are counted, the mistake is run by itself."""
+    """The mistake runs alone if the check fails or counts calls."""
     one = Recording(project, "ch3_causal_attention", "CausalAttention", hidden=False)
     assert one.checks == ["length_checked"]
     checked = {single: one.with_checks(single)[0] for single in one.singles[::12]}

@@ -1,4 +1,4 @@
-"""An exercise stands in two places: a new one is two files touched, built, and graded."""
+"""A new exercise changes two files; it builds and can be graded."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The notebooks of every chapter: what nbgrader needs of them, and what a release must not hold."""
+"""Notebooks of every chapter meet nbgrader's needs, and releases contain no secrets."""
 
 import ast
 import re
@@ -101,7 +101,7 @@ def test_release_holds_no_solution(chapter):
     assert len(solutions) >= len(chapter.exercises)
     answers = {cell.id: cell.source for cell in nb.cells if marks(cell).get("solution")}
     for exercise in filter(lambda e: PROJECT.bug(chapter.name, e.name), chapter.exercises):
-        given = answers.pop(exercise.name).splitlines()  # with a mistake, and else as it stands
+        given = answers.pop(exercise.name).splitlines()  # has a mistake, and is otherwise unchanged
         right = next(c for c in stored("source", chapter).cells if c.id == exercise.name)
         assert {line for line in right.source.splitlines() if "### " not in line} - set(given)
     code = "\n".join(answers.values())

@@ -1,4 +1,4 @@
-"""An author's slips are told together, in sentences with file and line, before anything is run."""
+"""All errors of an author are reported together, with file and line, before anything runs."""
 
 import json
 
@@ -196,7 +196,7 @@ def course(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def nothing_is_made(monkeypatch):
-    """Whatever goes on after the first look ends here."""
+    """Stop after the first check."""
 
     def derive(*_):
         raise LookupError("nothing is wrong")

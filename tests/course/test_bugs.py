@@ -1,4 +1,4 @@
-"""Find the bug, as graders and learners meet it: as it is given, mended, written anew."""
+"""Find-the-bug exercises for graders and learners: unchanged, fixed and rewritten."""
 
 import nbformat
 import pytest

@@ -244,7 +244,7 @@ def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
 
 @pytest.mark.slow
 def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(edited):
-    """Nothing is earned by it: what they compute is looked at, and what has no partner is lost."""
+    """Renaming earns nothing: values are compared, and names without a partner are lost."""
     bent = edited(CH6, "FeedForward", APART | {"functional.gelu": "functional.relu"})
     assert bent.mistakes == ["relu_for_gelu"] and bent.points == 2
     turned = edited(CH6, "FeedForward", APART | {"self.fc1(x)": "self.fc1(x.flip(-1))"})

@@ -1,4 +1,4 @@
-"""`tensorgrade see`: the learner's own class is what looks, and what is said of its heads is so."""
+"""`tensorgrade see` runs the learner's own class, and its captions are true."""
 
 import io
 import re
@@ -219,7 +219,7 @@ def test_the_command(project, tmp_path, capsys, monkeypatch):
 
 
 def test_beside_an_untouched_notebook_the_script_counts(project, tmp_path):
-    """As in the kit, whose notebooks are full of code that is given to be mended."""
+    """In the kit, notebooks contain the given code of find-the-bug exercises."""
     (tmp_path / "exercises").symlink_to(project.exercises)
     for folder in ("mine", "notebooks"):
         (tmp_path / folder).mkdir()

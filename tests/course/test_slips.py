@@ -113,7 +113,7 @@ def test_exercises_that_call_earlier_ones_are_right(verdicts, chapter):
         ),
         (
             CH2,
-            "attention_weights",  # one that nobody has a name for
+            "attention_weights",  # a mistake without a name
             {WEIGHTS: WEIGHTS.replace("d_k**0.5", "1.7 + 0.1 * attn_scores")},
             "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
         ),
@@ -199,9 +199,9 @@ TURNING = f"""    if not SEEN:
 @pytest.mark.parametrize(
     "edits",
     [
-        # What is expected with it is zeros everywhere, and so is what comes back.
+        # With it, the expected result is all zeros, and so is the actual one.
         {WEIGHTS: ZEROS},
-        # The later ones hand on what has nothing to do with their inputs.
+        # The later exercises return values that do not depend on their inputs.
         {MIXED: "    return torch.arange(12.0).reshape(4, 3)  # attention_weights\n"},
         # Asked in a fresh process it answers otherwise than it did when it was judged.
         {
@@ -273,7 +273,7 @@ def test_beside_a_stand_in_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
     block = verdicts(CH6, NOT_UNBIASED | NORM_AFTER, calls=False)["TransformerBlock"]
     assert block.mistakes == ["norm_after_the_sum"] and block.points == block.max_points / 2
     assert "your own `LayerNorm` is called here" in block.message.replace("Your", "your")
-    # One that shows in layers which nobody gives weights to: the stand-in's start as right ones.
+    # A mistake that shows in layers without loaded weights: the substitute starts like a right one.
     surplus = {"for _ in range(num_layers)": "for _ in range(num_heads)"}
     model = verdicts(CH6, NORM_AFTER | surplus, calls=False)["SmallGPT"]
     assert model.mistakes == ["heads_for_layers"] and model.points == model.max_points / 2

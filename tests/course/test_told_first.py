@@ -1,4 +1,4 @@
-"""Of several checks that fail the plain one is told, with the line that is to be mended."""
+"""If several checks fail, the simplest one is reported, with the line to fix."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ CH4, CH5, CH6 = "ch4_multi_head_attention", "ch5_beyond_one_sentence", "ch6_smal
 
 @pytest.fixture(scope="module")
 def note(project):
-    """A function: the finding that a self-check tells of an exercise, and its note in one line."""
+    """A function: the finding of an exercise's self-check, and its note in one line."""
     made, collected = MadeAttempts(project, project.exercises), CollectedTests(project.exercises)
 
     def note(chapter: str, exercise: str, text: str):
@@ -47,7 +47,7 @@ def line_of(text: str, words: str) -> int:
 SPLIT = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
 SCORES = "queries @ keys.transpose(-2, -1)"
 PLAIN_FIRST = [
-    # (exercise, edit, the check that is told, and what of it): others fail with an error
+    # (exercise, edit, the reported check, and a part of its message): others fail with an error
     (
         CH4,
         "split_heads",
@@ -208,7 +208,7 @@ IN_PLACE = [
         [("for _ in range(max_new_tokens):", "model.eval()\n    for _ in range(max_new_tokens):")],
         "model.eval()\n    for",
     ),
-    (  # the first line is right: what it changes is to be put back
+    (  # the first line is right: its change has to be undone
         CH6,
         "generate",
         [
@@ -361,7 +361,7 @@ def test_a_result_that_is_another_one_is_told_as_that(project, note, judged):
     text = edited(project, CH2, "copy_v2_into_v1", edit)
     _, told = note(CH2, "copy_v2_into_v1", text)
     assert "It is what the parameter `W_key` of `v1` should be." in told
-    graded = judged(CH2, "copy_v2_into_v1", text)  # it tells of public numbers
+    graded = judged(CH2, "copy_v2_into_v1", text)  # its messages contain public numbers
     assert graded.message.endswith("it is what the parameter `W_key` of `v1` should be.")
 
 

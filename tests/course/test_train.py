@@ -100,7 +100,7 @@ def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     model, _, held_back = learned(gpt, story, 3)
     settings = Settings(story[1], **SMALL)
     save_weights(tmp_path / "own.safetensors", model.state_dict(), settings)
-    (tmp_path / "as usual").touch()  # whoever may read other files may read what is handed in
+    (tmp_path / "as usual").touch()  # it has the usual access rights
     modes = [path.stat().st_mode for path in tmp_path.iterdir()]
     assert len(modes) == 2 and len(set(modes)) == 1
     state, told = load_weights(tmp_path / "own.safetensors")
@@ -123,7 +123,7 @@ def test_what_was_trained_before_is_kept(gpt, story, tmp_path):
 
 
 def broken(folder):
-    """Files that are none of ours, by what is wrong with them."""
+    """Other files than ours, by what is wrong with them."""
     (folder / "text").write_text("no weights", "utf-8")
     (folder / "empty").write_bytes(b"")
     save_file({"x": torch.zeros(2)}, folder / "foreign")

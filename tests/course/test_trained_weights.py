@@ -1,4 +1,4 @@
-"""Weights that are handed in: the graders' own model judges them, and whatever is in the file."""
+"""Submitted weights are graded in the graders' own model, whatever the file contains."""
 
 import json
 import re
@@ -200,7 +200,7 @@ def test_untrained_and_mixed_up_weights_have_learned_nothing(judged, trained):
 
 
 def other_block(name: str) -> str:
-    """What a weight is called in the other one of two blocks."""
+    """Return a weight's name in the other one of two blocks."""
     place = {"blocks.0.": "blocks.1.", "blocks.1.": "blocks.0."}
     return place.get(name[:9], name[:9]) + name[9:]
 
@@ -319,7 +319,7 @@ def test_the_weights_of_the_kit_earn_nothing_and_it_is_said(judged, trained, kit
         tensors = HIDING[way](kit_cut(load(trained), kit), torch.Generator().manual_seed(5))
         found = judged(Beside(FILE, file_of(tensors)))
         assert found.points == OWN_WORK, found
-        assert "holds the numbers of looking.safetensors, which comes with the" in found.message
+        assert "contains the numbers of looking.safetensors, which comes with the" in found.message
 
 
 IN_BOTH = {  # a learner's own names, for those of the stub
@@ -347,7 +347,7 @@ PROJECTIONS = {"W_query": "q_proj", "W_key": "k_proj", "W_value": "v_proj", "out
 def test_weights_under_a_learners_own_names_count_as_meant(
     judged, trained, solution, names, projections, masks
 ):
-    """As they lie in a file, where order tells nothing: their names are sorted there."""
+    """Return them as in a file, which is sorted by name, so that the order says nothing."""
     text = solution.decode()
     for asked, own in names.items():
         text = re.sub(rf"\bself\.{asked}\b", f"self.{own}", text)
@@ -383,7 +383,7 @@ def test_weights_count_whatever_the_function_gives(judged, trained, solution):
 
 @pytest.mark.slow
 def test_the_bound_is_between_models_that_count_pairs_and_trained_ones(project, trained):
-    """Whatever the term: a bigram model is well above it, and a trained one well below."""
+    """In each term, a bigram model is well above the bound, and a trained one well below."""
     assert import_from(ROOT / "graders", f"{GPT}.{NAME}").WINDOWS == 512
     for term in range(2):
         windows = MODELS["hidden_windows"](term)

@@ -1,4 +1,4 @@
-"""Wrong programs, and what must be said of them: where, or what; and nothing that is not so."""
+"""Messages on wrong programs name the place or the problem, and contain nothing false."""
 
 import re
 import time
@@ -300,7 +300,7 @@ EDITED = [
         "future",
     ),
     (
-        # It fails wherever x lies in memory in another order; there are calls on both.
+        # It fails if x is not contiguous in memory; there are calls on both.
         "CausalAttention",
         "b, n, _ = x.shape",
         "b, n, _ = x.shape; x = x.view(-1).view(x.shape)",
@@ -405,7 +405,7 @@ FUNCTIONS = [
         CH6,
         "TransformerBlock",
         STAND_INS + ONE_PATTERN,
-        "What the second part adds is dropped where the first one's is, or never there",
+        "The two parts drop the same numbers too often or too rarely",
     ),
     (
         CH6,
@@ -416,7 +416,7 @@ FUNCTIONS = [
         "    starts[1::2] = starts[::2][: batch_size // 2]\n"
         "    windows = starts[:, None] + torch.arange(context_length)\n"
         "    return ids[windows], ids[windows + 1]\n",
-        "Where one window is cut hangs on where another one is; each is drawn anew",
+        "The start of one window depends on another; each must be drawn independently",
     ),
     (
         CH3,

@@ -1,4 +1,4 @@
-"""Single attempts and what must be said of them: points, names and the words that learners read."""
+"""Single attempts and their verdicts: points, names and messages."""
 
 import pytest
 

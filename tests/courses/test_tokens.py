@@ -49,7 +49,7 @@ def test_it_has_at_least_seven_exercises_with_several_mistakes_each():
 
 @pytest.mark.slow
 def test_what_is_derived_is_fresh(course):
-    """Nothing is made anew where nothing has changed, from whatever folder."""
+    """A build without changes rebuilds nothing, in any folder."""
     assert [str(file.path) for file in derive(Project(course)) if not file.fresh()] == []
 
 

@@ -61,7 +61,7 @@ FOLDERS = [name for name, path in MODULES.items() if path.name == "__init__.py"]
 
 
 def part_of(module: str) -> str:
-    """The folder of the engine (or the file right below it) that a module lies in."""
+    """Return the engine's folder (or the top-level file) of a module."""
     return module.removeprefix("tensorgrade.").split(".")[0]
 
 

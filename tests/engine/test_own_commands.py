@@ -1,4 +1,4 @@
-"""What a course brings along as commands of its own: listed, run, and no danger to the others."""
+"""A course's own commands are listed and run, and cannot break the built-in ones."""
 
 import json
 import zipfile

@@ -204,7 +204,7 @@ def test_the_same_names_stand_in_the_gradebook(grade, project, tmp_path):
 
 
 def test_a_notebook_of_fifty_megabytes_of_outputs_is_graded(grade, tmp_path):
-    """What a notebook shows is no part of what its learner wrote."""
+    """A notebook's outputs are no part of the learner's work."""
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
     output = nbformat.v4.new_output("stream", name="stdout", text="x" * (50 << 20))
     notebook.cells.append(nbformat.v4.new_code_cell("print('x')", outputs=[output]))

@@ -255,7 +255,7 @@ def test_in_gradescopes_folders_its_own_script_writes_its_results(parcels, tmp_p
 
 
 def unnamed(project) -> tuple[str, str]:
-    """What is wrong, without a name, and the file: thousands of small edits may mend that."""
+    """Return the message without a name, and the file; thousands of small edits may fix it."""
     name, text = "GroupedQueryAttention", project.solution(CH5).read_text(encoding="utf-8")
     ways = runpy.run_path(str(ROOT / "tests" / "wrong_answers" / f"{CH5}.py"))["WRONG"][name]
     for old, new in next(iter(ways.values())):
@@ -272,7 +272,7 @@ def unnamed(project) -> tuple[str, str]:
 def test_in_their_containers_the_parcels_grade_on_rung_uid_in_their_memory(
     project, system, chapter
 ):
-    """Root without namespaces, mounts and Landlock, in folders that everybody can enter."""
+    """Root without namespaces, mounts and Landlock, in folders open to all users."""
     wrong, text = ("attention_scores", WRONG) if chapter == CH1 else unnamed(project)
     with tempfile.TemporaryDirectory() as folder:
         write_channel(system, project, chapter, Path(folder) / "parcel.zip", "uid")

@@ -1,4 +1,4 @@
-"""A class handed in through Moodle, Canvas, Gradescope or git hosts comes in."""
+"""Collect a class from Moodle, Canvas, Gradescope or git hosts."""
 
 import io
 import zipfile
@@ -78,7 +78,7 @@ def test_files_beside_each_other_are_moodles_too(tmp_path):
 
 
 def moodle_with_bob(folder: Path, files: dict[str, bytes]) -> tuple[Path, Roster]:
-    """Two whose files count, and Bob, who handed in these."""
+    """Write two submissions that count, and Bob's with these files."""
     own = {"ada": FILES["ada"], "bao": FILES["bao"], "bob": files}
     return folder / "m.zip", read_roster(downloads.moodle(folder / "m.zip", own, {}))
 
@@ -196,7 +196,7 @@ def test_times_are_the_systems_own_and_lateness_follows_them(monkeypatch, tmp_pa
     for folder, bao in (("in", "bao@uni.edu"), ("in2", "78")):
         rows, _ = grade_by_content(monkeypatch, tmp_path / folder, tmp_path / f"out-{folder}", rule)
         late = {(row["student"], row["late_seconds"]) for row in rows if row["late_seconds"]}
-        assert late == {(bao, 60.0)}, "23:30 in Greenwich; nobody else's time is late or known"
+        assert late == {(bao, 60.0)}, "23:30 in Greenwich; no other time is late or known"
 
 
 def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):

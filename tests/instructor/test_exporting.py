@@ -1,4 +1,4 @@
-"""What goes out is what the report shows, in the forms that course systems take in."""
+"""Exports agree with the report, in the formats of the course systems."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What moved from one run to the next is kept, whoever or whatever moved it."""
+"""The history records all changes from one run to the next, with their reasons."""
 
 import pytest
 
@@ -77,7 +77,7 @@ def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, m
         patch.setattr(running, "digest_of", lambda *_: "other")
         patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
         record, *_ = term()
-    assert {m["why"] for m in told[-1]} == {"other dates"}, "a deadline alone is told too"
+    assert {m["why"] for m in told[-1]} == {"other dates"}, "a changed deadline is reported too"
 
 
 def test_who_hands_in_later_has_moved_the_date_and_no_deadline(term):

@@ -233,7 +233,7 @@ def test_a_login_counts_whole(tmp_path, folders, logins, expected):
 
 
 def damaged(kind: str) -> bytes:
-    """Moodle's download of three learners, where the middle entry is damaged."""
+    """Write Moodle's download of three learners with a damaged middle entry."""
     buffer = io.BytesIO()
     middle = bytes(30 * MEGABYTE) if kind == "size" else b"# ben\n" * 9
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -1,4 +1,4 @@
-"""Files of the same content are graded once, get the same verdicts, and are told."""
+"""Identical files are graded once, get the same verdicts, and are reported."""
 
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.instructor.ledger import Ledger, identical_files

@@ -68,7 +68,7 @@ def hand_in(student: str, **more) -> list[dict]:
 
 
 class Page(HTMLParser):
-    """What a browser would see: tags, attributes by name, ids and texts."""
+    """Parse a page as a browser does: tags, attributes by name, ids and texts."""
 
     def __init__(self, page: str):
         super().__init__()
@@ -119,7 +119,7 @@ def test_what_learners_wrote_is_text_and_nothing_else():
     wild = Page(page_of(*hostile_class()))
     assert wild.tags == calm.tags and wild.names == calm.names
     for text in HOSTILE[:-1]:
-        assert text in wild.text, "it is shown, as it was written"
+        assert text in wild.text, "the page shows the text unchanged"
 
 
 def test_the_page_needs_nothing_but_itself():
@@ -324,7 +324,7 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         broken = (
             "[...document.querySelectorAll('.bars code')].filter(c => c.offsetHeight > 30).length"
         )
-        assert tab.evaluate(broken) == 0, "names of exercises stand on one line"
+        assert tab.evaluate(broken) == 0, "each exercise's name is on one line"
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
         assert tab.locator(".name").first.is_visible()

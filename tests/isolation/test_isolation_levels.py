@@ -1,4 +1,4 @@
-"""The ladder: which rung a machine gives, when grading refuses, and what is said then."""
+"""The isolation levels of a machine, and the messages if grading refuses."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def test_refuses_below_what_the_course_asks(machine):
 
 
 def test_takes_what_is_asked_for(machine):
-    """What is said aloud, what is enough, and what is best."""
+    """The messages on the wanted, the sufficient and the best level."""
     machine(NO_LANDLOCK)
     assert choose_rung("landlock", "uid").name == choose_rung("uid", "auto").name == "uid"
     with pytest.raises(NotIsolated, match="--isolation uid` learner code runs as a user"):

@@ -36,7 +36,7 @@ def copies() -> Case:
 CASE = copies()
 
 
-# An attempt on public cases, of which nothing is known but what came back.
+# An attempt on public cases, with only the results known.
 ATTEMPT = SimpleNamespace(
     tolerances={"float32": Tolerance(1e-4, 1e-4)},
     loaded=SimpleNamespace(outside={}),

@@ -1,4 +1,4 @@
-"""Where no known mistake matches: facts that help, no guess, and on hidden cases no answer."""
+"""Without a known mistake, messages give useful facts, no guesses, and no hidden answers."""
 
 from pathlib import Path
 

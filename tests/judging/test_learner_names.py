@@ -1,4 +1,4 @@
-"""What is said of names and orders that are not the stub's."""
+"""Messages on names and orders that differ from the stub's."""
 
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.learner_names import Names

@@ -1,4 +1,4 @@
-"""Where a wrong answer's values part from those of right ones, and what is said of it."""
+"""The first value of a wrong answer that differs from right ones, and its message."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def scaled_dot_product_attention(queries, keys, values):
     weights = torch.softmax(scaled, dim=-1)
     return weights @ values
 """
-# What is written in place of what, its line, the stage that is lost there, a word of what it is.
+# Old code, new code, its line, the lost stage, and a word of the description.
 WRONG = [
     ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "but for a factor"),
     ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "but for a factor"),
@@ -100,7 +100,7 @@ def recorded_on(project, chapter, exercise, word):
 
 
 def parted(project, recorded, text, chapter=CHAPTER, own=None):
-    """Where a text parts from right answers. own: the lines that can be blamed, else all."""
+    """Return the first difference of a text from right answers. own: lines to blame, or all."""
     case, expected, ways = recorded
     backend = InProcess(project.submission(chapter, text))
     backend.load()
@@ -180,7 +180,7 @@ def test_a_line_that_turns_a_right_value_wrongly_is_not_called_right(project):
 
 ROTATED = "return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
 FIRST, SECOND = "first * cos - second * sin", "second * cos + first * sin"
-# Ways to put the two halves of a rotated row together, and a mistake; the line that it stands on.
+# Ways to join the halves of a rotated row, and a mistake with its line.
 HALVES = {
     "written into a copy": (
         f"out = x.clone()\n    out[..., :half] = {FIRST}\n    out[..., half:] = {SECOND}",
@@ -204,7 +204,7 @@ HALVES = {
 
 @pytest.mark.parametrize("name", HALVES)
 def test_parts_of_a_result_that_are_right_are_not_blamed(project, name):
-    """What is written into a value is right there, or right values stand side by side."""
+    """A value that is written into another is right, or right values are side by side."""
     chapter, (put, (old, new)) = "ch5_beyond_one_sentence", HALVES[name]
     solution = project.solution(chapter).read_text(encoding="utf-8")
     case = recorded_on(project, chapter, "rotate", "")
@@ -316,7 +316,7 @@ def test_an_error_has_its_own_line(project, recorded):
         [[[1], "add", [-1], []]],
         [[[-1], "add", [], []]],
         [[1, "add", [], []]],
-        [[[1] * 9, "add", [], []]],  # within more calls than are told
+        [[[1] * 9, "add", [], []]],  # within more calls than are reported
         [[["1"], "add", [], []]],
         [[[1], "add", []]],
         [[[1], 7, [], []]],
@@ -408,7 +408,7 @@ def line_of(text, words):
 
 
 def parted_in(project, chapter, exercise, word, *edit, form=""):
-    """Where the solution, or another right answer, parts with an edit; and that text."""
+    """Return where the solution, or another right answer, diverges after an edit; and the text."""
     path = project.root / "tests" / "right_answers" / chapter / f"{form}.py"
     text = (path if form else project.solution(chapter)).read_text(encoding="utf-8")
     at = text.index(f"{'class' if exercise[0].isupper() else 'def'} {exercise}(")
@@ -467,7 +467,7 @@ def test_what_was_not_written_to_is_told(project):
 
 
 def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
-    """What another class returns has a name there, and none here."""
+    """The result of another class has a name there, but not here."""
     edit = ("x = block(x)", "block(x)")
     case = recorded_on(project, CH6, "SmallGPT", "one block")
     text = project.solution(CH6).read_text(encoding="utf-8").replace(*edit)

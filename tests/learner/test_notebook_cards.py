@@ -249,7 +249,7 @@ def test_pictures_carry_a_description():
     )
 
 
-# Where the checks and the other chapters are found.
+# The folders of the checks and of the other chapters.
 
 
 def test_checks_beside_a_notebook_are_found_first(tmp_path):
@@ -339,7 +339,7 @@ def test_a_cell_that_needs_a_stub_says_which(shell, capsys):
     shell.run_cell("class Layer:\n    def forward(self):\n        raise NotImplementedError")
     capsys.readouterr()
     for cell, name in (("heatmap(mix(1))", "mix"), ("Layer().forward()", "Layer")):
-        assert not shell.run_cell(cell).success  # so that `run all` stops here, as ever
+        assert not shell.run_cell(cell).success  # so that `run all` stops here, as usual
         said = capsys.readouterr()
         assert said.out.startswith(f"{name} is still to do") and "Traceback" not in str(said)
 

@@ -31,7 +31,7 @@ def session(project, folder):
 
 
 def shown(session) -> str:
-    """What has been written since the last look at it."""
+    """Return the output since the last look at it."""
     text = session.console.file.getvalue()
     session.console.file.seek(0)
     session.console.file.truncate()

@@ -1,4 +1,4 @@
-"""After a save only what the change can reach is checked again, and what is told is the same."""
+"""A save checks again only what the change can affect, and the messages are the same."""
 
 import random
 
@@ -113,7 +113,7 @@ def test_what_is_right_is_not_run_again(project, checkers, monkeypatch):
 def test_what_is_wrong_is_run_again_only_where_something_may_have_changed(
     project, checkers, monkeypatch
 ):
-    """Beside it, in what it calls or is called by, or in its place in the file."""
+    """In addition, the change can affect callers, callees and the order in the file."""
     checker, asked = checkers[0], asked_in_checks(checkers[0], monkeypatch)
     solution = project.solution(CH2).read_text(encoding="utf-8")
     weights = "    attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)"

@@ -178,7 +178,7 @@ def without_fork(project, tmp_path_factory):
 
 
 def page_after(session, text: str) -> str:
-    """What the page shows after a save, in one line."""
+    """Return the page after a save, in one line."""
     session.console.file = io.StringIO()
     session.checker.path(CHAPTER).write_text(text, encoding="utf-8")
     assert session.look()
@@ -191,7 +191,7 @@ def test_without_fork_an_endless_loop_ends_and_the_next_save_works(without_fork)
     first = session.checker.maker.warm.process.pid
     right = stub.replace(STUB, "return inputs @ query", 1)
     assert "attention_scores is done" in page_after(session, right)
-    assert session.checker.maker.warm.process.pid == first  # kept, not started anew
+    assert session.checker.maker.warm.process.pid == first  # the process was not restarted
     # Nothing interrupts this from within.
     deaf = "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(600)"
     sleeping = stub.replace(STUB, deaf, 1)

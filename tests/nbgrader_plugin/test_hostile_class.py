@@ -1,4 +1,4 @@
-"""A class in nbgrader full of odd notebooks: everybody has points and a page, and nothing acts."""
+"""A class with odd notebooks in nbgrader: each learner gets points and a page, and no code runs."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def test_everybody_has_points(graded):
 
 
 def test_a_name_with_a_line_break_is_one_of_them(graded):
-    """Not in nbgrader's own list: it writes names into lines as they are."""
+    """Not in nbgrader's own list, which writes names into lines unchanged."""
     scratch, _ = graded
     with Gradebook(f"sqlite:///{scratch.root}/gradebook.db") as gradebook:
         assert gradebook.find_submission(CH1, BROKEN).score == MOST[CH1]

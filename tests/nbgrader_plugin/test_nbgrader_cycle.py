@@ -136,7 +136,7 @@ class Scratch:
 
 
 def isolation() -> str:
-    """What the graders of these tests run with: locked in, where the machine can."""
+    """The isolation level for these tests: a sandbox if the machine supports one."""
     try:
         choose_rung(COURSE.isolation, "auto", "cpu")
         return "auto"

@@ -1,4 +1,4 @@
-"""What is sound in a notebook stays, whatever else is in it; nbgrader's own checks agree."""
+"""Valid parts of a notebook stay, whatever else it contains; nbgrader's own checks agree."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Dropout is told from what only looks like it, and chance alone is next to never blamed."""
+"""Dropout is distinguished from similar behaviour, and chance is almost never blamed."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ BELOW = EVERYWHERE.tril()  # as many as causal weights have
 
 
 def drawn(seed: int, p: float = P, entries=EVERYWHERE) -> torch.Tensor:
-    """What right dropout keeps, as chances."""
+    """Return the entries that right dropout keeps, as probabilities."""
     generator = torch.Generator().manual_seed(seed)
     kept = torch.rand(2, *entries.shape, generator=generator) >= p
     return chances(kept, entries, p)
@@ -111,6 +111,6 @@ def test_the_rate_of_false_alarms_is_below_one_in_a_million(p, monkeypatch):
 def test_a_number_that_never_varies_is_told():
     assert counts_by_chance([0.9, 0.3, 1.4, 0.2, 0.8, 1.1])
     assert not counts_by_chance([0.02] * 8)
-    assert counts_by_chance([0.0] * 3)  # too few to tell
+    assert counts_by_chance([0.0] * 3)  # too few to decide
     totals = [t for seed in range(4) for t in deviations(drawn(seed), EVERYWHERE, P)]
     assert counts_by_chance(totals)

@@ -1,4 +1,4 @@
-"""Fingerprints on disk: what is written is read again, and what is too old says so."""
+"""Fingerprints on disk are read back, and outdated ones are reported."""
 
 import json
 

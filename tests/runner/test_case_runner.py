@@ -1,4 +1,4 @@
-"""What learner code returns is told, whatever it is."""
+"""Any result of learner code is reported."""
 
 import pytest
 import torch

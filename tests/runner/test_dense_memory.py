@@ -42,4 +42,4 @@ def test_every_small_size_is_filled_and_a_second_time_there_is_little_to_do():
     first, second = (json.loads(line) for line in said.splitlines())
     assert len(first) == len(SIZES) and all(first)
     taken = [count * size for count, size in zip(second, SIZES, strict=True)]
-    assert max(taken) < MOST // 4, taken  # each came to an end by itself
+    assert max(taken) < MOST // 4, taken  # each finished on its own

@@ -22,7 +22,7 @@ def scale(x, size):
 
 
 def written(node: ast.AST) -> str:
-    """A tree with all the places of what is in it."""
+    """A tree with the positions of all its nodes."""
     return ast.dump(node, include_attributes=True)
 
 

@@ -1,6 +1,6 @@
 """What is told of an error: of the lines that it came through, the one where it arose and a caller.
 
-Inside a helper that was called wrongly, the line to be mended is the one that calls it.
+If a helper is called wrongly, the line to fix is the one that calls it.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""What is taken from a notebook: definitions, wherever they stand; and what is not."""
+"""Definitions are extracted from notebooks, wherever they are; other code is not."""
 
 import json
 

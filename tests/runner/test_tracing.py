@@ -1,4 +1,4 @@
-"""What a call passes through is written down with lines and inputs, and within bounds."""
+"""A call's intermediate values are recorded with lines and inputs, within limits."""
 
 import pytest
 import torch

@@ -24,7 +24,7 @@ def elsewhere(source: str, kind: str = "code") -> dict:
 
 
 def doubled(*cells: dict):
-    """Return what `double(3)` of a notebook gives, and what is said of the choice."""
+    """Return the result of `double(3)` in a notebook, and the message on the choice."""
     content = json.dumps({"cells": [elsewhere("import math"), *cells]}).encode()
     found = source_in(content, "a.ipynb")
     module, problems = load_module("cells", found.text, "a.ipynb")

@@ -1,4 +1,4 @@
-"""Files of weights beside a chapter's code: found, bounded, part of what a hand-in is."""
+"""Weight files next to a chapter's code are found, bounded, and part of the submission."""
 
 import zipfile
 from dataclasses import replace

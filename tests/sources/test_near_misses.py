@@ -1,4 +1,4 @@
-"""What is nearly named or placed as it should be counts; what is something else does not."""
+"""Near-miss file names and locations are accepted; other files are not."""
 
 import os
 import zipfile
@@ -56,7 +56,7 @@ def test_it_counts_with_a_note_and_not_where_that_is_switched_off(found, tmp_pat
     put(tmp_path, where)
     handin, notes = found()
     assert (handin.filename, handin.content, handin.reason) == (f"{CH1}.py", TEXT, "")
-    same = where == f"{CH1}.py"  # as the file is called: there is nothing to tell
+    same = where == f"{CH1}.py"  # the file has its own name: there is nothing to report
     assert (f"ada: {where} counts as {CH1}.py" in notes) != same
     assert not any("left out" in note and "ada" in note for note in notes)
     handin, notes = found(rescue=False)
@@ -127,7 +127,7 @@ def test_a_zip_of_a_gigabyte_takes_no_memory_and_says_why(found, tmp_path):
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_a_damaged_zip_is_said_to_be_one(found, tmp_path, kind):
-    """Every byte of what is packed, changed one at a time: it is read, or it is told why not."""
+    """After a change of any byte, the archive is read, or the reason is reported."""
     path = tmp_path / "ada" / "homework.zip"
     path.parent.mkdir(parents=True)
     with zipfile.ZipFile(path, "w", kind) as archive:

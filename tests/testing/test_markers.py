@@ -111,7 +111,7 @@ def test_another_files_exercise(graders):
     said = collect(
         graders, 'exercise("attention_scores", points=3.5', 'exercise("softmax", points=3.5'
     )
-    assert "judges softmax; the tests of that exercise stand in softmax.py" in said
+    assert "judges softmax; the tests of that exercise belong in softmax.py" in said
 
 
 @pytest.mark.slow

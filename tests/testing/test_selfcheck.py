@@ -39,7 +39,7 @@ NO_LOGGING = ("-p", "no:logging")  # as in a kit
 
 
 def told(done) -> list[str]:
-    """What a run says, but for how long it took, and when it caught what a test printed."""
+    """Return a run's output, without its time and the moment when it caught a print."""
     said = re.sub(r"\bin \d+\.\d+s\b", "in … s", done.stdout)
     return re.sub(r"-+ Captured stdout (setup|call) -+", "what was printed", said).splitlines()
 

@@ -96,7 +96,7 @@ def test_every_chapter_ends_with_what_one_can_do(scripts):
 
 
 class Sources(HTMLParser):
-    """What a page would load, the tags that it opens, and the texts in place of its pictures."""
+    """Return the resources, tags and alternative texts of a page."""
 
     def __init__(self, page: str):
         super().__init__()

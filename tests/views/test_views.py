@@ -1,4 +1,4 @@
-"""What a learner reads at the end of a run: one idea at a time, in plain text and in colours."""
+"""The end of a run shows a learner one idea at a time, in plain text and in colours."""
 
 import io
 import re
@@ -152,7 +152,7 @@ def test_without_a_name_hint_tells_where_hints_are(project):
         assert chapter.title in said.getvalue()
     assert re.search(r"project_qkv +\d hints?\n", said.getvalue())
     assert "tensorgrade hint attention_scores" in said.getvalue()
-    bare = project.course  # whoever writes a course has the hints beside the answers
+    bare = project.course  # an author has the hints next to the answers
     print_where_hints_are(Console(file=(nothing := io.StringIO())), bare)
     assert nothing.getvalue() == "There are no hints here.\n"
 
