@@ -79,7 +79,7 @@ def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(
     "module, lost",
     [(pipeline, "divergence_for"), (points, "is_only_squeezed"), (evidence, "repair")],
 )
-def test_what_cannot_be_told_of_one_answer_costs_nothing(
+def test_an_answer_that_cannot_be_explained_costs_nothing(
     project, grader, monkeypatch, caplog, module, lost
 ):
     """A fault of ours there takes no points, of that exercise or of another one."""

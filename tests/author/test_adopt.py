@@ -197,7 +197,7 @@ def test_what_cannot_be_adopted_is_refused_in_a_sentence(tiny, name, message, wh
 
 
 @pytest.mark.parametrize("group", ["", "no such group", "..", "{}"])
-def test_a_group_that_is_not_there_is_told(tiny, tmp_path, monkeypatch, group):
+def test_a_group_that_is_not_there_is_reported(tiny, tmp_path, monkeypatch, group):
     from tensorgrade.instructor.groups import representative
 
     with pytest.raises(CourseError, match="holds no group"):

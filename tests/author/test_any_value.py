@@ -244,7 +244,7 @@ def test_an_argument_arrives_as_it_was_written(tmp_path, kind):
     assert value is True or value not in (None, False), "the solution saw what was written"
 
 
-def test_an_argument_that_cannot_be_passed_is_told(tmp_path):
+def test_an_argument_that_cannot_be_passed_is_reported(tmp_path):
     with pytest.raises(CourseError, match=r"f, case values/1: x\[1\] is an object of type object"):
         course(tmp_path, "x", 'case("values/1", call(x=[1, object()]))')
 
@@ -463,7 +463,7 @@ def test_an_endless_or_broken_generator_ends(tmp_path):
     assert "KeyError" in render(small.diagnosis(broken, agrees).problem)
 
 
-def test_what_the_solution_fails_with_is_told_in_a_sentence(tmp_path):
+def test_what_the_solution_fails_with_is_reported_in_a_sentence(tmp_path):
     """And that `seed=` is no argument, which is easy to think."""
     cases = 'case("values/1", call(x=normal(2), seed=3))'
     with pytest.raises(CourseError) as error:

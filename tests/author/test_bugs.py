@@ -204,7 +204,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize("path, old, new, said", SLIPS)
-def test_an_authors_slip_is_told(tmp_path, path, old, new, said):
+def test_an_authors_slip_is_reported(tmp_path, path, old, new, said):
     root = with_a_bug(tmp_path)
     edit(root, path, old, new)
     if "scaled(entries" in new:  # so that the edits fit
@@ -213,7 +213,7 @@ def test_an_authors_slip_is_told(tmp_path, path, old, new, said):
     assert any(said in one for one in found) if said else found == [], found
 
 
-def test_a_mistake_that_takes_a_rewrite_to_mend_is_told(tmp_path):
+def test_a_mistake_that_takes_a_rewrite_to_fix_is_reported(tmp_path):
     root = with_a_bug(tmp_path)
     whole = f"{RIGHT_LINE}  # one by one\\n    return products.reshape(x.shape)"
     edit(root, FILE, '"torch.mul(", "torch.add("', f'"{whole}", "return x"')
@@ -249,5 +249,5 @@ def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:
         (2, [(1, True, False), (3, False, True)], 0),  # more broken than fixed: never below 0
     ],
 )
-def test_only_what_was_mended_earns_points(changed, checks, points):
+def test_only_what_was_fixed_earns_points(changed, checks, points):
     assert earned(changed, *checks) == pytest.approx(points)

@@ -35,7 +35,7 @@ def test_everything_derived_is_fresh(project):
 
 
 @pytest.mark.parametrize("hidden", [True, False])
-def test_a_part_that_is_made_anew_is_the_stored_one(project, hidden):
+def test_a_part_that_is_made_again_is_the_stored_one(project, hidden):
     chapter, exercise = "ch4_multi_head_attention", "split_heads"
     references, prints = build_exercise(str(project.root), chapter, exercise, hidden)
     stored, stored_prints = (

@@ -73,7 +73,7 @@ def test_an_edit_that_changes_more_than_its_statements_is_never_apart(old, new):
     assert None in parted(old, new)
 
 
-def test_what_stands_in_a_class_is_run_before_any_case():
+def test_class_bodies_run_before_any_case():
     text = "class A:\n    size = 1\n    def f(self):\n        return 1\n"
     assert None in parted("size = 1", "size = 2", text)
     assert None in parted("    size = 1\n", "", text)

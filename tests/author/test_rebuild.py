@@ -82,7 +82,7 @@ def test_a_new_case_runs_that_case(course, runs):
     assert runs and {(ex, hidden, cases) for ex, hidden, _, cases in runs} == {("scaled", True, 1)}
 
 
-def test_a_new_name_of_a_mistake_runs_nothing_and_is_told(course, runs):
+def test_a_new_name_of_a_mistake_runs_nothing_and_is_reported(course, runs):
     edit(course, GRADER, '"scaled_factor_added"', '"added"')
     built, wrote = build(course)
     assert built.wrong == () and runs == [] and f"{HIDDEN}.fingerprints.json.gz" in wrote
@@ -330,7 +330,7 @@ def test_stored_pairs_of_other_edits_are_made_again(with_pairs, runs):
     assert pairs_run(runs) == {("scaled", False)} and pairs_in(with_pairs / PUBLIC) == 3
 
 
-def test_what_looks_alike_is_told_of_all_exercises_at_once(course):
+def test_similar_mistakes_are_reported_for_all_exercises_at_once(course):
     same = '    mistake("again", "It is added.", ("x * factor", "factor + x")),\n]'
     edit(course, GRADER, "\n]\n", f"\n{same}\n")
     nothing = '    mistake("none", "It is right.", ("return counts", "return counts # so")),\n]'
@@ -389,7 +389,7 @@ def test_a_save_concerns_its_exercise_its_chapter_or_everything(course):
     assert {p for p, seen in look(course).items() if before[p] != seen} == {course / GRADER}
 
 
-def test_a_release_is_made_anew_where_what_nbgrader_loads_is_new(monkeypatch, tmp_path):
+def test_a_release_is_made_again_where_what_nbgrader_loads_is_new(monkeypatch, tmp_path):
     made, engine = [], tmp_path / "engine"
     shutil.copytree(folders.ENGINE / "nbgrader_plugin", engine / "nbgrader_plugin")
     monkeypatch.setattr(folders, "ENGINE", engine)
@@ -403,7 +403,7 @@ def test_a_release_is_made_anew_where_what_nbgrader_loads_is_new(monkeypatch, tm
     assert released() == released() == "released" and len(made) == 2
 
 
-def test_a_bug_is_built_anew_with_the_exercise_it_is_judged_as():
+def test_a_bug_is_built_again_with_the_exercise_it_is_judged_as():
     project, folder = Project(ROOT), ROOT / "graders" / "ch3_causal_attention"
     found = concerned(project, [folder / "inverted_dropout.py"])
     assert found == {"inverted_dropout", "bug_inverted_dropout"}

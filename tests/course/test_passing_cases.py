@@ -42,7 +42,7 @@ REPAIRED = [("d_k**0.5", "d_k**0.25", 7), ("d_k**0.5", "(d_k + 1) ** 0.5", 7)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("old, new, line", REPAIRED)
-def test_what_one_small_edit_mends_is_placed_there(grader, old, new, line):
+def test_what_one_small_edit_fixes_is_placed_there(grader, old, new, line):
     verdict = verdict_on(grader, RIGHT.replace(old, new))
     assert (verdict.mistakes, verdict.sure, verdict.line) == ([], Sure.REPAIRED, line), verdict
     assert f"line {line}" in verdict.message
@@ -62,7 +62,7 @@ def test_an_error_is_placed_on_its_line(grader):
     assert verdict.line == 8 and verdict.sure in (Sure.REPAIRED, Sure.PLACED)
 
 
-def test_the_line_of_an_error_is_told_before_one_where_other_values_part(grader):
+def test_the_line_of_an_error_is_reported_before_one_where_other_values_part(grader):
     text = RIGHT.replace("d_k**0.5", "(d_k + 7)").replace(
         "    d_k =", "    if queries.requires_grad:\n        queries = queries.nothing\n    d_k ="
     )
@@ -245,7 +245,7 @@ MISSHAPEN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("said", MISSHAPEN)
-def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, said):
+def test_the_line_is_reported_that_makes_a_part_with_another_size(project, grader, said):
     """The call raises an error elsewhere; no message names code inside a substitute."""
     verdict, text = block(project, grader, MISSHAPEN[said])
     new = MISSHAPEN[said][0][1]
@@ -255,7 +255,7 @@ def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, s
 
 
 @pytest.mark.slow
-def test_no_message_names_what_is_inside_a_stand_in(project, grader):
+def test_no_message_names_what_is_inside_a_substitute(project, grader):
     """The gradient never gets to the weights of attention, which learners do not know by name."""
     edits = [("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()")]
     verdict, _ = block(project, grader, edits)
@@ -308,7 +308,7 @@ SETTINGS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_line_of_a_setting_is_told(project, grader, name):
+def test_the_line_of_a_setting_is_reported(project, grader, name):
     chapter, exercise, old, new, said = SETTINGS[name]
     source = project.solution(chapter).read_text(encoding="utf-8")
     at = source.index(f"class {exercise}(")
@@ -322,7 +322,7 @@ def test_the_line_of_a_setting_is_told(project, grader, name):
     assert re.search(rf"\b[Ll]ine {line}\b", verdict.message), (line, verdict.message)
 
 
-def test_another_version_of_what_fails_is_told_of(grader):
+def test_another_version_of_what_fails_is_reported(grader):
     older = RIGHT.replace("return attn_weights @ values", "return attn_weights[0]")
     newer = RIGHT.replace(f"def {NAME}", f"def {NAME}_v2")
     verdict = verdict_on(grader, older + newer)

@@ -148,7 +148,7 @@ def test_a_wrong_answer_shows_something_else(ours, project, trained, tmp_path, r
     assert not torch.allclose(given, all_heads(ours, *trained, ids), atol=0.05)
 
 
-def test_a_class_without_one_of_its_layers_is_told(ours):
+def test_a_class_without_one_of_its_layers_is_reported(ours):
     class Without(ours):
         def __init__(self, *arguments):
             super().__init__(*arguments)
@@ -182,7 +182,7 @@ def test_texts_that_do_not_fit(ours):
         look(ours, "x")
 
 
-def test_the_page_stands_alone_and_escapes_what_was_typed(ours):
+def test_the_page_is_self_contained_and_escapes_typed_text(ours):
     seen = look(ours, "<b>a & b</b> <b>a & b</b>")
     for text in (page(seen), figures(seen)):
         assert "<b>a & b" not in text and "&lt;b&gt;a &amp; b" in text

@@ -143,7 +143,7 @@ def test_a_broken_or_foreign_file_is_one_sentence(tmp_path):
         load_weights(tmp_path / "nowhere")
 
 
-def test_weights_of_another_model_are_told(gpt, story, tmp_path):
+def test_weights_of_another_model_are_reported(gpt, story, tmp_path):
     model = begin(gpt, Settings(story[1], **SMALL), 1, 0).model
     wider = begin(gpt, Settings(story[1], **SMALL | {"d": 32}), 1, 0).model
     with pytest.raises(CourseError, match="does not fit your present SmallGPT"):
@@ -203,7 +203,7 @@ def test_an_exercise_that_is_not_right_is_named_and_nothing_is_trained(project, 
 
 
 @pytest.mark.slow
-def test_without_ones_own_attention_the_stand_in_is_taken_and_said(project, tmp_path, story):
+def test_without_ones_own_attention_the_substitute_is_taken_and_said(project, tmp_path, story):
     (tmp_path / "ch6_small_gpt.py").write_bytes(project.solution("ch6_small_gpt").read_bytes())
     module, own_attention = own_gpt(tmp_path)
     assert not own_attention
@@ -282,7 +282,7 @@ def test_ctrl_c_keeps_the_weights(tmp_path):
     assert load_weights(out)[0]
 
 
-def test_where_heads_look_is_told_from_time_to_time(gpt, story):
+def test_where_heads_look_is_reported_from_time_to_time(gpt, story):
     text, vocabulary = story
     settings = Settings(vocabulary, **SMALL)
     run = begin(gpt, settings, 3, seed=3)

@@ -163,7 +163,7 @@ def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
 
 
 @pytest.mark.slow
-def test_what_are_no_weights_costs_what_weights_earn_and_is_told(judged, trained):
+def test_what_are_no_weights_costs_what_weights_earn_and_is_reported(judged, trained):
     for name, (beside, said) in broken(trained).items():
         found = judged(beside)
         assert (found.points, found.status) == (OWN_WORK, "partial"), (name, found)
@@ -404,7 +404,7 @@ def test_learners_and_graders_measure_on_other_text(project):
     assert len(texts[0]) > 400 and not texts[0] & texts[1]
 
 
-def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_told(
+def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_reported(
     judged, trained, solution
 ):
     right = b"model.train(training)"

@@ -607,7 +607,7 @@ def test_what_is_said_of_a_function(told, chapter, exercise, code, said):
 
 
 @pytest.mark.slow
-def test_a_factor_that_only_some_cases_have_is_told_with_its_line(told):
+def test_a_factor_that_only_some_cases_have_is_reported_with_its_line(told):
     """Twice too large wherever there are biases: no sentence of the catalogue knows that."""
     code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
     code = code.replace("BIAS", "self.W_key.bias is None")
@@ -653,7 +653,7 @@ def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
     assert "n            = 2" in note
 
 
-def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
+def test_an_endless_loop_is_reported_with_its_line_and_how_long_it_took(public):
     code = "def attention_scores(query, inputs):\n    while True:\n        query = query\n"
     part = public(CH1, "attention_scores", code)
     run_cases(part.attempt, "attention_scores", 0.2)
@@ -664,7 +664,7 @@ def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
     assert re.search(line, render(wrong.value.diagnosis.problem))
 
 
-def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
+def test_code_outside_of_functions_that_never_ends_is_left_out_and_reported(public):
     code = (
         "def attention_scores(query, inputs):\n    return inputs @ query\nwhile True:\n    pass\n"
     )
@@ -692,7 +692,7 @@ def test_nothing_but_learner_code_is_ended():
         timer.cancel()
 
 
-def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
+def test_the_reason_of_an_error_is_in_front_of_a_line_of_the_table():
     error = CaughtError("SyntaxError", "'(' was never closed", 4, "return (inputs @ query")
     told = Diagnosis(Kind.ERROR, Plain("`attention_scores` could not be loaded: SyntaxError …"))
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
@@ -701,7 +701,7 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     assert in_short(told) == render(told.problem)
 
 
-def test_sizes_are_told_as_public_cases_show_them(told):
+def test_sizes_are_reported_as_public_cases_show_them(told):
     code = (
         "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
         "    shape = (b, num_tokens, d_out)\n"
@@ -724,13 +724,13 @@ def inverted_dropout(attn_weights, p, training=True):
 """
 
 
-def test_an_import_that_is_misspelt_is_told(told):
+def test_an_import_that_is_misspelt_is_reported(told):
     for message in told(CH1, "softmax", f"import eniops\n{SOFTMAX}"):
         assert "name 'einops' is not defined" in message
         assert "its import failed" in message and "No module named 'eniops'" in message
 
 
-def test_one_draw_for_everything_is_told(told):
+def test_one_draw_for_everything_is_reported(told):
     for message in told(CH3, "inverted_dropout", DROPOUT):
         assert "not all scaled" not in message
         assert "dropped" in message

@@ -93,7 +93,7 @@ def test_the_engine_has_no_name_from_the_course(project, names):
         "the chapter ch3_causal_attention",
     ],
 )
-def test_a_word_of_the_course_is_found_wherever_it_stands(text, names):
+def test_a_word_of_the_course_is_found_wherever_it_is(text, names):
     assert next(iter(words_of_the_course(f"\n{text}", names)))[0] == 2
 
 

@@ -72,7 +72,7 @@ def test_imports_go_down_only():
     assert [(a, b) for a, b in between if RANK[part_of(a)] <= RANK[part_of(b)]] == []
 
 
-def test_the_runner_stands_alone():
+def test_the_runner_imports_nothing_else():
     runner = [name for name in MODULES if part_of(name) == "runner"]
     assert runner
     for module in runner:

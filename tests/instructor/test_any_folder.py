@@ -187,7 +187,7 @@ def test_any_folder(grade, project, tmp_path_factory, learners):
     assert {path.name for path in out.iterdir()} == left
 
 
-def test_the_same_names_stand_in_the_gradebook(grade, project, tmp_path):
+def test_the_gradebook_has_the_same_names(grade, project, tmp_path):
     from nbgrader.api import Gradebook
 
     names = ["aaa", "no\u00a0break", "lat\udce9", "new\nline", "'; drop table grade; --", "=1+1"]

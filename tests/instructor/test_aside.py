@@ -26,7 +26,7 @@ def test_a_fault_of_the_graders_costs_one_file(grader, monkeypatch, caplog):
     assert "could not be judged" in caplog.text and "in a hidden test" in caplog.text
 
 
-def test_a_fault_of_the_course_is_told_at_once(grader, monkeypatch):
+def test_a_fault_of_the_course_is_reported_at_once(grader, monkeypatch):
     def fail(*arguments):
         raise CourseError("references are missing")
 
@@ -35,7 +35,7 @@ def test_a_fault_of_the_course_is_told_at_once(grader, monkeypatch):
         grade_with(grader, HANDIN)
 
 
-def test_the_instructor_is_told_where_to_look_and_only_where_the_graders_failed():
+def test_the_instructor_learns_where_to_look_only_if_the_graders_failed():
     row = {"student": "ada", "chapter": "ch1", "exercise": "softmax", "message": NOT_JUDGED}
     said = " ".join(to_look_at([row, row | {"student": "bao", "message": "It raises."}]))
     assert "failed on ada/ch1." in said and "explain STUDENT softmax" in said

@@ -143,7 +143,7 @@ def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(project
     assert handin_in(tmp_path, CH1, course).content == b"3"
 
 
-def test_a_repository_made_of_the_kit_may_be_handed_in(project, tmp_path):
+def test_a_repository_made_of_the_kit_may_be_submitted(project, tmp_path):
     name = f"{project.course.chapters[2].name}.py"
     for where in (f"exercises/{name}", f"exercises/given/ch4_multi_head_attention/{name}"):
         (tmp_path / where).parent.mkdir(parents=True, exist_ok=True)

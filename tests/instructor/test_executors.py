@@ -61,7 +61,7 @@ def test_everybody_comes_back_once(processes, count):
         assert outcome(workers) == {h.student: h.student for h in CLASS}
 
 
-def test_who_ends_workers_is_set_aside_and_nobody_else(processes):
+def test_who_ends_workers_is_set_aside_and_no_other_learner(processes):
     with processes(2, "s000", "s017", "s039") as workers:
         back = outcome(workers)
     assert len(back) == len(CLASS)

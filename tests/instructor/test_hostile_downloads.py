@@ -308,7 +308,7 @@ def test_long_names_cost_nobody_anything(tmp_path):
     assert len(found.aside) == 1, "Eve's file means nothing, and is kept"
 
 
-def test_a_name_that_is_no_utf_8_costs_nobody_anything(tmp_path):
+def test_a_name_that_is_no_utf_8_costs_no_learner_anything(tmp_path):
     entries = {moodle("Ada", 1): "ada", moodle("B\u00e9n", 2): "ben", moodle("Cleo", 3): "cleo"}
     source = write_zip(tmp_path / "m.zip", entries)
     data = source.read_bytes()

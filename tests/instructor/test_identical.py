@@ -44,7 +44,7 @@ def test_verdicts_are_the_same_but_for_the_name():
     assert one.student == "ada"
 
 
-def test_shared_files_are_told_but_not_untouched_stubs_or_missing_ones(tmp_path):
+def test_shared_files_are_reported_but_not_untouched_stubs_or_missing_ones(tmp_path):
     class_ = [
         handin("ada"),
         handin("bao"),

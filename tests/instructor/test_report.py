@@ -201,7 +201,7 @@ def test_those_with_few_points_are_listed_fewest_first():
     assert helped["listed"][0]["why"] == f"{len(CHAPTER.exercises)} wrong"
 
 
-def test_trouble_is_told_once_for_a_file_with_its_reason():
+def test_trouble_is_reported_once_for_a_file_with_its_reason():
     rows = hand_in("ada", status="error", share=0, message="It is not UTF-8.") + hand_in("bao")
     (trouble,) = class_view(COURSE, rows, [])["trouble"]
     assert trouble["person"].name == "ada" and trouble["message"] == "It is not UTF-8."
@@ -375,7 +375,7 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
     assert "What moved" not in page_of(rows)
 
 
-def test_nothing_handed_in_is_no_attempt_and_is_called_so():
+def test_nothing_submitted_is_no_attempt_and_is_called_so():
     missing = hand_in(
         "bao", status="not_attempted", share=0.0, message="There is no submission for this chapter."
     )
@@ -398,7 +398,7 @@ def test_who_has_no_file_for_the_chapter_has_not_handed_one_in():
     assert "from 2 submitted files; 1 without the chapter's file." in page.text
 
 
-def test_what_stands_between_backticks_is_code_on_every_page():
+def test_what_is_between_backticks_is_code_on_every_page():
     told = "`head_dim` is meant; <script> and ` are not."
     wrong = row("ada", 0, "failed", 0.0, mistakes=["no_scale"], message=told)
     broken = row("bao", 1, "error", 0.0, message=told)

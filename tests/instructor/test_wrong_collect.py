@@ -158,7 +158,7 @@ def test_worksheets_in_common_languages_are_understood(tmp_path, header, word, w
     assert place.folder == "ada@uni.edu", "who is known by the worksheet"
 
 
-def test_day_and_month_are_told_apart_by_the_whole_column_or_asked_for(tmp_path):
+def test_day_and_month_are_distinguished_by_the_whole_column_or_asked_for(tmp_path):
     files = {"ada": {f"{CH1}.py": b"1"}, "bao": {f"{CH1}.py": b"2"}}
     early = {"ada": "1/2/2027, 11:59 PM", "bao": "1/3/2027, 11:59 PM"}
     with pytest.raises(CourseError, match=r"1/2/2027, may have the day first.*--date-order"):

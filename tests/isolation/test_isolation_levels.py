@@ -132,7 +132,7 @@ def test_unknown_words_are_explained(machine, wanted, isolation):
         choose_rung(wanted, isolation)
 
 
-def test_doctor_reports_and_mends(machine):
+def test_doctor_reports_and_fixes(machine):
     """The report names the rung, every layer, and what to do; JSON can carry it."""
     machine(NO_BWRAP)
     report = doctor.examine("namespaces")

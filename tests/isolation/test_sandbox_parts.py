@@ -119,7 +119,7 @@ def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
 @pytest.mark.slow
 @needs("isolation 'full'")
 @pytest.mark.parametrize("dies", ["the child that was forked ahead", "the warm process"])
-def test_what_was_forked_ahead_and_died_costs_nobody_anything(dies):
+def test_what_was_forked_ahead_and_died_costs_no_learner_anything(dies):
     """If memory runs out, unused processes end first."""
     with WarmProcess(Limits(), FULL) as warm:
         first = warm.fork()

@@ -233,7 +233,7 @@ def test_where_nothing_was_added_no_line_is_blamed(project):
     assert wrong != solution and parted(project, case, wrong, chapter) is None
 
 
-def test_what_a_name_of_one_letter_stands_for(project):
+def test_the_meaning_of_a_name_of_one_letter(project):
     chapter, name = "ch5_beyond_one_sentence", "LatentAttention"
     solution = project.solution(chapter).read_text(encoding="utf-8")
     case = recorded_on(project, chapter, name, "values")
@@ -245,7 +245,7 @@ def test_what_a_name_of_one_letter_stands_for(project):
     assert found.what == HoldsOtherValue("k", "values")
 
 
-def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
+def test_a_right_value_that_nothing_is_done_with_is_reported(project, recorded):
     text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
     assert (found.line, found.stage, found.what) == (8, "scaled scores", NothingIsDone()), found
@@ -266,7 +266,7 @@ def test_what_is_left_beside_the_mistake_is_not_blamed(project, recorded, left):
     assert parted(project, recorded, text).line == 11
 
 
-def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(project, recorded):
+def test_a_right_value_that_has_a_name_and_is_left_is_reported_beside_the_place(project, recorded):
     text = RIGHT.replace("softmax(scaled", "softmax(scores")
     found = parted(project, recorded, text)
     assert (found.line, found.unused) == (9, 8), found
@@ -421,7 +421,7 @@ def parted_in(project, chapter, exercise, word, *edit, form=""):
 CH5, CH6 = "ch5_beyond_one_sentence", "ch6_small_gpt"
 
 
-def test_what_a_loop_leaves_too_early_is_told_as_that(project):
+def test_what_a_loop_leaves_too_early_is_reported_as_that(project):
     edit = ("range(0, len(keys), block_size)", "list(range(0, len(keys), block_size))[:-1]")
     found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
     assert found.line == line_of(text, "return context / total") and found.what == ComesTooEarly()
@@ -455,7 +455,7 @@ def test_a_form_that_is_not_right_yet_is_blamed_beside_who_uses_it(project):
     assert found.since == line_of(text, f"keys = {made}") < found.line
 
 
-def test_what_was_not_written_to_is_told(project):
+def test_what_was_not_written_to_is_reported(project):
     made = "table[:, 0::2] = torch.sin(place * rate)"
     exercise = "sinusoidal_positions"
     found, text = parted_in(project, CH5, exercise, "", made, "pass", form="library_calls")
@@ -466,7 +466,7 @@ def test_what_was_not_written_to_is_told(project):
     assert found.line == line_of(text, half), found
 
 
-def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
+def test_what_is_called_and_thrown_away_is_reported_on_its_line(project):
     """The result of another class has a name there, but not here."""
     edit = ("x = block(x)", "block(x)")
     case = recorded_on(project, CH6, "SmallGPT", "one block")
@@ -492,7 +492,7 @@ def test_of_a_way_that_is_cut_nothing_is_said(recorded):
     assert parting(seen, way, ways) is None and parting(seen, replace(way, cut=False), ways)
 
 
-def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recorded):
+def test_where_nothing_comes_back_the_last_line_that_runs_is_reported(project, recorded):
     found = parted(project, recorded, RIGHT.replace("return weights @ values", "weights @ values"))
     said = render(parting_sentence(found, "line {}".format))
     assert said == "Line 10 is the last one that runs."
@@ -508,7 +508,7 @@ def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recor
         (2**0.5, "it is what should be there but for a factor"),
     ],
 )
-def test_a_factor_that_differs_from_case_to_case_is_not_told(factor, said):
+def test_a_factor_that_differs_from_case_to_case_is_not_reported(factor, said):
     origin = LooksLike(2, NumbersInOtherPlaces(), "sqrt(2)")
     assert render(without_factor(TimesFactor(Compared.ON_THE_WAY, factor, origin))) == said
 
@@ -549,5 +549,5 @@ def test_the_verb_agrees_with_the_name_of_a_value():
         ),
     ],
 )
-def test_a_line_that_makes_something_else_is_told(message, said):
+def test_a_line_that_makes_something_else_is_reported(message, said):
     assert sentence(message) == said

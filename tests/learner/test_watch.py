@@ -71,7 +71,7 @@ def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, fold
 
 
 @pytest.mark.slow
-def test_what_the_code_prints_in_the_call_stands_below_the_note(session, project, folder):
+def test_what_the_code_prints_in_the_call_is_below_the_note(session, project, folder):
     line = 'print("shape", tuple(inputs.shape)); return inputs @ inputs.T'
     text = save(session, folder, with_answer(project, line))
     assert "your code prints" in text and text.count("shape (6, 3)") == 1, text
@@ -94,7 +94,7 @@ def test_a_right_answer_is_done_and_n_leads_on(session, project, folder):
     assert "Start here: softmax_naive" in shown(session)
 
 
-def test_hints_grow_one_by_one_and_begin_anew_on_another_page(session, project, folder):
+def test_hints_grow_one_by_one_and_begin_again_on_another_page(session, project, folder):
     session.press("h")
     first = shown(session)
     session.press("h")

@@ -148,7 +148,7 @@ def test_an_exercise_is_run_again_where_its_cases_ask_for_what_has_changed(
 
 
 @pytest.mark.slow
-def test_who_leaves_is_told_nothing(project, tmp_path, capfd):
+def test_leaving_prints_nothing(project, tmp_path, capfd):
     """Neither by this process nor by those that have run the code."""
     for _ in range(3):
         checker = Checker(project.exercises, tmp_path)
@@ -160,7 +160,7 @@ def test_who_leaves_is_told_nothing(project, tmp_path, capfd):
 
 
 @pytest.mark.slow
-def test_a_file_of_weights_that_is_written_anew_is_looked_at(project, checkers):
+def test_a_file_of_weights_that_is_written_again_is_looked_at(project, checkers):
     checker = checkers[0]
     checker.path(CH6).write_text(project.solution(CH6).read_text(encoding="utf-8"))
     states = []

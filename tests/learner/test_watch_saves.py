@@ -86,7 +86,7 @@ def write_in_pieces(path, text: str, chance: random.Random) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_that_is_emptied_and_written_anew_200_times_never_shows_half(session, project):
+def test_a_file_that_is_emptied_and_written_again_200_times_never_shows_half(session, project):
     path, chance = session.checker.path(CHAPTER), random.Random(1)
     ends = threading.Event()
 

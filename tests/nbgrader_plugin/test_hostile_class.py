@@ -179,7 +179,7 @@ def test_what_takes_long_to_render_is_shown_as_it_was_written(graded):
     assert "<pre>a.a.a." in page(scratch, "code") and "<h1" in page(scratch, "headings")
 
 
-def test_who_has_none_is_told_why(graded):
+def test_files_that_are_no_notebooks_show_a_reason(graded):
     scratch, _ = graded
     for name in (*WRONG, "linked"):
         said = page(scratch, name)

@@ -69,7 +69,7 @@ KINDS |= {
 }
 
 
-def test_a_symmetric_pattern_is_told():
+def test_a_symmetric_pattern_is_reported():
     chance = torch.rand(2, 60, 60, generator=torch.Generator().manual_seed(1))
     kept, entries = chance >= P, torch.ones(60, 60, dtype=torch.bool)
     assert dependence(chances(kept, entries, P), entries, P) is None
@@ -78,7 +78,7 @@ def test_a_symmetric_pattern_is_told():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_dependent_entries_are_told_with_their_dimension(kind):
+def test_dependent_entries_are_reported_with_their_dimension(kind):
     dim, keep = KINDS[kind]
     chance = torch.rand(SHAPE, generator=torch.Generator().manual_seed(1))
     assert dependence(chances(keep(chance), EVERYWHERE, P), EVERYWHERE, P) == dim
@@ -108,7 +108,7 @@ def test_the_rate_of_false_alarms_is_below_one_in_a_million(p, monkeypatch):
     assert alarms <= 4 * comparisons * runs + 2, alarms
 
 
-def test_a_number_that_never_varies_is_told():
+def test_a_number_that_never_varies_is_reported():
     assert counts_by_chance([0.9, 0.3, 1.4, 0.2, 0.8, 1.1])
     assert not counts_by_chance([0.02] * 8)
     assert counts_by_chance([0.0] * 3)  # too few to decide

@@ -173,7 +173,7 @@ def test_no_other_error_brings_the_tolerance_of_float32(does):
     assert run(text, calls(), x=torch.ones(2))[0]["error"] is None
 
 
-def test_what_fails_in_both_is_told_as_it_was_in_float64():
+def test_what_fails_in_both_is_reported_as_it_was_in_float64():
     _, tensors = run("def f(x): return x * torch.nan\n", calls(), x=torch.ones(2).double())
     assert tensors["result"].dtype == torch.float64
     header, _ = run("def f(x): return x / y\n", calls(), x=torch.ones(2).double())

@@ -64,7 +64,7 @@ def test_other_lines_of_a_cell_stay():
     assert result == 6
 
 
-def test_a_broken_definition_of_its_own_cell_is_told():
+def test_a_broken_definition_of_its_own_cell_is_reported():
     content = json.dumps({"cells": [cell("def double(x:\n    return x"), elsewhere(SCRATCH)]})
     found = source_in(content.encode(), "a.ipynb")
     _, problems = load_module("cells", found.text, "a.ipynb")

@@ -81,7 +81,7 @@ def test_what_is_something_else_is_left(found, tmp_path, where):
     assert not handin.content
 
 
-def test_of_two_versions_the_newest_counts_and_the_other_is_told(found, tmp_path):
+def test_of_two_versions_the_newest_counts_and_the_other_is_reported(found, tmp_path):
     put(tmp_path, f"{CH1}/{CH1}.py", b"old = 1", age=100)
     put(tmp_path, f"{CH1}/{CH1} (1).py", b"new = 1")
     handin, notes = found()
@@ -202,7 +202,7 @@ def test_what_is_no_text_is_said_to_be_none(content):
         decode(content, "a.py")
 
 
-def test_a_stand_in_that_learners_were_given_is_nobodys_answer(found, tmp_path):
+def test_a_substitute_that_learners_were_given_is_nobodys_answer(found, tmp_path):
     """The checks of a later chapter hold one under an earlier chapter's name, and are newer."""
     answer = put(tmp_path, f"{CH1}/{CH1}.py", age=1000)
     given = f"exercises/given/ch4_multi_head_attention/{CH1}.py"
@@ -219,7 +219,7 @@ def test_a_stand_in_that_learners_were_given_is_nobodys_answer(found, tmp_path):
     assert found()[0].content == TEXT, "a folder may be called so"
 
 
-def test_a_stand_in_of_the_released_checks_is_found_to_be_one(project):
+def test_a_substitute_of_the_released_checks_is_found_to_be_one(project):
     chapters, seen = {chapter.name for chapter in project.course.chapters}, []
     for checks in sorted((project.root / "release").glob("*/checks.zip")):
         with zipfile.ZipFile(checks) as archive:

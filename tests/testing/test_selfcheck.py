@@ -185,7 +185,7 @@ def test_cuda_is_skipped_with_a_sentence_where_there_is_none():
         assert "no CUDA device" in run.stdout and "passed" not in run.stdout
 
 
-def test_what_fails_beside_the_exercises_is_told(answers):
+def test_what_fails_beside_the_exercises_is_reported(answers):
     path = answers / "ch1_simplified_attention.py"
     path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(answers))

@@ -57,7 +57,7 @@ def test_a_script_holds_no_tex_and_tells_its_pictures(scripts):
         assert "[Picture: " in text
 
 
-def test_words_stand_in_the_place_of_a_picture():
+def test_words_replace_a_picture():
     assert readable("![Two arrows.](pictures/angle.png)") == "[Picture: Two arrows.]"
     assert readable("![elsewhere](other/angle.png)") == "![elsewhere](other/angle.png)"
 

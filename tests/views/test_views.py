@@ -83,7 +83,7 @@ def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
 
 
 @pytest.mark.slow
-def test_of_two_mistakes_one_is_told_at_a_time(project, tmp_path):
+def test_of_two_mistakes_one_is_reported_at_a_time(project, tmp_path):
     folder = with_mistakes(
         project, tmp_path, CH4, MultiHeadAttention="scaled_by_sqrt_d_out dropout_left_out"
     )
@@ -194,7 +194,7 @@ def test_colours_only_where_they_are_asked_for(project, tmp_path):
     assert "The scores go into the softmax unscaled." in words and ".229≠" in words  # marks stay
 
 
-def test_titles_bars_and_points_stand_in_columns():
+def test_titles_bars_and_points_substitute_columns():
     console = Console(file=io.StringIO(), width=80, highlight=False)
     for title in (
         "Short",
@@ -280,7 +280,7 @@ def test_a_hidden_diagnosis_shows_no_values():
     assert "It differs." in text and ".125" not in text
 
 
-def test_a_wrong_earlier_exercise_is_told_after_the_mistake():
+def test_a_wrong_earlier_exercise_is_reported_after_the_mistake():
     diagnosis = Diagnosis(Kind.VALUES, Plain("the values are wrong"))
     found = Finding("", diagnosis, {"no_sum": "No sum."}, earlier=EarlierIsWrong("halves"))
     said = " ".join(str(Note(found)).split())
