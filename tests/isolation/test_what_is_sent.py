@@ -34,7 +34,7 @@ def hidden_cases(project, chapter: str) -> list[Case]:
 
 
 def integers_in(value: object) -> set[int]:
-    """All whole numbers in JSON, and texts that are one (in hex too)."""
+    """Return all integers in JSON, including texts of digits or of hex digits."""
     if isinstance(value, dict):
         return {n for part in (*value, *value.values()) for n in integers_in(part)}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`pytest exercises/` as a learner runs it: what it says, and when its exit code is 0."""
+"""`pytest exercises/` as a learner runs it: its output, and its exit code."""
 
 import re
 import shutil
