@@ -451,7 +451,9 @@ def test_mistakes_are_named_whatever_the_value_and_its_types(tmp_path):
 
 def test_a_mistakes_name_is_taken_once(tmp_path):
     twice = 'mistake("same", "One.", ("x", "-x")), mistake("same", "Two.", ("x", "2 * x"))'
-    with pytest.raises(CourseError, match=r"named same, in graders/\w+/f\.py; one that happens"):
+    with pytest.raises(
+        CourseError, match=r"named same, in graders/\w+/f\.py; put one that happens"
+    ):
         course(tmp_path, "x", mistakes=twice)
 
 

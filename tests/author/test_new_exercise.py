@@ -23,7 +23,7 @@ def visible_tokens(mask: torch.Tensor) -> torch.Tensor:
 # 1. True hides; what does `~mask` say?
 # 2. Add up along each row.
 '''
-GRADER = '''"""All that judges visible_tokens: cases, tests with their points, its own mistakes."""
+GRADER = '''"""Cases, tests and known mistakes of the exercise visible_tokens."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, computed, mistake, normal
