@@ -90,18 +90,18 @@ def sees_no_future(exercise, group: str) -> None:
         earlier = before[:, :cut].double(), after[:, :cut].double()
         if not torch.allclose(*earlier, rtol=1e-4, atol=1e-6):
             said = (
-                f"changing only the tokens from {cut} on (counted from 0) changes results before "
-                "them: they see the future"
+                f"changing only the tokens `x[:, {cut}:]` changes results of earlier ones: they see "
+                "the future"
             )
             exercise.wrong("values", said, case=case, actual=after)
         if not torch.allclose(huge[:, :cut].double(), before[:, :cut].double(), 1e-4, 1e-6):
             said = (
-                f"tokens from {cut} on (counted from 0) that draw all attention leave nothing to "
-                "those before: hide their scores before the softmax, not their weights after it"
+                f"if the tokens `x[:, {cut}:]` draw all attention, nothing is left for the earlier "
+                "ones: hide the scores before the softmax, not the weights after it"
             )
             exercise.wrong("values", said, case=case, actual=huge)
         if torch.equal(before[:, cut:], after[:, cut:]):
-            said = f"changing the tokens from {cut} on (counted from 0) changes nothing at all"
+            said = f"changing the tokens `x[:, {cut}:]` changes no result"
             exercise.wrong("values", said, case=case)
 
 
@@ -113,7 +113,7 @@ def mixes_tokens(exercise, group: str) -> None:
             exercise.result(case, r, expected, observed) for r in ("before", "earlier")
         )
         if torch.allclose(before[..., 1:, :].double(), earlier[..., 1:, :].double(), atol=1e-6):
-            said = "changing the first token changes the result of no later one"
+            said = "changing the first token changes no later result: the tokens do not attend to each other"
             exercise.wrong("values", said, case=case, actual=earlier)
 
 

@@ -1,5 +1,6 @@
 """Find where a submission's values first differ from those of right answers, on public cases."""
 
+import re
 from dataclasses import replace
 from itertools import chain
 
@@ -13,6 +14,7 @@ from ..judging.where_right import only_where_passed, right_and_wrong
 from ..messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
+    HoldsOtherValue,
     MakesPart,
     MakesPartOfShape,
     SaysAll,
@@ -81,8 +83,16 @@ def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]
     found = parting(seen, way, references)
     if not found or not part.is_own_line(found.line):
         return None
+    if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):
+        found = replace(found, what=None, stage="")
     found = with_sources(part, from_loop(part, found), seen.case, way)
     return replace(found, said=parting_sentence(found, part.attempt.place))
+
+
+def names(part: ExerciseAttempt, name: str) -> bool:
+    """Return True if the exercise's own code has this name; a function it calls may have another."""
+    lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
+    return any(re.search(rf"\b{re.escape(name)}\b", part.attempt.handed_in.code(at)) for at in lines)
 
 
 def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
@@ -163,6 +173,8 @@ def without_weights(case: Case, seen: Observation) -> Strangers:
     told += [(name, None) for name in missing if isinstance(name, str)]
     unexpected: list = seen.fact("load", "unexpected", default=[])
     more = [(name, None) for name in unexpected if isinstance(name, str)]
+    tied: dict = seen.fact("load", "tied", default={})
+    told += [(name, None) for name in list(tied)[:1] if isinstance(name, str)]
     return [one for one in told if one[0] in case.weights] + more
 
 

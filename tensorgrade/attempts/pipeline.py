@@ -39,6 +39,7 @@ from .explainers import (
 )
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
+from .plain_facts import plain_fact
 from .points import settled, share_taken
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers
@@ -120,7 +121,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
     for add in () if part.attempt.references.hidden else DETAILS:
         diagnosis = add(part, diagnosis)
-    names = () if unfinished else mistakes_on(part, diagnosis.case)
+    names = () if unfinished else mistakes_on(part, diagnosis)
     return Finding(
         asks,
         diagnosis,
@@ -128,6 +129,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         trace=lambda: trace(part, diagnosis.case),
         parting=lambda: None if unfinished else divergence_for(part, diagnosis),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
+        fact=None if unfinished or part.attempt.references.hidden else plain_fact(part),
     )
 
 

@@ -35,6 +35,7 @@ from ..messages.divergence import (
     ReturnsMore,
     ReturnsOtherNumber,
     RightUpTo,
+    RoundsTo,
     SaysAll,
     ShouldComeBack,
     StartsWithOtherNumber,
@@ -58,6 +59,8 @@ TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "m
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
 COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
+DIGITS = {torch.float32: "seven", torch.float16: "three", torch.bfloat16: "two"}
+SAME_DIGITS = 1e-8  # the relative difference of results in float64 that counts as none
 NEARLY_ONE = 0.01  # a factor this close to 1 has about the same size on other cases
 
 
@@ -499,7 +502,8 @@ class Comparison:
             return None
         roots = self.wrong_results()
         if not roots:
-            return Parting(self.way.last, what=IsLast()) if self.nothing_back() else None
+            early = Parting(self.way.last, what=IsLast()) if self.nothing_back() else None
+            return early or self.rounded()
         if self.holds_right_results():
             return Parting(self.way.last or self.way.stages[roots[0]].line, what=ReturnsMore())
         if early := next((at for at in roots if self.names(at)), None):
@@ -510,6 +514,26 @@ class Comparison:
         unused = 0 if left is None else self.way.stages[left].line
         found = self.parting_before(roots)
         return replace(found, unused=unused) if found and found.line != unused else found
+
+    def rounded(self) -> Parting | None:
+        """Return the line that makes a coarser dtype, if a result differs in late digits only."""
+        if not any(map(self.is_nearly_right, self.expected.tensors)):
+            return None
+        for stage in self.way.stages:
+            values = (self.way.stages[at].value for at in stage.inputs)
+            from_double = any(v is not None and v.dtype == torch.float64 for v in values)
+            if stage.line and stage.value is not None and from_double:
+                if digits := DIGITS.get(stage.value.dtype):
+                    return Parting(stage.line, what=RoundsTo(str(stage.value.dtype)[6:], digits))
+        return None
+
+    def is_nearly_right(self, name: str) -> bool:
+        """Return True if a result differs from the expected one, but only in late digits."""
+        right, own = self.expected.tensors[name], self.observed.tensors.get(name)
+        if own is None or own.shape != right.shape or right.dtype != torch.float64:
+            return False
+        gap = (own.double() - right).abs()
+        return bool(gap.numel()) and float(gap.max()) > SAME_DIGITS * float(right.abs().max())
 
     def parting_before(self, roots: list[int]) -> Parting | None:
         """Return the divergence at the first wrong value before wrong results, or at its cause."""

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ..exchange.cases import spoken_shape
 from ..judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Step
-from ..messages.message import Clauses, render, sentence
+from ..messages.message import Clauses, Message, render, sentence
 from .comparison import comparison
 
 WIDTH, INDENT = 80, 2
@@ -46,7 +46,7 @@ class Note:
         """Return the note's lines: one idea first, then the evidence."""
         finding, diagnosis = self.finding, self.finding.diagnosis
         lines = [Text(finding.asks, "bold"), Text("")] if finding.asks else []
-        lines += idea(finding) or facts(diagnosis)
+        lines += idea(finding) or facts(diagnosis, finding.fact)
         if not finding.mistakes and (found := finding.parting()) and found.said:
             lines += [Text(""), Text(render(found.said))]
         lines += [Text(""), *evidence(diagnosis, bool(finding.mistakes))]
@@ -65,6 +65,8 @@ def idea(finding: Finding) -> list[Text]:
         return []
     name, message = next(iter(finding.mistakes.items()))
     lines = [Text.assemble(message, (f"  [{name}]", "dim"))]
+    if finding.fact:
+        lines.append(Text(sentence(finding.fact)))
     if finding.earlier:
         lines.append(Text(sentence(finding.earlier)))
     if len(finding.mistakes) > 1:
@@ -74,9 +76,9 @@ def idea(finding: Finding) -> list[Text]:
     return lines
 
 
-def facts(diagnosis: Diagnosis) -> list[Text]:
+def facts(diagnosis: Diagnosis, plain: Message | None) -> list[Text]:
     """Return the known facts, for a check without a recognised mistake."""
-    more = filter(None, (diagnosis.where, *diagnosis.remarks))
+    more = filter(None, (plain, diagnosis.where, *diagnosis.remarks))
     return [Text(sentence(diagnosis.problem)), *(Text(f"- {sentence(text)}") for text in more)]
 
 
