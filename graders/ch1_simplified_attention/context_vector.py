@@ -93,6 +93,16 @@ MISTAKES = [
         ),
     ),
     mistake(
+        "summed_over_query_features_in_float32",
+        "The sum runs over the query's features instead of over the tokens. One row of the inputs "
+        "belongs to each weight.",
+        (
+            f"return {MIX}",
+            "total = torch.zeros(query.shape)\n    for i, part in enumerate(query):\n        total "
+            "+= attn_weights[i] * part\n    return total",
+        ),
+    ),
+    mistake(
         "query_repeated",
         "The query itself is weighted, over and over; the rows of the inputs should be.",
         (MIX, "attn_weights.sum() * query"),

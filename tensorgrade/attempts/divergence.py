@@ -90,9 +90,11 @@ def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]
 
 
 def names(part: ExerciseAttempt, name: str) -> bool:
-    """Return True if the exercise's own code has this name; a function it calls may have another."""
+    """Return True if the exercise's own code has this name. A helper may use other names."""
     lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
-    return any(re.search(rf"\b{re.escape(name)}\b", part.attempt.handed_in.code(at)) for at in lines)
+    return any(
+        re.search(rf"\b{re.escape(name)}\b", part.attempt.handed_in.code(at)) for at in lines
+    )
 
 
 def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
@@ -120,9 +122,27 @@ def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) ->
         for first, last, _ in spans
         for line in dict.fromkeys((found.line, found.since))
         for name, made in text.sources(line, range(first, last + 1))
-        if name not in known and not is_idle(part, made, case)
+        if name not in known
+        and not is_idle(part, made, case)
+        and not is_innocent(text.statement(line), name, line, found.correct)
     ]
     return replace(found, reads=tuple(dict.fromkeys(made))[:MOST_READ])
+
+
+# The names that torch gives to the operations that a sign stands for.
+OPERATIONS = {"/": ("div", "true_divide", "__truediv__"), "*": ("mul", "__mul__", "__rmul__")}
+OPERATIONS |= {"+": ("add", "__add__", "__radd__"), "-": ("sub", "__sub__")}
+
+
+def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[int, str]]) -> bool:
+    """Return True if a statement uses a name only in arithmetic whose values are all right.
+
+    >>> is_innocent("torch.softmax(x / d ** 0.5, dim=0)", "d", 9, frozenset({(9, "__truediv__")}))
+    True
+    """
+    uses = re.findall(rf"(.)\s*(?<![\w.]){re.escape(name)}\b", statement)
+    signs = [OPERATIONS.get(sign, ()) for sign in uses]
+    return bool(uses) and all(any((line, op) in correct for op in ops) for ops in signs)
 
 
 def known_names(case: Case, way: Way) -> set[str]:

@@ -1,7 +1,5 @@
 """Find plain faults in the text of a wrong answer: a dropped value, a loop that returns at once."""
 
-from itertools import chain
-
 from ..messages.details import NoEffect, ReturnsInLoop
 from ..messages.message import Message
 from .attempt import ExerciseAttempt, found_in_file
@@ -11,7 +9,8 @@ from .attempt import ExerciseAttempt, found_in_file
 def plain_fact(part: ExerciseAttempt) -> Message | None:
     """Return the only such fault in the exercise's own code; None if there is none or several."""
     text, place = part.attempt.handed_in, part.attempt.place
-    lines = [*chain(*(range(first, last + 1) for first, last in part.own_lines))]
+    first, last = (part.own_lines or [(1, 0)])[-1]  # the last definition counts
+    lines = range(first, last + 1)
     if part.given_code:  # finding the place of the mistake is the exercise
         return None
     idle, early = text.idle(lines), text.returns_in_loops(lines)

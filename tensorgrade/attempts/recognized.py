@@ -81,7 +81,11 @@ def telling_case(part: ExerciseAttempt, diagnosis: Diagnosis) -> str:
     error = diagnosis.error
     for case, _, observed in part.claimed:
         there = observed.error
-        same = there and (there.type, there.line, there.text) == (error.type, error.line, error.text)
+        same = there and (there.type, there.line, there.text) == (
+            error.type,
+            error.line,
+            error.text,
+        )
         if same and case.signature not in UNSEEN:
             return case.name
     return failed.case.name

@@ -26,6 +26,7 @@ CUTS = re.compile(
 )
 
 
+ASSIGN = re.compile(r"(?<![=!<>])=(?!=)")
 KEYWORD = re.compile(
     r"(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|"
     r"global|if|import|lambda|nonlocal|not|or|pass|print|raise|return|try|while|with|yield)\b"
@@ -184,7 +185,7 @@ class HandedIn:
 
         Only arithmetic and torch's own pure functions count, because other calls may do something.
 
-        >>> text = "def f(x):\\n    x / 2 ** 0.5\\n    x.exp()\\n    x.exp_()\\n    x *= 2\\n    g(x)"
+        >>> text = "def f(x):\\n  x / 2 ** 0.5\\n  x.exp()\\n  x.exp_()\\n  x *= 2\\n  g(x)"
         >>> HandedIn(text).idle(range(1, 7))
         [2, 3]
         """
@@ -201,7 +202,7 @@ class HandedIn:
     def returns_in_loops(self, lines: Iterable[int]) -> list[int]:
         """Return the lines with a `return` that ends a loop in its first round.
 
-        >>> HandedIn("def f(x):\\n    for y in x:\\n        return y").returns_in_loops([1, 2, 3])
+        >>> HandedIn("def f(x):\\n  for y in x:\\n    return y").returns_in_loops([1, 2, 3])
         [3]
         """
         returns = (at for at in lines if re.match(r"\s*return\b", self.code(at)))
@@ -242,9 +243,10 @@ class HandedIn:
     def makes(self, word: str, line: int) -> bool:
         """Return True if a line assigns to a name or to an attribute of `self`."""
         text = self.code(line)
-        target, sign, rest = text.partition("=")
-        if sign and "(" not in target and not rest.startswith("="):
-            return word in re.sub("[,:+*/@-]", " ", target).split()
+        *targets, _ = ASSIGN.split(text)
+        if targets and "(" not in targets[0]:
+            made = " ".join(target for target in targets if "(" not in target)
+            return word in re.sub("[,:+*/@-]", " ", made).split()
         if text.strip().startswith("for "):
             return word in re.split(r"\W+", text.partition(" in ")[0])
         name = re.escape(word.removeprefix("self."))

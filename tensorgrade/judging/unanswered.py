@@ -240,9 +240,7 @@ def dtypes_there(error: CaughtError) -> errors.DtypesThere | None:
     return errors.DtypesThere(tuple(told))
 
 
-def none_there(
-    attempt: JudgedAttempt, error: CaughtError, case: Case
-) -> errors.IsNone | None:
+def none_there(attempt: JudgedAttempt, error: CaughtError, case: Case) -> errors.IsNone | None:
     """Return which name on the line is None, if an error is about that and there is one."""
     if "NoneType" not in error.text or len(error.empty) != 1:
         return None

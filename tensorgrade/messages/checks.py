@@ -417,7 +417,9 @@ class NotEnoughToDrop(Message):
 @dataclass(frozen=True)
 class AlreadyZero(Message):
     id = "already_zero"
-    template = "some entries are 0 in evaluation (with `training` False), when nothing should be dropped"
+    template = (
+        "some entries are 0 in evaluation (with `training` False), when nothing should be dropped"
+    )
 
 
 @dataclass(frozen=True)

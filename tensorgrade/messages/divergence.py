@@ -74,7 +74,8 @@ class ReturnsEarlierValue(Message):
 
     def wording(self) -> str:
         noun = re.split(r" (?:of|by|before) ", self.value)[0]
-        return f"it returns the {{value}}, and {'these are' if noun.endswith('s') else 'this is'} not the result"
+        verb = "are" if noun.endswith("s") else "is"
+        return f"what it returns {verb} the {{value}}"
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,25 @@ class RoundsTo(Message):
     digits: str
 
 
+@dataclass(frozen=True)
+class FirstOfItsKind(Message):
+    """The line makes the first NaN, or the first infinity. kind: the word for it."""
+
+    id = "first_of_its_kind"
+    template = "the first {kind} appears here"
+    kind: str
+
+
 # These say all that is to be said about their line.
-SaysAll = RoundsTo | ReturnsMore | ReturnsOtherNumber | ReturnsEarlierValue | NothingIsDone | HoldsOtherValue
+SaysAll = (
+    FirstOfItsKind
+    | RoundsTo
+    | ReturnsMore
+    | ReturnsOtherNumber
+    | ReturnsEarlierValue
+    | NothingIsDone
+    | HoldsOtherValue
+)
 
 
 @dataclass(frozen=True)
@@ -166,8 +184,9 @@ class RightUpTo(Message):
 
     def wording(self) -> str:
         right = braced(", ".join(self.reached))
-        where = "up to {place}" if self.until else "on {place}, at first,"
-        return f"{where} your values are right: {right}"
+        if self.until:
+            return f"up to {{place}} your values are right: {right}"
+        return f"the first values on {{place}} are right: {right}"
 
 
 @dataclass(frozen=True)
@@ -186,7 +205,8 @@ class ValuesDiverge(Message):
 
     def wording(self) -> str:
         where = "between {first} and {last}" if self.last else "on {first}"
-        return f"{where}, your values become wrong" + (": {what}" if self.what else "")
+        then = "then they become wrong" if self.follows else "your values become wrong"
+        return f"{then} {where}" + (": {what}" if self.what else "")
 
 
 @dataclass(frozen=True)
@@ -275,7 +295,9 @@ class DefaultOnLine(Message):
     """Sentence: the answer is right only in the cases that pass an argument."""
 
     id = "default_on_line"
-    template = "the result is right whenever {argument:code} is passed in: check its default on {place}"
+    template = (
+        "the result is right whenever {argument:code} is passed in: check its default on {place}"
+    )
     place: Place
     argument: Annotated[str, FromLearner]
 

@@ -34,8 +34,8 @@ class NaNInRows(Message):
     def wording(self) -> str:
         which = "the first row" if self.only_first else "whole rows"
         return (
-            f"NaN fills {which}, as after a softmax of -inf only, or a division of 0 by 0; infinity "
-            "- infinity and the root of a negative number give NaN too"
+            f"NaN fills {which}, as after a softmax of -inf only, or a division of 0 by 0; "
+            "infinity - infinity and the root of a negative number give NaN too"
         )
 
 
@@ -51,7 +51,9 @@ class NaNAtSinglePlaces(Message):
 @dataclass(frozen=True)
 class HoldsInfinities(Message):
     id = "holds_infinities"
-    template = "some entries are infinite: an exponential overflowed, or 0 was the divisor or went into a logarithm"
+    template = (
+        "some entries are infinite: an exponential overflowed, or a division or a logarithm met 0"
+    )
 
 
 @dataclass(frozen=True)

@@ -171,8 +171,10 @@ def value_of(name: str, frame: FrameType) -> tuple[bool, object]:
     """
     if not name.startswith("self."):
         return name in frame.f_locals, frame.f_locals.get(name)
-    owner = frame.f_locals.get("self")
-    held = object.__getattribute__(owner, "__dict__") if hasattr(type(owner), "__dict__") else {}
+    try:
+        held = object.__getattribute__(frame.f_locals.get("self"), "__dict__")
+    except AttributeError:
+        return False, None
     for names in (held, held.get("_buffers", {}), held.get("_parameters", {})):
         if isinstance(names, dict) and name[len("self.") :] in names:
             return True, names[name[len("self.") :]]

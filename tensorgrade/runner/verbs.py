@@ -264,6 +264,7 @@ class Call(Passing):
         if watcher:
             facts["operations"] = dict(watcher.counts)
             facts["largest"] = watcher.largest
+            facts["tracked"] = watcher.calls.tracked
         if self.gradient:
             self.keep_gradients(runner, returned, leaves)
 
