@@ -5,7 +5,7 @@ from ...exchange.observation import Observation, strings
 from ...marker import check
 from ...messages import checks as say
 from ..checked import CheckedExercise
-from ..naming import result_name
+from ..result_names import result_name
 
 
 @check
