@@ -251,7 +251,10 @@ MISTAKES = [
         "mask_made_for_six_tokens",
         "The mask is made for six tokens, whatever `context_length` says, so longer texts fail. It "
         "needs as many rows and columns as `context_length` says.",
-        on(MODULES, ("torch.ones(context_length, context_length)", "torch.ones(6, 6)")),
+        on(
+            "CausalAttention MultiHeadAttention",
+            ("torch.ones(context_length, context_length)", "torch.ones(6, 6)"),
+        ),
     ),
     mistake(
         "mask_in_the_other_sense",

@@ -130,7 +130,10 @@ def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) ->
 
 
 # The names that torch gives to the operations that a sign stands for.
-OPERATIONS = {"/": ("div", "true_divide", "__truediv__"), "*": ("mul", "__mul__", "__rmul__")}
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "/": ("div", "true_divide", "__truediv__"),
+    "*": ("mul", "__mul__", "__rmul__"),
+}
 OPERATIONS |= {"+": ("add", "__add__", "__radd__"), "-": ("sub", "__sub__")}
 
 

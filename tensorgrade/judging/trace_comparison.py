@@ -512,8 +512,8 @@ class Comparison:
             return None
         roots = self.wrong_results()
         if not roots:
-            early = Parting(self.way.last, what=IsLast()) if self.nothing_back() else None
-            return early or self.rounded()
+            nothing = self.nothing_back()
+            return Parting(self.way.last, what=IsLast()) if nothing else self.rounded()
         if (bad := self.first_bad(roots)) is not None:
             kind = "NaN" if is_nan(self.way.stages[bad].value) else "infinity"
             return Parting(self.way.stages[bad].line, "", *self.reached(bad), FirstOfItsKind(kind))
@@ -557,8 +557,9 @@ class Comparison:
         path = sorted({*roots, *chain(*map(self.ancestors, roots))})
         bad = [at for at in path if is_nan(self.way.stages[at].value, or_inf=True)]
         first = next(iter(bad), None)
-        known = first is not None and self.way.stages[first].line and not self.matches[first]
-        return first if known else None
+        if first is None or first in roots:  # where it appears is known already
+            return None
+        return first if self.way.stages[first].line and not self.matches[first] else None
 
     def is_nearly_right(self, name: str) -> bool:
         """Return True if a result differs from the expected one, but only in late digits."""

@@ -289,8 +289,8 @@ class MissingParameter(Message):
         names = dict.fromkeys(map(render, self.there))  # two inside one part read the same
         there = braced(", ".join(names)) or "none"
         if self.name.inside:
-            asks = "Does `{name.inside}` get all the arguments that it needs?"
-            return f"{{name}} is missing; the module has {there}. {asks}"
+            asks = "does `{name.inside}` get all the arguments that it needs?"
+            return f"{{name}} is missing ({asks}); the module has {there}"
         return f"the module has no parameter {{name}}; it has {there}"
 
 

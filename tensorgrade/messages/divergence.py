@@ -330,5 +330,6 @@ class MakesPartOfShape(Message):
 
     def wording(self) -> str:
         what = "a weight in it" if self.deep else "{weight:code}" if self.weight else "it"
-        asked = "has shape {shape:size}; {asked:size} is expected"
+        has = "has shape {shape:size}" if self.shape else "is a single number"
+        asked = f"{has}; {'shape ' if self.asked else ''}{{asked:size}} is expected"
         return f"{{place}} makes {{part:code}}: {what} {asked}"
