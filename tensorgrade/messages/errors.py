@@ -392,7 +392,9 @@ class NoWeightInside(Message):
     """A parameter is missing inside a part whose code the learner has not seen."""
 
     id = "no_weight_inside"
-    template = "a weight of `{part}` is missing (does `{part}` get all the arguments that it needs?)"
+    template = (
+        "a weight of `{part}` is missing (does `{part}` get all the arguments that it needs?)"
+    )
     part: Annotated[str, FromLearner]
 
 

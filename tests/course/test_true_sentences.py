@@ -184,7 +184,13 @@ EDITED = [
         "is `self` missing from its parameters?",
         "meant?",
     ),
-    ("CausalAttention", "= self.W_query(x)", "= self.W_qurey(x)", "did you mean `W_query`?", "self.`"),
+    (
+        "CausalAttention",
+        "= self.W_query(x)",
+        "= self.W_qurey(x)",
+        "did you mean `W_query`?",
+        "self.`",
+    ),
     (
         "CausalAttention",
         "self.W_query(x), self.W_key(x)",

@@ -319,7 +319,9 @@ def test_a_name_whose_import_failed_is_told(public):
 def test_a_name_of_another_cell_is_told(public):
     source = "def softmax_naive(x):\n    return torch.exp(scores)\n"
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
-    assert "it is not an argument, and nothing before that line defines it" in render(diagnosis.problem)
+    assert "it is not an argument, and nothing before that line defines it" in render(
+        diagnosis.problem
+    )
     assert "self." not in render(diagnosis.problem)
 
 
