@@ -127,12 +127,13 @@ def with_a_third(
     Enough of these cases must be wrong. The third mistake must also change a case that the pair
     does not explain.
     """
-    explained = [{case for case in imprints if agrees(p, case, imprints)} for p in pairs]
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
     for third in singles:
         left = {case for case in imprints if agrees(third, case, right)}
         if len(left & wrong) < ENOUGH:
             continue
-        for pair, cases in zip(pairs, explained, strict=True):
-            if left <= cases and third.mistakes[0] not in pair.mistakes:
+        for pair in pairs:
+            if third.mistakes[0] not in pair.mistakes and all(
+                agrees(pair, case, imprints) for case in left
+            ):
                 yield *pair.mistakes, *third.mistakes
