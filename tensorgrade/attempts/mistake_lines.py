@@ -19,6 +19,7 @@ from ..exchange.references import References, Seen
 from ..exchange.stages import Stage, Way, read_way
 from ..judging.handed_in import HandedIn
 from ..judging.stages import Comparison, Parting, close, parting, tells
+from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, found_in_file
 from .divergence import (
@@ -225,9 +226,12 @@ def is_made_there(
 
 
 def is_placed(seen: Seen, ways: tuple[Way, ...], edited: dict[int, int]) -> bool:
-    """Return True if the first wrong value of a case is on an edited line."""
+    """Return True if the first wrong value of a case is on an edited line.
+
+    If an argument should come back by itself, every line up to the wrong value counts.
+    """
     found = None if seen.observed.error else parting(seen, read_way(seen.observed), ways)
-    return bool(found and found.line in edited)
+    return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
 
 
 def trail_on(
