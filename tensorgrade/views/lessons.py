@@ -17,7 +17,8 @@ from ..attempts.results import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from .formulas import in_mathml
 from .note import Note
-from .summary import Results, earned, first_to_work_on
+from .points import Results, earned
+from .summary import first_to_work_on
 from .words import in_tenths
 
 PAGES = Environment(
