@@ -43,7 +43,7 @@ def read(
     from ..views.lessons import lessons_page
 
     course, results = check_all(tests.resolve(), folder.resolve())
-    out.write_text(lessons_page(course, tests.resolve().parent, results), encoding="utf-8")
+    out.write_text(lessons_page(course, tests.resolve().parent, results, folder), encoding="utf-8")
     typer.echo(f"{out}")
     if show:
         webbrowser.open(out.resolve().as_uri())

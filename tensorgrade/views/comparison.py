@@ -3,6 +3,7 @@
 On a terminal they are shaded blocks with a legend. For screen readers they are sentences.
 """
 
+import re
 from dataclasses import dataclass
 
 import torch
@@ -33,7 +34,7 @@ GAP = 4  # columns between two blocks
 MOST_DIGITS = 7  # behind the point; float32 has no more
 MOST_TOLD = 4  # differences in sentences
 LEGEND = {
-    True: "≠ differs; blue is above 0, orange below; the darker, the larger",
+    True: "≠ differs; blue is above 0, orange below; the stronger, the larger",
     False: "≠ differs; ░▒▓█ small to large, whatever the sign",
 }
 
@@ -56,6 +57,33 @@ class Window:
         parts = parts[1:] if tensor.ndim < 2 else parts
         whole = self.of(tensor).numel() == tensor.numel()
         return "" if whole else f"[{', '.join([*map(str, self.lead), *parts])}]"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a matrix. shade: its size from 0 to 4. is_below: it is below 0."""
+
+    word: str
+    shade: int
+    is_below: bool
+    differs: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """The shown part of a matrix."""
+
+    title: str
+    rows: list[list[Cell]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same part of two tensors. index: the part as Python writes it; "" if it is all."""
+
+    expected: Block
+    actual: Block
+    index: str
 
 
 def window(differs: torch.Tensor, rows: int = MOST, columns: int = MOST) -> Window:
@@ -94,34 +122,6 @@ def digits_for(expected: torch.Tensor, actual: torch.Tensor) -> int:
         if all(number(a, digits) != number(b, digits) for a, b in pairs)
     )
     return next(enough, MOST_DIGITS)
-
-
-def block(
-    words: list[list[str]],
-    matrix: torch.Tensor,
-    marked: torch.Tensor,
-    largest: float,
-    colour: bool,
-) -> list[Text]:
-    """Return the lines of a matrix's block. marked: a mask of the cells that get a mark."""
-    width = max((len(word) for row in words for word in row), default=1)
-    return [
-        Text("").join(
-            cell(word.rjust(width), value, bool(hit), largest, colour)
-            for word, value, hit in zip(*row, strict=True)
-        )
-        for row in zip(words, matrix.tolist(), marked.tolist(), strict=True)
-    ]
-
-
-def cell(word: str, value: float, marked: bool, largest: float, colour: bool) -> Text:
-    """Return a shaded cell with its number, and with `≠` if it is marked."""
-    level = shade(float(value), largest)
-    mark = "≠" if marked else " "
-    if not colour:
-        return Text(SHADES[level] + word + mark)
-    background, ink = (BELOW if value < 0 else ABOVE)[level]
-    return Text(f" {word}{mark}", Style(color=ink, bgcolor=background, bold=marked))
 
 
 def shade(value: float, largest: float) -> int:
@@ -175,46 +175,82 @@ def comparison(
     """
     if diagnosis.texts:
         return two_lines(*diagnosis.texts)
-    expected, actual = diagnosis.expected, diagnosis.actual
-    if not isinstance(expected, torch.Tensor):
-        return []
-    if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
-        names = shapes_of(expected, actual)
-        return [Text(f"expected  {names[0]}"), Text(f"yours     {names[1]}")]
-    differs = differences(diagnosis)
-    if not differs.numel():
-        return []
-    for columns in range(MOST, 0, -1):  # as many as fit side by side
-        shown = window(differs, rows, columns)
-        lines = both_blocks(expected, actual, differs, shown, colour)
-        if columns <= LEAST or max(map(len, lines)) <= width:
+    pair, lines = pair_of(diagnosis, rows), []
+    if pair is None:
+        return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
+    for columns in range(MOST, LEAST - 1, -1):  # as many as fit side by side
+        pair = pair_of(diagnosis, rows, columns) or pair
+        lines = beside(drawn(pair.expected, colour), drawn(pair.actual, colour))
+        if max(map(len, lines)) <= width:
             break
-    index = shown.index(differs)
-    legend = f"{index} of each; {LEGEND[colour]}" if index else LEGEND[colour]
+    legend = f"{pair.index} of each; {LEGEND[colour]}" if pair.index else LEGEND[colour]
     return [*lines, Text(legend, "dim")]
 
 
-def both_blocks(
-    expected: torch.Tensor,
-    actual: torch.Tensor,
-    differs: torch.Tensor,
-    shown: Window,
-    colour: bool,
-) -> list[Text]:
-    """Return the shown part of both tensors side by side, each under its name."""
-    both, marked = [shown.of(tensor) for tensor in (expected, actual)], shown.of(differs)
-    digits, largest = digits_for(both[0][marked], both[1][marked]), largest_of(*both)
-    words = [[[number(v, digits) for v in row] for row in m.tolist()] for m in both]
-    hits = torch.zeros_like(marked), marked
-    named = zip(("expected", "yours"), shapes_of(expected, actual), strict=True)
-    columns = [
-        [Text(f"{name} {shape}"), *block(texts, matrix, hit, largest, colour)]
-        for (name, shape), texts, matrix, hit in zip(named, words, both, hits, strict=True)
-    ]
-    wide = max(map(len, columns[0])) + GAP
+def pair_of(diagnosis: PublicDiagnosis, rows: int = MOST, columns: int = MOST) -> Pair | None:
+    """Return the part of both tensors with the first difference; None if their shapes differ.
+
+    rows, columns: the most of them to show.
+    """
+    expected, actual = diagnosis.expected, diagnosis.actual
+    if expected is None or actual is None or expected.shape != actual.shape or not actual.numel():
+        return None
+    differs = differences(diagnosis)
+    shown = window(differs, rows, columns)
+    want, got, marked = (shown.of(tensor) for tensor in (expected, actual, differs))
+    digits, largest = digits_for(want[marked], got[marked]), largest_of(want, got)
+    shapes = shapes_of(expected, actual)
+    left = cells(want, torch.zeros_like(marked), digits, largest)
+    right = cells(got, marked, digits, largest)
+    blocks = Block(f"expected {shapes[0]}", left), Block(f"yours {shapes[1]}", right)
+    return Pair(*blocks, shown.index(differs))
+
+
+def cells(
+    matrix: torch.Tensor, marked: torch.Tensor, digits: int, largest: float
+) -> list[list[Cell]]:
+    """Return the cells of a matrix. marked: the entries that differ."""
     return [
-        left + Text(" " * (wide - len(left))) + right for left, right in zip(*columns, strict=True)
+        [
+            Cell(number(value, digits), shade(float(value), largest), value < 0, hit)
+            for value, hit in zip(*row, strict=True)
+        ]
+        for row in zip(matrix.tolist(), marked.tolist(), strict=True)
     ]
+
+
+def drawn(block: Block, colour: bool) -> list[Text]:
+    """Return the lines of a block for a terminal, below its title."""
+    width = max(len(cell.word) for row in block.rows for cell in row)
+    rows = (Text("").join(drawn_cell(cell, width, colour) for cell in row) for row in block.rows)
+    return [Text(block.title), *rows]
+
+
+def drawn_cell(cell: Cell, width: int, colour: bool) -> Text:
+    """Return a shaded cell with its number, and with `≠` if it differs."""
+    word, mark = cell.word.rjust(width), "≠" if cell.differs else " "
+    if not colour:
+        return Text(SHADES[cell.shade] + word + mark)
+    background, ink = (BELOW if cell.is_below else ABOVE)[cell.shade]
+    return Text(f" {word}{mark}", Style(color=ink, bgcolor=background, bold=cell.differs))
+
+
+def beside(left: list[Text], right: list[Text]) -> list[Text]:
+    """Put the lines of two blocks side by side."""
+    wide = max(map(len, left)) + GAP
+    pairs = zip(left, right, strict=True)
+    return [one + Text(" " * (wide - len(one))) + other for one, other in pairs]
+
+
+def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
+    """Return the differing texts or shapes with their labels; nothing if only values differ."""
+    if diagnosis.texts:
+        both = diagnosis.texts
+    elif diagnosis.expected is None or pair_of(diagnosis, 1, 1):
+        return []
+    else:
+        both = shapes_of(diagnosis.expected, diagnosis.actual)
+    return list(zip(("expected", "yours"), both, strict=True))
 
 
 def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
@@ -226,18 +262,15 @@ def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
 
 def in_sentences(diagnosis: PublicDiagnosis) -> list[str]:
     """Return the same as sentences: both shapes, or the first entries that differ."""
-    if diagnosis.texts:
-        return [f"Expected: {diagnosis.texts[0]}", f"Yours: {diagnosis.texts[1]}"]
+    if both := labelled(diagnosis):
+        return [f"{name.capitalize()}: {text}" for name, text in both]
     expected, actual = diagnosis.expected, diagnosis.actual
-    if not isinstance(expected, torch.Tensor):
+    if expected is None or actual is None:
         return []
-    names = shapes_of(expected, actual)
-    if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
-        return [f"Expected: {names[0]}. Yours: {names[1]}."]
     places = differences(diagnosis).nonzero().tolist()
     told = [told_at(place, expected, actual) for place in map(tuple, places[:MOST_TOLD])]
-    if names[0] != names[1]:
-        told.insert(0, f"Expected: {names[0]}. Yours: {names[1]}.")
+    if expected.dtype != actual.dtype:
+        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(expected, actual)))
     left = len(places) - MOST_TOLD
     return [*told, f"{left} more of {expected.numel()} entries differ."] if left > 0 else told
 
@@ -246,9 +279,7 @@ def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor
     """Return a sentence on one entry that differs."""
     both = [tensor[place].reshape(1) for tensor in (expected, actual)]
     digits = digits_for(both[0], both[1])
-    values = [
-        str(one.item()) if one.dtype == torch.bool else number(one.item(), digits) for one in both
-    ]
+    values = [in_full(one.item(), digits) for one in both]
     where = f"At [{', '.join(map(str, place))}]: expected" if place else "Expected"
     return f"{where} {values[0]}, yours {values[1]}."
 
@@ -263,6 +294,17 @@ def two_lines(expected: str, actual: str) -> list[Text]:
     first = next((n for n, same in enumerate(alike) if not same), min(len(expected), len(actual)))
     mark = " " * (len("expected  ") + first) + "^"
     return [Text(f"expected  {expected}"), Text(f"yours     {actual}"), Text(mark)]
+
+
+def in_full(value: bool | int | float, digits: int) -> str:
+    """Format a number for a sentence.
+
+    >>> in_full(True, 3), in_full(-0.25, 3)
+    ('True', '-0.250')
+    """
+    if isinstance(value, bool):
+        return str(value)
+    return re.sub(r"^(-?)\.", r"\g<1>0.", number(value, digits))
 
 
 def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from ...course import Chapter, Course, Exercise
 from ...views.comparison import MOST
 from ...views.hints import print_hints
 from ...views.note import Note
-from ...views.points import Results
+from ...views.points import Results, earned
 from ...views.summary import (
     note_on,
     points_of,
@@ -153,7 +153,7 @@ class Page:
             if shown and chapter == self.chapter:
                 print_chapter(console, chapter, self.by_exercise, plain=plain)
             elif shown:
-                points = sum(c.earned for e in shown for c in self.by_exercise[e.name])
+                points = sum(earned(self.by_exercise[e.name]) for e in shown)
                 print_line(console, chapter.title, points, chapter.points, plain)
 
     def print_done(self, console: Console) -> None:
