@@ -29,7 +29,7 @@ BELOW = (
     ("dark_orange3", "#ffffff"),
     ("red3", "#ffffff"),
 )
-MOST, LEAST = 8, 3  # rows and columns in a block
+MOST, LEAST = 8, 2  # columns in a block, and at most as many rows
 GAP = 4  # columns between two blocks
 MOST_DIGITS = 7  # behind the point; float32 has no more
 MOST_TOLD = 4  # differences in sentences
@@ -113,12 +113,15 @@ def as_matrices(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.reshape(1, -1) if tensor.ndim < 2 else tensor
 
 
-def digits_for(expected: torch.Tensor, actual: torch.Tensor) -> int:
-    """Return the digits behind the point that show each difference of two vectors, from 3 on."""
+def digits_for(expected: torch.Tensor, actual: torch.Tensor, least: int = 3) -> int:
+    """Return the digits behind the point that show each difference of two vectors.
+
+    least: the fewest to show.
+    """
     pairs = list(zip(expected.tolist(), actual.tolist(), strict=True))
     enough = (
         digits
-        for digits in range(3, MOST_DIGITS)
+        for digits in range(least, MOST_DIGITS)
         if all(number(a, digits) != number(b, digits) for a, b in pairs)
     )
     return next(enough, MOST_DIGITS)
@@ -153,10 +156,10 @@ def number(value: bool | int | float, digits: int = 3) -> str:
     if value != value or abs(value) == float("inf"):
         return str(value)
     if abs(value) >= 1000:
-        return f"{value:.{digits - 3}e}"
+        return f"{value:.{max(0, digits - 3)}e}"
     if abs(value) < 1 - 0.5 * 10**-digits:
         return f"{value:.{digits}f}".replace("0.", ".", 1)
-    return f"{value:.{digits - 1 if abs(value) < 10 else digits - 2}f}"
+    return f"{value:.{digits - 1 if abs(value) < 10 else max(0, digits - 2)}f}"
 
 
 def largest_of(*matrices: torch.Tensor) -> float:

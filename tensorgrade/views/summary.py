@@ -74,8 +74,8 @@ def print_summary(
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
     """Return True for sentences without drawings: if asked, or if the output is no terminal."""
-    asked = config.getoption("plain")
-    return not terminal._tw._file.isatty() if asked is None else asked
+    asked, writer = config.getoption("plain"), terminal._tw
+    return not (writer.hasmarkup or terminal.isatty) if asked is None else asked
 
 
 def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[str]) -> None:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ...attempts.results import State
 from ...judging.diagnosis import Diagnosis, PublicDiagnosis
-from ...views.comparison import labelled
+from ...views.comparison import digits_for, labelled
 from ...views.pages import pages_in
 from ...views.points import headline, how_earned
 from ...views.words import in_tenths
@@ -69,7 +69,8 @@ def picture_of(diagnosis: Diagnosis) -> str:
     place = f"[{', '.join(map(str, at))}]" if at else ""
     names = f"expected{place}", f"yours{place}"
     pictured = dict(zip(names, (expected[at], actual[at]), strict=True))
-    figure = draw_heatmaps(pictured, marks={names[1]: differs[at]})
+    digits = digits_for(expected[differs], actual[differs], least=2)
+    figure = draw_heatmaps(pictured, marks={names[1]: differs[at]}, digits=digits)
     return as_image(figure, f"expected and actual values of {diagnosis.called}, differences framed")
 
 
