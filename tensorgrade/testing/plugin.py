@@ -22,7 +22,7 @@ from ..attempts.public_side import own_names
 from ..attempts.results import About, CheckResult
 from ..attempts.setup import Setup
 from ..course import CourseError
-from ..isolation.ladder import NotIsolated
+from ..isolation.levels import NotIsolated
 from ..judging.diagnosis import Finding, Wrong
 from ..runner.errors import OutOfTime
 from ..views.note import Note
