@@ -1,7 +1,7 @@
 """The main loop of `tensorgrade watch`: wait for a save or a key, then update the page."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
@@ -18,8 +18,7 @@ from ...judging.diagnosis import Finding
 from ...views.points import Results
 from ...views.summary import first_to_work_on, print_progress
 from .checker import Checker
-from .keys import Keys
-from .screen import KEYS, Page, View
+from .screen import KEYS, Keys, Page, View
 
 TICK = 40  # milliseconds between two looks at the keys and the window's size
 STILL = 60  # milliseconds without changes after which a saved file counts as complete
@@ -178,22 +177,27 @@ class Watch:
                 screen = Live(console=self.console, screen=True, auto_refresh=False)
                 self.live = stack.enter_context(screen)
             self.start()
-            for changes in changes_in(
-                self.folder,
-                watch_filter=None,
-                recursive=False,
-                step=STILL,
-                rust_timeout=TICK,
-                yield_on_timeout=True,
-            ):
-                names = {Path(path).name for _, path in changes}
-                self.saved(path for path in self.texts if path.name in names)
+            for paths in self.saves():
+                self.saved(paths)
                 self.look()
                 while (key := keys.next()) is not None:
                     if not self.press(key):
                         return
                 if self.live is not None and self.console.size != self.drawn_for:
                     self.draw()
+
+    def saves(self) -> Iterator[list[Path]]:
+        """Yield the files that have been saved, every few milliseconds."""
+        for changes in changes_in(
+            self.folder,
+            watch_filter=None,
+            recursive=False,
+            step=STILL,
+            rust_timeout=TICK,
+            yield_on_timeout=True,
+        ):
+            names = {Path(path).name for _, path in changes}
+            yield [path for path in self.texts if path.name in names]
 
     def close(self) -> None:
         """Close the warm process, and leave the state of the chapters on the terminal."""
