@@ -18,14 +18,13 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ..course import CourseError
-from ..grader_files import marked_tests
+from ..grader_files import bug_in, marked_tests
 from ..project import Project
 from ..views.words import plural
-from .building.made_parts import Wish
+from .building.parts import BuildOptions
 from .building.script import read_script
 from .proofs.complaints import rebuild
-from .proved import concerned
-from .recording.origin import engine_digest, stripped
+from .recording.digests import engine_digest, stripped
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
@@ -170,9 +169,9 @@ def say_built(root: Path, changed: list[Path]) -> None:
     try:
         with BuildProgress(console) as progress:
             project = Project(root)
-            wish = Wish(exercises=concerned(project, changed) or frozenset())
+            options = BuildOptions(exercises=concerned(project, changed) or frozenset())
             built = rebuild(
-                project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
+                project, options, progress.tell, lambda path: progress.say(f"wrote {path}")
             )
         lines = [f"✗ {complaint}" for complaint in built.wrong] or [f"✓ {built.said}"]
     except CourseError as error:
@@ -180,3 +179,27 @@ def say_built(root: Path, changed: list[Path]) -> None:
     for line in lines:
         console.print(escape(line), soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
+
+
+def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | None:
+    """Return the exercises that these files affect, or None if it may be all of them."""
+    found: set[str] = set()
+    chapters = {chapter.name: chapter for chapter in project.course.chapters}
+    for path in changed:
+        lesson = path.parent == project.root / "solutions"
+        chapter = chapters.get(path.stem if lesson else path.parent.name)
+        names = {exercise.name for exercise in chapter.exercises} if chapter else set()
+        own = (
+            {path.stem} if path.parent.parent == project.graders and path.suffix == ".py" else None
+        )
+        about = names if lesson else own
+        if not about or not about <= names:
+            return None
+        found |= about | (bugs_judged_as(project, path) if own else set())
+    return frozenset(found)
+
+
+def bugs_judged_as(project: Project, grader: Path) -> set[str]:
+    """Return the find-the-bug exercises that use the cases and tests of this grader file."""
+    files = grader.parent.glob("*.py")
+    return {path.stem for path in files if bug_in(path)[0] == grader.stem}

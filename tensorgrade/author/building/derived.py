@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .same import same_text
-
 
 @dataclass(frozen=True)
 class Derived:
@@ -18,7 +16,11 @@ class Derived:
 
 def text_file(path: Path, text: str) -> Derived:
     """Return a derived text file."""
-    return Derived(path, lambda: write_text(path, text), lambda: same_text(path, text))
+    return Derived(
+        path,
+        lambda: write_text(path, text),
+        lambda: path.exists() and path.read_text(encoding="utf-8") == text,
+    )
 
 
 def write_text(path: Path, text: str) -> None:

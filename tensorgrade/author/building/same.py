@@ -6,7 +6,6 @@ differently, and that does not make a file stale.
 
 from collections.abc import Mapping
 from math import isclose
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,11 +15,6 @@ from ...exchange.observation import Observation
 from ...exchange.references import References, case_to_json, stored_ways
 from ...exchange.stages import Way
 from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
-
-
-def same_text(path: Path, text: str) -> bool:
-    """Return True if the file exists and holds exactly this text."""
-    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def same_references(stored: References, built: References) -> bool:

@@ -34,19 +34,19 @@ from ...recognition.mistakes import EditError, Mistake, make
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
 from ..building.derive import with_hints
-from ..building.made_parts import Wish
+from ..building.parts import BuildOptions
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
 from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
-from ..recording.origin import forms_of
+from ..recording.references import forms_of
 
 FEWEST_HINTS, FEWEST_BUGS = 2, 3
 SMALLEST_SEED = 1 << 64
 
 
-def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
+def slips(project: Project, options: BuildOptions = BuildOptions()) -> list[str]:  # noqa: B008
     """Return one sentence for each problem in the files of the requested chapters."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
@@ -55,7 +55,7 @@ def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
         return slip_of(error, project.root).splitlines()
     found = guessable_seed(project.course) + misplaced(project, mistakes + forms)
     found += wrong_sentences(project, mistakes)
-    for chapter in filter(wish.is_about, chapters):
+    for chapter in filter(options.is_about, chapters):
         try:
             syntax_of(project.solution(chapter.name))
         except CourseError as error:  # invalid Python allows no further checks
