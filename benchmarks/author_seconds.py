@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from tensorgrade.author import terminal
-from tensorgrade.author.kept import FOLDER
-from tensorgrade.author.recording.origin import engine_digest
+from tensorgrade.author.cache import FOLDER
+from tensorgrade.author.recording.digests import engine_digest
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("solutions", "graders", "exercises", "source", "release", "kit", FOLDER)

@@ -82,6 +82,7 @@ def called_once(engine: dict[Path, ast.Module]) -> list[str]:
         for path, module in engine.items()
         for node in ast.walk(module)
         if isinstance(node, FUNCTIONS) and used[node.name] == 1 and is_small(node)
+        if not node.name.startswith("__")
     ]
 
 

@@ -42,7 +42,7 @@ def build(
     from ..author.proofs.complaints import exercises_of, rebuild
     from ..author.terminal import BuildProgress
 
-    again = "What was made is kept; the same command makes the rest."
+    again = "Finished chapters are written; the same command builds the rest."
     try:
         with BuildProgress() as progress, interruptible(again):
             options = BuildOptions(pairs=pairs, exercises=exercises_of(project, names or []))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade import folders
-from tensorgrade.author.building import derive
+from tensorgrade.author.building import derive, parts
 from tensorgrade.author.building.parts import BuildOptions
 from tensorgrade.author.building.reference_files import without_pairs
 from tensorgrade.author.cache import BUILT, BUILT_WITH_PAIRS, FOLDER, cached, contents, key_of
@@ -17,7 +17,7 @@ from tensorgrade.author.proofs.complaints import check
 from tensorgrade.author.recording.references import Recording
 from tensorgrade.author.terminal import concerned, look, read_ahead
 from tensorgrade.course import CourseError
-from tensorgrade.project import Project
+from tensorgrade.project import Project, check_seed
 from tensorgrade.recognition.fingerprints import load_fingerprints
 
 from ..commands import ROOT
@@ -252,6 +252,29 @@ def test_what_was_read_ahead_is_never_stale(course):
     build(course)
     prints = load_fingerprints(course / f"{HIDDEN}.fingerprints.json.gz")
     assert any("The factor is added, it should" in said for said in prints.messages.values())
+
+
+def test_an_interrupted_build_keeps_the_chapters_that_are_finished(course, runs, monkeypatch):
+    edit(course, "course_config.py", "seed=", "seed=1")
+    make_part, begun = parts.make_part, []
+
+    def interrupted(root, part, *more):
+        begun.append(part.chapter)
+        if len(set(begun)) > 1:
+            raise KeyboardInterrupt
+        return make_part(root, part, *more)
+
+    monkeypatch.setattr(parts, "make_part", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(course)
+    with pytest.raises(CourseError, match="drawn from another seed"):
+        check_seed(course / "graders", Project(course).course)
+    monkeypatch.setattr(parts, "make_part", make_part)
+    done = {exercise for exercise, hidden in parts_run(runs) if hidden}
+    runs.clear()
+    assert build(course)[0].wrong == ()
+    assert done and not done & {exercise for exercise, _ in parts_run(runs)}
+    check_seed(course / "graders", Project(course).course)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from ...judging.course_checks import FILE
 from ...project import Project
 from ..cache import cache, cached
 from ..recording.bugs import drawn, shown
-from .derived import Derived, text_file
+from .derived import Derived, text_file, write_bytes
 from .learner_checks import learner_checks
 from .notebooks import notebook_text, release_text
 from .parts import BuildOptions, Tell
@@ -68,14 +68,12 @@ def script_for_learners(project: Project, chapter: Chapter) -> Script:
 
 def with_hints(project: Project) -> Course:
     """Return the course with each exercise's hints, read from the chapters' sources."""
-    course = project.course
-    return replace(course, chapters=tuple(chapter_with_hints(project, c) for c in course.chapters))
-
-
-def chapter_with_hints(project: Project, chapter: Chapter) -> Chapter:
-    script = read_script(project.solution(chapter.name))
-    exercises = (replace(e, hints=script.hints.get(e.name, ())) for e in chapter.exercises)
-    return replace(chapter, exercises=tuple(exercises), ending=script.ending)
+    chapters = []
+    for chapter in project.course.chapters:
+        script = read_script(project.solution(chapter.name))
+        exercises = (replace(e, hints=script.hints.get(e.name, ())) for e in chapter.exercises)
+        chapters.append(replace(chapter, exercises=tuple(exercises), ending=script.ending))
+    return replace(project.course, chapters=tuple(chapters))
 
 
 CHECKS = "checks.zip"
@@ -121,7 +119,7 @@ def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
     """
     return Derived(
         path,
-        lambda: write_zip(path, checks_of(exercises, chapter)),
+        lambda: write_bytes(path, zipped(tuple(checks_of(exercises, chapter).items()))),
         lambda: path.exists() and read_zip(path) == checks_of(exercises, chapter),
     )
 
@@ -138,15 +136,9 @@ def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     return {str(p.relative_to(exercises.parent).as_posix()): p.read_bytes() for p in sorted(found)}
 
 
-def write_zip(path: Path, files: dict[str, bytes]) -> None:
-    """Write a zip file whose bytes depend only on the files."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(zipped(tuple(files.items())))
-
-
 @lru_cache(maxsize=1)  # the source and the release of a chapter have the same checks
 def zipped(files: tuple[tuple[str, bytes], ...]) -> bytes:
-    """Return these files as the bytes of a zip file."""
+    """Return these files as the bytes of a zip file, which depend only on the files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:

@@ -18,11 +18,12 @@ def text_file(path: Path, text: str) -> Derived:
     """Return a derived text file."""
     return Derived(
         path,
-        lambda: write_text(path, text),
+        lambda: write_bytes(path, text.encode()),
         lambda: path.exists() and path.read_text(encoding="utf-8") == text,
     )
 
 
-def write_text(path: Path, text: str) -> None:
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, and its folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_bytes(content)
