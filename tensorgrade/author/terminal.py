@@ -1,15 +1,11 @@
 """A build on a terminal, with its progress and the time left, and a build on every save."""
 
-import contextlib
-import gc
 import multiprocessing
 import os
-import py_compile
 import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from types import TracebackType
 from typing import Self
 
@@ -18,13 +14,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ..course import CourseError
-from ..grader_files import bug_in, marked_tests
+from ..grader_files import bug_in
 from ..project import Project
 from ..views.words import plural
 from .building.parts import BuildOptions
-from .building.script import read_script
 from .proofs.complaints import rebuild
-from .recording.digests import engine_digest, stripped
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
@@ -99,32 +93,11 @@ def author(root: Path) -> None:
     code of the course. Each build therefore reads the current course. A saved change to the engine
     has no effect.
     """
-    engine_digest()  # cached here, so that no fork computes it
     changed: list[Path] = []
     while True:
         seen = look(root)
-        read_ahead(root, changed or seen)
         build_apart(root, changed)
         changed = next_change(root, seen)
-
-
-def read_ahead(root: Path, paths: Iterable[Path]) -> None:
-    """Parse lessons and grader files here, so that no fork has to.
-
-    The results are cached by the files' text, so they never become stale. Errors are ignored here,
-    because the build reports them.
-    """
-    for path in paths:
-        with contextlib.suppress(Exception):
-            if path.is_relative_to(root / "graders"):
-                py_compile.compile(str(path), invalidation_mode=PycInvalidationMode.CHECKED_HASH)
-            if path.parent.parent == root / "graders":
-                marked_tests(path)
-                continue
-            stripped(path)
-            if path.parent == root / "solutions":
-                read_script(path)
-    gc.freeze()  # otherwise every garbage collection in a fork scans all of this
 
 
 def look(root: Path) -> dict[Path, tuple[int, int]]:

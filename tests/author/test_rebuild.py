@@ -1,6 +1,5 @@
 """A build makes the exercises that have changed and no others, and notices every stale file."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from tensorgrade.author.building.reference_files import without_pairs
 from tensorgrade.author.cache import BUILT, BUILT_WITH_PAIRS, FOLDER, cached, contents, key_of
 from tensorgrade.author.proofs.complaints import check
 from tensorgrade.author.recording.references import Recording
-from tensorgrade.author.terminal import concerned, look, read_ahead
+from tensorgrade.author.terminal import concerned, look
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project, check_seed
 from tensorgrade.recognition.fingerprints import load_fingerprints
@@ -240,18 +239,6 @@ def test_what_is_wrong_is_not_known_as_built(course):
     edit(course, GRADER, '"The factor is added. It should', f'"{"x" * 200}')
     assert build(course)[0].wrong and not is_known_as_built(course)
     assert build(course)[0].wrong
-
-
-@pytest.mark.slow
-def test_what_was_read_ahead_is_never_stale(course):
-    path = course / GRADER
-    read_ahead(course, look(course))
-    saved = path.stat().st_mtime_ns
-    edit(course, GRADER, "The factor is added. It should", "The factor is added, it should")
-    os.utime(path, ns=(saved, saved))  # of the same size, in the same moment
-    build(course)
-    prints = load_fingerprints(course / f"{HIDDEN}.fingerprints.json.gz")
-    assert any("The factor is added, it should" in said for said in prints.messages.values())
 
 
 def test_an_interrupted_build_keeps_the_chapters_that_are_finished(course, runs, monkeypatch):

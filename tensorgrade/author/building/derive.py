@@ -126,12 +126,9 @@ def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
 
 def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     """Return the files that a chapter's public checks need, by path, without any learner's file."""
+    patterns = ("course.json", FILE, f"test_{chapter}.py", f"references/{chapter}.*")
     found = [
-        exercises / "course.json",
-        *exercises.glob(FILE),
-        exercises / f"test_{chapter}.py",
-        *exercises.glob(f"references/{chapter}.*"),
-        *exercises.glob(f"given/{chapter}/*.py"),
+        path for pattern in (*patterns, f"given/{chapter}/*.py") for path in exercises.glob(pattern)
     ]
     return {str(p.relative_to(exercises.parent).as_posix()): p.read_bytes() for p in sorted(found)}
 
