@@ -3,14 +3,14 @@
 from ..messages.details import NoEffect, ReturnsInLoop
 from ..messages.message import Message
 from .attempt import ExerciseAttempt, found_in_file
+from .divergence import counted_lines
 
 
 @found_in_file
 def plain_fact(part: ExerciseAttempt) -> Message | None:
     """Return the only such fault in the exercise's own code; None if there is none or several."""
     text, place = part.attempt.handed_in, part.attempt.place
-    first, last = (part.own_lines or [(1, 0)])[-1]  # the last definition counts
-    lines = range(first, last + 1)
+    lines = counted_lines(part)
     if part.given_code:  # finding the place of the mistake is the exercise
         return None
     idle, early = text.idle(lines), text.returns_in_loops(lines)
