@@ -295,14 +295,14 @@ EDITED = [
         "CausalAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "without the calls before it, this call is right. Does something stay from an earlier call?",
+        "this call is right. Does something stay from an earlier call?",
         "future",
     ),
     (
         "MultiHeadAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "without the calls before it, this call is right. Does something stay from an earlier call?",
+        "this call is right. Does something stay from an earlier call?",
         "future",
     ),
     (

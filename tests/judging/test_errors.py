@@ -59,7 +59,8 @@ def test_a_lost_parameter_is_named(case, load, said):
     [
         (
             {"missing": ["rows.0.mix.w"], "unexpected": ["a.w", "a.v", "b"]},
-            "a weight of `rows.0.mix` is missing (does `rows.0.mix` get all the arguments that it needs?); "
+            "a weight of `rows.0.mix` is missing (does `rows.0.mix` get all the arguments that it "
+            "needs?); "
             "it has a weight of `a`, `b`",
         ),
         (

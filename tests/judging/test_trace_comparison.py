@@ -537,15 +537,15 @@ def test_the_verb_agrees_with_the_name_of_a_value():
         (MakesPart("cell 2, line 3", "norm"), "Cell 2, line 3 makes `norm`."),
         (
             MakesPartOfShape("line 3", "scale", (4,), (4, 2)),
-            "Line 3 makes `scale`: it has shape (4,); (4, 2) is expected.",
+            "Line 3 makes `scale`: it has shape (4,); shape (4, 2) is expected.",
         ),
         (
             MakesPartOfShape("line 3", "out", (), (4,), weight="out.bias"),
-            "Line 3 makes `out`: `out.bias` is a single number; a tensor of shape (4,) is expected.",
+            "Line 3 makes `out`: `out.bias` is a single number; shape (4,) is expected.",
         ),
         (
             MakesPartOfShape("line 3", "out", (3,), (4,), weight="out.0.ff.bias", deep=True),
-            "Line 3 makes `out`: a weight in it has shape (3,); (4,) is expected.",
+            "Line 3 makes `out`: a weight in it has shape (3,); shape (4,) is expected.",
         ),
     ],
 )
