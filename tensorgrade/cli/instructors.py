@@ -346,12 +346,19 @@ def bundle(
     out: Annotated[
         Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")
     ] = None,
+    solutions: Annotated[
+        bool, typer.Option("--solutions", help="Write solutions.zip, for after the deadline.")
+    ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.bundle import write_kit
+    from ..author.bundle import write_kit, write_solutions
     from ..project import find_project
 
     project = find_project()
+    if solutions:
+        out = out or Path("solutions.zip")
+        typer.echo(f"{write_solutions(project, out)} files in {out}")
+        return
     out = out or Path(f"{project.course.name}-kit.zip")
     typer.echo(f"{write_kit(project, out)} files in {out}")
 

@@ -21,6 +21,7 @@ from ..attempts.public_side import own_names
 from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
 from ..course import CourseError
+from ..history import remember
 from ..isolation.ladder import NotIsolated
 from ..judging.diagnosis import Wrong
 from ..views.note import Note
@@ -259,7 +260,8 @@ def pytest_terminal_summary(
     for tests, maker in makers.items():
         if len(makers) > 1:
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
-        print_summary(terminalreporter, results[tests], maker, config)
+        folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
+        remember(tests, folder, print_summary(terminalreporter, results[tests], maker, config))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -43,8 +43,8 @@ Results = dict[str, list[CheckResult]]  # by exercise
 
 def print_summary(
     terminal: TerminalReporter, results: list[CheckResult], maker: AttemptMaker, config: Config
-) -> None:
-    """Write the summary to pytest's terminal."""
+) -> Results:
+    """Write the summary to pytest's terminal. Return the results, settled and by exercise."""
     console = console_on(terminal)
     course, by_exercise = maker.course, settle(group(results), maker)
     folder = Path(config.getoption("attempt") or maker.tests)
@@ -57,6 +57,7 @@ def print_summary(
         console.print(f"\n[bold green]{done}[/]\n")
     else:
         print_first(console, course, first, by_exercise[first], folder, config.getoption("hint"))
+    return by_exercise
 
 
 def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
