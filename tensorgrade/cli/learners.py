@@ -93,7 +93,9 @@ def edit(
     path, line = kit.path(chapter), line_to_edit(kit.text(chapter), exercise)
     if not open_in_editor(path, line):
         typer.echo(f"{shown(path)}:{line}")
-        typer.echo("No editor is known. Set the variable EDITOR, such as EDITOR=nano, or use VS Code.")
+        typer.echo(
+            "No editor is known. Set the variable EDITOR, such as EDITOR=nano, or use VS Code."
+        )
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -127,3 +129,16 @@ def shown(path: Path) -> str:
     """Return a path relative to the current folder if it is below it."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def review(
+    every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
+) -> None:
+    """Find your own earlier mistakes again, in fresh find-the-bug exercises."""
+    from rich.console import Console
+
+    from ..learner.commands.review import Session
+    from ..learner.kit import find_kit
+
+    Session(find_kit(), Console(highlight=False)).run(every)

@@ -7,6 +7,7 @@ fingerprint says which known mistake an edit amounts to.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 
 from ..attempts.attempt import Attempt
 from ..attempts.in_child import InChild
@@ -14,10 +15,10 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..recognition.fingerprints import Fingerprint
 from ..recognition.signatures import imprint
-from ..runner.edits import Change, Edit, Text, parts
+from ..runner.edits import Change, Edit, Text, changes_of, parts
 from ..runner.source import UNPARSABLE
 
-MOST_EDITS, AT_ONCE = 4000, 40
+MOST_EDITS, AT_ONCE = 4000, 20
 
 
 @dataclass(frozen=True)
@@ -33,19 +34,19 @@ class Variant:
     text: str
 
 
-def edits_on(attempt: Attempt, name: str, case: Case) -> Iterator[tuple[Edit, Observation]]:
+def edits_on(
+    attempt: Attempt, name: str, case: Case, chance: Random
+) -> Iterator[tuple[Edit, Observation]]:
     """Yield edits of an exercise's definition, with their results on a public case.
 
-    Edits that raise an error or take too long are left out.
+    The order is random. Edits that raise an error or take too long are left out.
     """
     assert isinstance(attempt.backend, InChild), "edits are tried in another process"
-    nothing = 0
-    for first in range(0, MOST_EDITS, AT_ONCE):
-        found = attempt.backend.tries(name, 0, case, first, AT_ONCE)
-        nothing = 0 if found else nothing + 1
-        if nothing == 3:  # there are no more edits, or the code hangs
-            return
-        yield from found
+    count = len(changes_of(attempt.backend.source.text, name, 0))
+    portions = list(range(0, min(count, MOST_EDITS), AT_ONCE))
+    chance.shuffle(portions)
+    for first in portions:
+        yield from attempt.backend.tries(name, 0, case, first, AT_ONCE)
 
 
 def slips_on(attempt: Attempt, name: str, case: Case) -> Iterator[tuple[str, Observation]]:

@@ -32,7 +32,8 @@ from ...views.summary import Results, group
 from ..kit import Kit
 from ..watch.checker import Checker
 
-SECONDS, MATCHES = 20.0, 4  # for one exercise: time to search, edits to choose from
+SECONDS, MATCHES = 6.0, 2  # for one exercise: time to search, edits to prove
+SECONDS_OF_AN_ITEM = 40.0
 MOST_CHANGED = 10  # parts of the code that a repair changes
 
 
@@ -65,12 +66,19 @@ class Workshop:
 
         named_in: the exercise in which the mistake was made. Others come first.
         """
-        others = [name for name in passed if name != named_in]
-        self.chance.shuffle(others)
+        others = sorted((name for name in passed if name != named_in), key=self.effort)
+        until = time.monotonic() + SECONDS_OF_AN_ITEM
         for name in [*others, *([named_in] if named_in in passed else [])]:
+            if time.monotonic() > until:
+                return None
             if found := self.item_in(name, mistake, self.base(name, name == named_in)):
                 return found
         return None
+
+    def effort(self, exercise: str) -> float:
+        """Return a random sort key, smaller for short definitions, which are searched faster."""
+        text = self.kit.text(self.kit.course.exercise(exercise)[0].name)
+        return len(plain(text, exercise)) * self.chance.uniform(0.3, 1)
 
     def base(self, exercise: str, same: bool) -> str:
         """Return a chapter's text. same: the exercise gets another form, so that it is new."""
@@ -91,10 +99,9 @@ class Workshop:
             base = with_definition(text, exercise, own)
             if not self.passes(chapter, exercise, base):
                 return None
-            found = list(islice(matching(attempt, exercise, prints, entry), MATCHES))
+            found = list(islice(self.matching(attempt, exercise, prints, entry), MATCHES))
         finally:
             attempt.backend.close()
-        self.chance.shuffle(found)
         for one in found:
             if message := self.proved(chapter, exercise, mistake, one.text):
                 line = first_difference(own, one.definition)
@@ -143,6 +150,32 @@ class Workshop:
         changed = changes(definition, {item.exercise: item.definition})
         return results, changed.get(item.exercise, MOST_CHANGED + 1) <= MOST_CHANGED
 
+    def matching(
+        self,
+        attempt: Attempt,
+        exercise: str,
+        prints: list[Fingerprint],
+        entry: tuple[Case, Observation],
+    ) -> Iterator[Variant]:
+        """Yield the edits of an exercise that give on one case what a mistake gives there."""
+        case, right = entry
+        until = time.monotonic() + SECONDS
+        text = attempt.backend.source.text
+        for edit, seen in edits_on(attempt, exercise, case, self.chance):
+            if time.monotonic() > until:
+                return
+            if is_mistake(attempt, prints, case, right, seen):
+                found = variant(text, edit.text, exercise, edit.line)
+                if found:
+                    yield found
+        for edited, seen in slips_on(attempt, exercise, case):
+            if time.monotonic() > until:
+                return
+            if is_mistake(attempt, prints, case, right, seen) and (
+                found := variant(text, edited, exercise)
+            ):
+                yield found
+
     def close(self) -> None:
         """End the process that runs learner code."""
         self.checker.close()
@@ -160,29 +193,6 @@ def case_with(
         if differs and not any(one.is_error for one in known):
             return case, right
     return None
-
-
-def matching(
-    attempt: Attempt, exercise: str, prints: list[Fingerprint], entry: tuple[Case, Observation]
-) -> Iterator[Variant]:
-    """Yield the edits of an exercise that give on one case what a mistake gives there."""
-    case, right = entry
-    until = time.monotonic() + SECONDS
-    text = attempt.backend.source.text
-    for edit, seen in edits_on(attempt, exercise, case):
-        if time.monotonic() > until:
-            return
-        if is_mistake(attempt, prints, case, right, seen):
-            found = variant(text, edit.text, exercise, edit.line)
-            if found:
-                yield found
-    for edited, seen in slips_on(attempt, exercise, case):
-        if time.monotonic() > until:
-            return
-        if is_mistake(attempt, prints, case, right, seen) and (
-            found := variant(text, edited, exercise)
-        ):
-            yield found
 
 
 def first_difference(before: str, after: str) -> int:
