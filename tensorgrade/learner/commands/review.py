@@ -18,10 +18,10 @@ from ...attempts.results import State, first_failure, state_of
 from ...course import CourseError
 from ...history import Entry, History
 from ...messages.message import sentence
+from ...practice.variants import definition
 from ...runner.changes import bound_by, imports_of
 from ...views.words import plural
 from ..kit import Kit, open_in_editor
-from ...practice.variants import definition
 from .review_items import Item, Workshop, definition_of_repair
 
 SCHEDULER = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)

@@ -113,8 +113,7 @@ class Workshop:
         if exercise in self.checker.maker.references(chapter).bugs:
             return []
         known = self.checker.maker.fingerprints(chapter).by_exercise
-        found = known[exercise] if exercise in known else []
-        return [one for one in found if one.mistakes == (mistake,)]
+        return [one for one in known.get(exercise, []) if one.mistakes == (mistake,)]
 
     def attempt(self, chapter: str, text: str) -> Attempt:
         """Return a version of the learner's chapter as an attempt."""

@@ -159,9 +159,9 @@ def write(kit: Kit, parts: list[Part]) -> Path:
     archive = kit.root / f"{name}.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for part in parts:
-            folder = f"{part.chapter.name}/" if form == "chapters" else ""
+            inside = f"{part.chapter.name}/" if form == "chapters" else ""
             for path in part.files:
-                file.write(path, f"{folder}{path.name}")
+                file.write(path, f"{inside}{path.name}")
     return archive
 
 
