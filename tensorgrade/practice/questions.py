@@ -20,7 +20,7 @@ from ..attempts.in_child import InChild
 from ..attempts.public_side import read_trace
 from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import Observation
-from .variants import definition, edits_on, is_mistake, plain
+from .variants import definition, edits_on, is_mistake, is_odd, plain
 
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 4
 MOST_TRIED, MOST_LINES, MOST_CASES = 120, 10, 3
@@ -204,6 +204,8 @@ class Asker:
         if len(pairs) != 2 or [one[0] for one in pairs] != ["-", "+"]:
             return ""
         old, new = (one[2:].strip() for one in pairs)
+        if is_odd(old, new):
+            return ""
         return f"{self.attempt.place(line)}, `{old}` becomes `{new}`"
 
     def gradients(self) -> Question | None:

@@ -5,6 +5,7 @@ fingerprint says which known mistake an edit amounts to.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
@@ -173,9 +174,21 @@ def variant(text: str, edited: str, name: str, line: int = 0) -> Variant | None:
     'def f(x):\\n    return x'
     """
     before, after = plain(text, name), plain(edited, name)
-    if not before or not after or before == after:
+    if not before or not after or before == after or is_odd(before, after):
         return None
     return Variant(line, after, with_definition(text, name, after))
+
+
+ODD = (re.compile(r"-[-0](?![.\d])|--\d"), re.compile(r"\.bool\(\)"))
+
+
+def is_odd(before: str, after: str) -> bool:
+    """Return True if an edit writes what no learner writes, such as `dim=--1`.
+
+    >>> is_odd("x.sum(dim=-1)", "x.sum(dim=--1)"), is_odd("x.sum(dim=-1)", "x.sum(dim=0)")
+    (True, False)
+    """
+    return any(len(odd.findall(after)) > len(odd.findall(before)) for odd in ODD)
 
 
 def plain(text: str, name: str) -> str:
