@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from tensorgrade import check, signature
 from tensorgrade.exchange.values import plain
-from tensorgrade.judging.names import texts
+from tensorgrade.judging.learner_names import texts
 from tensorgrade.recognition import imprints
 from tensorgrade.recognition.dropout import (
     behaviour,

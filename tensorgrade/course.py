@@ -195,7 +195,7 @@ class Course:
     name: one short word, for file names. title: for people.
     seed: the hidden cases are drawn from it; use a new one each term. None for learners.
     tolerances: by device (`cpu`, `cuda`), then by dtype.
-    isolation: the lowest level (tensorgrade/isolation/ladder.py) at which hidden graders may run.
+    isolation: the lowest level (tensorgrade/isolation/levels.py) at which hidden graders may run.
     lateness: deadlines, and the deductions for late work. scheme: the rule for grades, if there is
     one. `course.json` contains neither.
     packages, solutions_in_kit: as in `Settings`.

@@ -18,19 +18,19 @@ from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
-from ..judging.agreement import disagreement
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
-from ..judging.handed_in import HandedIn
-from ..judging.names import in_asked_names
-from ..judging.order import Order, assign, in_best_order
+from ..judging.learner_names import in_asked_names
+from ..judging.parameter_order import Order, assign, in_best_order
+from ..judging.submitted_text import HandedIn
+from ..judging.tensor_comparison import disagreement
 from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
 from ..runner.source import Source
-from ..runner.verbs import Call
-from ..sources.beside import missing
+from ..runner.steps import Call
+from ..sources.companion_files import missing
 from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
 from .in_process import InProcess
@@ -273,11 +273,11 @@ class ExerciseAttempt(CheckedExercise):
         # numbers.
         self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
-        # The learner's earlier exercise that is the only cause of this one's errors (earlier.py),
+        # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
         # and the mistakes of the earlier exercises that are called.
         self.excused_by, self.inherited = "", set[str]()
         self.noted: Message | None = None  # the same, if it is only one of the causes
-        # Correct sources that replace the learner's wrong earlier exercises, by name (earlier.py).
+        # Correct sources that replace wrong earlier exercises, by name (inherited_errors.py).
         self.stand_ins: dict[str, str] = {}
         # Cached results of functions in this folder: those about the results, and those about the
         # file.

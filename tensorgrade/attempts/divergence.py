@@ -6,10 +6,10 @@ from itertools import chain
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
-from ..exchange.stages import Way, read_way
+from ..exchange.traces import Way, read_way
 from ..judging.diagnosis import Diagnosis
-from ..judging.stages import Parting, parting, parting_sentence
-from ..judging.where_right import only_where_passed, right_and_wrong
+from ..judging.passing_cases import only_where_passed, right_and_wrong
+from ..judging.trace_comparison import Parting, parting, parting_sentence
 from ..messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
@@ -18,7 +18,7 @@ from ..messages.divergence import (
     SaysAll,
 )
 from ..messages.message import Sentences
-from ..runner.verbs import Mode
+from ..runner.steps import Mode
 from .attempt import ExerciseAttempt, found_in_file
 
 MOST_READ = 3  # values that a line reads, whose own lines are reported

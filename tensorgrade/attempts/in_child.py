@@ -29,8 +29,8 @@ from ..exchange.observation import (
 )
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack, unpack
-from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable
+from ..sources.submitted_files import Handin
 from .backend import OUT_OF_TIME, Spans
 from .reader import Reader, answer_of
 

@@ -25,7 +25,7 @@ from ..runner.messages import pack, plain
 from ..runner.reading import foreign_names, spans
 from ..sources.submission import Source, Submission
 from .backend import Spans
-from .not_begun import briefly
+from .not_started import briefly
 
 
 class InProcess:

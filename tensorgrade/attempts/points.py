@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..course import CourseError
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.names import ASKS, Names
+from ..judging.learner_names import ASKS, Names
 from ..messages.details import RewrittenCode
 from ..recognition.fingerprints import hands_back
 from .attempt import ExerciseAttempt

@@ -2,8 +2,8 @@
 
 from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
-from ..judging.names import Names
-from ..judging.order import assign
+from ..judging.learner_names import Names
+from ..judging.parameter_order import assign
 from ..messages.message import Message
 from .attempt import ExerciseAttempt, found_in_file, found_once, quietly
 

@@ -5,7 +5,7 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..judging.order import assign
+from ..judging.parameter_order import assign
 from ..recognition.fingerprints import (
     digest_of,
     imprints_of,
@@ -13,7 +13,7 @@ from ..recognition.fingerprints import (
     recognise,
     right_imprints,
 )
-from ..recognition.singletons import only_squeezed
+from ..recognition.squeezed_dimensions import only_squeezed
 from .attempt import ExerciseAttempt, found_once
 from .public_side import on_public_cases
 

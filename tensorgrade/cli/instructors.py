@@ -12,7 +12,7 @@ from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
 
 if TYPE_CHECKING:
-    from ..instructor.alike import Alike
+    from ..instructor.similarity import Alike
 
 ROSTER = "The class as CSV, as the course system gives it out."
 
@@ -199,7 +199,7 @@ def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
     """Return similar answers in a folder of submissions."""
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
-    from ..instructor.alike import answers_alike
+    from ..instructor.similarity import answers_alike
     from ..project import find_project
 
     maker = AttemptMaker(Setup(find_project().graders, isolation))
@@ -233,7 +233,7 @@ def collect(
 
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
-    from ..instructor.submissions import notes_on_second_folders, write
+    from ..instructor.write_submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 

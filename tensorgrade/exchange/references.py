@@ -18,10 +18,10 @@ from safetensors.torch import load, save
 
 from ..course import CourseError
 from ..runner.messages import plain
-from ..runner.verbs import Construct, decode
+from ..runner.steps import Construct, decode
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
-from .stages import Way, stages_to_json, way_from_json, with_stages
+from .traces import Way, stages_to_json, way_from_json, with_stages
 
 
 class Seen(NamedTuple):

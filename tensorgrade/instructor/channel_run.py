@@ -21,9 +21,9 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
 from ..lateness import Lateness, is_released, read_time, written
-from ..sources.beside import files_beside
-from ..sources.handins import Handin, as_meant, read_file
+from ..sources.companion_files import files_beside
 from ..sources.near_misses import CODE, rescued, versions_in
+from ..sources.submitted_files import Handin, as_meant, read_file
 from .channels import DATES
 from .grader import Grader
 

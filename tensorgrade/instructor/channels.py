@@ -16,7 +16,7 @@ from pathlib import Path
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
-from ..isolation.ladder import rung_named
+from ..isolation.levels import rung_named
 from ..project import Project, check_seed
 from .dependencies import graders_files
 

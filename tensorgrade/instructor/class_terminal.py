@@ -12,7 +12,7 @@ from rich.text import Text
 from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..exchange.text import printable
-from ..sources.handins import Handin
+from ..sources.submitted_files import Handin
 from ..views.words import plural
 from .grader import GRADERS_FAILED
 from .history import (

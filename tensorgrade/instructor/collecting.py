@@ -18,7 +18,6 @@ from rich.text import Text
 
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_zone, read_time
-from ..sources.handins import shown
 from ..sources.near_misses import (
     MEMBER,
     METHODS,
@@ -29,6 +28,7 @@ from ..sources.near_misses import (
     is_given,
     opens,
 )
+from ..sources.submitted_files import shown
 from ..views.words import plural
 from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders

@@ -14,7 +14,7 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
 from ..project import check_seed
-from ..sources.handins import Handin
+from ..sources.submitted_files import Handin
 from ..testing.collected import CollectedTests
 
 TRIES = 2

@@ -19,7 +19,7 @@ import yaml
 
 from ..course import CourseError
 from ..lateness import exists, is_possible, is_twice, now, read_time, written, zone_named
-from ..sources.handins import shown
+from ..sources.submitted_files import shown
 from ..views.words import plural
 from .downloads import Download, Entry, Unreadable
 from .roster import Roster

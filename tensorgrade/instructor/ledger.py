@@ -17,7 +17,7 @@ from ..attempts.verdict import Verdict
 from ..course import CourseError
 from ..lateness import BEST, Lateness, in_zone, read_time
 from ..sources.finding import named
-from ..sources.handins import NOTHING, WEIGHTS, Handin, escaped
+from ..sources.submitted_files import NOTHING, WEIGHTS, Handin, escaped
 from . import store
 from .extensions import Extension
 from .history import OTHER_FILE, moves, record_of

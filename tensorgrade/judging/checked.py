@@ -15,21 +15,21 @@ from ..messages import checks as say
 from ..messages.message import Message, Plain
 from ..messages.results import Quoted
 from ..recognition.imprints import echoed
-from .agreement import Disagreement, disagreement, where_nan, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
-from .judged import JudgedAttempt
-from .naming import is_within, names_in_substitutes, result_name, weight_name
+from .errors import lost_weights, read_outside, why_it_ended, why_it_raised
+from .passing_cases import right_and_wrong, where_right
 from .problems import came_otherwise, result_problem, what_came
+from .protocols import JudgedAttempt
 from .remarks import remarks
-from .unanswered import lost_weights, read_outside, why_it_ended, why_it_raised
-from .value_agreement import (
+from .result_names import is_within, names_in_substitutes, result_name, weight_name
+from .tensor_comparison import Disagreement, disagreement, where_nan, where_they_differ
+from .value_comparison import (
     ValueJudge,
     hands_back,
     said_in_public,
     said_in_secret,
     side_by_side,
 )
-from .where_right import right_and_wrong, where_right
 
 
 class CheckedExercise:

@@ -17,7 +17,7 @@ from ..messages.message import Clauses, Message, Sentences
 from ..messages.places import HowMany
 from ..messages.results import GradientOf
 from ..messages.verdicts import KnownMistake
-from .stages import Parting
+from .trace_comparison import Parting
 
 
 class Kind(StrEnum):

@@ -20,7 +20,7 @@ from ..course_sources import load_course
 from ..instructor.dependencies import digest_of, graders_files
 from ..processes import side_by_side
 from ..runner.source import Unreadable
-from ..sources.handins import Handin
+from ..sources.submitted_files import Handin
 
 TRIES = 2
 Asked = TypeVar("Asked")

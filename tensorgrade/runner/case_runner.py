@@ -1,6 +1,6 @@
 """Run cases on learner code: hold the objects that their steps create, and collect the results.
 
-Objects stay in this process and are known outside by a handle. The steps are defined in verbs.py.
+Objects stay in this process and are known outside by a handle. The steps are defined in steps.py.
 """
 
 import inspect
@@ -18,8 +18,8 @@ from torch import nn
 from .binding import Parameters, bound, by_name, called_code, in_order, parameters_of
 from .errors import OutOfTime, describe_error
 from .names import as_asked, likeness, meant_parts
-from .stages import StageRecorder
 from .torch_state import standard_torch
+from .tracing import StageRecorder
 from .values import (
     MOST_BITS,
     MOST_PARTS,

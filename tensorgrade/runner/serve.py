@@ -34,8 +34,8 @@ from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
 from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
+from .steps import decode
 from .torch_state import standard_torch
-from .verbs import decode
 
 SECONDS_OF_A_TRY = 0.2
 SECONDS_OF_LOOKING = 2

@@ -60,9 +60,9 @@ def import_everything() -> None:
     import torch
 
     from . import serve  # noqa: F401
+    from .instrumentation import OperationCounter
     from .messages import pack, unpack
-    from .stages import StageRecorder
-    from .watching import OperationCounter
+    from .tracing import StageRecorder
 
     torch.set_num_threads(1)
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -112,7 +112,7 @@ def rehearse() -> None:
     from . import serve
     from .case_runner import Step
     from .messages import pack, unpack
-    from .verbs import Call, Construct, Describe, Duplicate, Load, Mode, Move, Restore
+    from .steps import Call, Construct, Describe, Duplicate, Load, Mode, Move, Restore
 
     x = torch.ones(2, 3, 4, dtype=torch.float64)
     load: dict[str, Any] = {

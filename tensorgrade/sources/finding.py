@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .beside import files_beside
-from .handins import (
+from .companion_files import files_beside
+from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
+from .submitted_files import (
     NOT_HANDED_IN,
     Handin,
     as_meant,
@@ -25,7 +26,6 @@ from .handins import (
     rests_on_file,
     shown,
 )
-from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
 
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10

@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 
 from ..course import Limits
-from .beside import Beside, file_beside, missing, of_content, too_large
-from .handins import Handin, of_both, read_file, shown
+from .companion_files import Beside, file_beside, missing, of_content, too_large
+from .submitted_files import Handin, of_both, read_file, shown
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"

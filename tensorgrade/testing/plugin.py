@@ -22,7 +22,7 @@ from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
 from ..course import CourseError
 from ..history import remember
-from ..isolation.ladder import NotIsolated
+from ..isolation.levels import NotIsolated
 from ..judging.diagnosis import Wrong
 from ..views.note import Note
 from ..views.summary import print_summary

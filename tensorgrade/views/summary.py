@@ -11,13 +11,13 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt
-from ..attempts.earlier import once
+from ..attempts.inherited_errors import once
 from ..attempts.maker import AttemptMaker
 from ..attempts.points import settled
 from ..attempts.results import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.unanswered import raised
+from ..judging.errors import raised
 from ..messages.errors import NotWritten
 from ..messages.message import Clauses, render, sentence
 from ..messages.verdicts import CheckFailed, GoOnThere

@@ -22,7 +22,7 @@ from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.store import Store
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import stored_form
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 CONFIG = """
 from tensorgrade.course import Settings, Tolerance

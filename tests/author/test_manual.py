@@ -14,7 +14,7 @@ from tensorgrade.messages.message import render
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints, fingerprints_path, save_fingerprints
 from tensorgrade.recognition.signatures import SIGNATURES
-from tensorgrade.runner.verbs import Call
+from tensorgrade.runner.steps import Call
 from tensorgrade.testing.collected import CollectedTests
 
 from ..commands import ROOT

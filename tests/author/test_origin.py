@@ -150,13 +150,13 @@ def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
         [
             ("views/note.py", "", "A_NEW_NAME = 1", False, False),
             ("author/bundle.py", "", "A_NEW_NAME = 1", False, False),
-            ("judging/agreement.py", "", "A_NEW_NAME = 1", False, True),
+            ("judging/tensor_comparison.py", "", "A_NEW_NAME = 1", False, True),
             ("isolation/warm_process.py", "", "A_NEW_NAME = 1", False, True),
             ("runner/serve.py", "", "# A comment.", False, True),
             ("runner/serve.py", "", "A_NEW_NAME = 1", False, True),
             ("runner/serve.py", "", "print(1)", True, True),
             ("runner/seccomp.py", "", "A_NEW_NAME = 1", False, True),
-            ("runner/verbs.py", "copy.deepcopy(runner.objects[", "(runner.objects[", True, True),
+            ("runner/steps.py", "copy.deepcopy(runner.objects[", "(runner.objects[", True, True),
             ("runner/torch_state.py", "torch.float32)", "torch.float64)", True, True),
             ("recognition/imprints.py", "cos(pace", "sin(pace", True, True),
             (

@@ -11,11 +11,11 @@ from tensorgrade.author.recording.bugs import bugs_of, candidates, drawn
 from tensorgrade.exchange.references import load_references
 from tensorgrade.learner.notebook.card import Card
 from tensorgrade.learner.notebook.checking import check
-from tensorgrade.nbgrader_plugin.pouring import pour
+from tensorgrade.nbgrader_plugin.script_to_notebook import pour
 from tensorgrade.recognition.fingerprints import fingerprints_path, load_fingerprints
 from tensorgrade.runner.reading import parts
 from tensorgrade.runner.source import Source
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
 

@@ -6,7 +6,7 @@ Parameters are taken by position, whatever they are called; test_renamings.py ha
 import pytest
 
 from tensorgrade.messages.message import sentence
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"

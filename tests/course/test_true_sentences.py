@@ -15,7 +15,7 @@ from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.learner.notebook.checking import run_cases
 from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.testing.interrupting import Interrupter
 from tensorgrade.views.note import Note

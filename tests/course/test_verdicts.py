@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"

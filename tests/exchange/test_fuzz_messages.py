@@ -23,7 +23,7 @@ from tensorgrade.exchange.observation import (
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized, spelled
-from tensorgrade.judging.value_agreement import ValueJudge, side_by_side
+from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
 from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 

@@ -20,7 +20,7 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from .corpus import Entry, corpus
 

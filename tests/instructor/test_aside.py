@@ -6,7 +6,7 @@ from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.class_terminal import to_look_at
 from tensorgrade.instructor.grader import NOT_JUDGED, grade_with
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from ..commands import ROOT
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.course import Tolerance
-from tensorgrade.judging.agreement import disagreement, where_nan, where_they_differ
+from tensorgrade.judging.tensor_comparison import disagreement, where_nan, where_they_differ
 from tensorgrade.messages.message import render
 
 TOLERANCES = {"float64": Tolerance(1e-5, 1e-5), "float32": Tolerance(1e-4, 1e-4)}

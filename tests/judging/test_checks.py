@@ -16,7 +16,7 @@ from tensorgrade.judging import checks
 from tensorgrade.judging.checked import CheckedExercise
 from tensorgrade.judging.checks import ENGINE_CHECKS
 from tensorgrade.judging.diagnosis import PublicDiagnosis, Wrong
-from tensorgrade.judging.naming import not_the_same, result_name
+from tensorgrade.judging.result_names import not_the_same, result_name
 from tensorgrade.messages.message import render
 from tensorgrade.views.comparison import comparison
 

@@ -13,8 +13,8 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
+from tensorgrade.judging.passing_cases import where_right
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
-from tensorgrade.judging.where_right import where_right
 from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.messages.remarks import (
     Argument,

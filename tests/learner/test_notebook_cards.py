@@ -1,5 +1,6 @@
 """Check cells: the card that a learner sees, on right, wrong, unwritten and broken answers."""
 
+import importlib
 import re
 import sys
 from dataclasses import replace
@@ -413,3 +414,16 @@ def test_a_picture_of_numbers_is_a_picture(shell, monkeypatch, capsys):
     monkeypatch.setattr("IPython.display.display", shown.append)
     assert shell.run_cell("heatmap([[1.0, 2.0]]); bars({'a': [1.0, 2.0]})").success
     assert len(shown) == 2 and "No picture" not in capsys.readouterr().out
+
+
+def test_a_check_cell_sees_the_notebook_alone_as_grading_does(monkeypatch, tmp_path):
+    (tmp_path / "my_helpers_of_today.py").write_text(RIGHT.replace("torch", "__import__('torch')"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.import_module("my_helpers_of_today")
+    source = "from my_helpers_of_today import causal_mask as mask\n"
+    source += "def causal_mask(n):\n    return mask(n)"
+    found = checked("causal_mask", source)
+    page = Card(found)._repr_html_()
+    assert found.points == 0 and "copy what you use from it" in page
+    assert "my_helpers_of_today" in sys.modules and str(tmp_path) in sys.path

@@ -19,7 +19,7 @@ from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagno
 from tensorgrade.messages.message import Plain
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
-from tensorgrade.runner.watching import ShapeTrace
+from tensorgrade.runner.instrumentation import ShapeTrace
 from tensorgrade.views.comparison import MOST, block, window
 from tensorgrade.views.hints import print_where_hints_are
 from tensorgrade.views.note import Note

@@ -14,7 +14,7 @@ import torch
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...exchange.references import References, case_to_json, stored_ways
-from ...exchange.stages import Way
+from ...exchange.traces import Way
 from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
 
 

@@ -28,7 +28,7 @@ from ...judging.checked import CheckedExercise
 from ...judging.checks import bind_checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...judging.diagnosis import Wrong
-from ...judging.judged import JudgedAttempt
+from ...judging.protocols import JudgedAttempt
 from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make
 from ...recognition.signatures import signature_of

@@ -32,7 +32,7 @@ ENTERED_BY = {
     "author/recording/references.py": ("Recording", "tell_apart"),
     "exchange/references.py": ("save_references",),
     "recognition/fingerprints.py": ("save_fingerprints",),
-    "runner/verbs.py": ("VERBS",),
+    "runner/steps.py": ("VERBS",),
 }
 
 

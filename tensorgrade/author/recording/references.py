@@ -19,7 +19,7 @@ from ...course import CourseError
 from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References, case_to_json
-from ...exchange.stages import Way, read_way, shows_stages, with_stages
+from ...exchange.traces import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, load_checks
 from ...project import Project

@@ -17,14 +17,14 @@ from ...course import Chapter, Course, CourseError
 from ...folders import FINGERPRINTS
 from ...lateness import in_zone
 from ...recognition.fingerprints import load_fingerprints
-from ...sources.handins import NOT_HANDED_IN, no_file
+from ...sources.submitted_files import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
-from ..account import account, is_changed, late
-from ..alike import Alike
 from ..class_terminal import in_trouble
 from ..groups import Group, groups_of, without_names
 from ..ledger import identical_files, in_order, is_in_use
 from ..overrides import said
+from ..points_breakdown import account, is_changed, late
+from ..similarity import Alike
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.

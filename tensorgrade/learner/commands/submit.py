@@ -12,8 +12,8 @@ from rich.text import Text
 
 from ...attempts.results import State, state_of
 from ...course import Chapter, CourseError
-from ...sources.beside import files_beside
-from ...sources.handins import Handin
+from ...sources.companion_files import files_beside
+from ...sources.submitted_files import Handin
 from ...views.summary import Results, earned, group
 from ...views.words import in_tenths, plural
 from ..kit import Kit

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
@@ -108,7 +109,7 @@ def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
     names += [path.stem for path in maker.tests.glob(f"given/{chapter}/*.py")]
     modules, random = {name: sys.modules.get(name) for name in names}, torch.get_rng_state()
     try:
-        with silence():
+        with silence(), without_own_modules(Path.cwd()):
             yield
     finally:
         torch.set_rng_state(random)
@@ -116,6 +117,35 @@ def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
             sys.modules.pop(name, None)
             if module is not None:
                 sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def without_own_modules(folder: Path) -> Iterator[None]:
+    """Hide the modules in a notebook's folder, because grading receives the notebook alone.
+
+    The course's chapters stay importable: ChapterFinder finds them.
+    """
+    path, hidden = sys.path.copy(), own_modules(folder.resolve())
+    sys.path[:] = [place for place in path if Path(place).resolve() != folder.resolve()]
+    for name in hidden:
+        del sys.modules[name]
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        sys.modules.update(hidden)
+
+
+def own_modules(folder: Path) -> dict[str, ModuleType]:
+    """Return the loaded modules whose file or package lies directly in a folder, by their names."""
+    files = {
+        name: Path(file)
+        for name, module in sys.modules.items()
+        if (file := getattr(module, "__file__", None)) and name != "__main__"
+    }
+    places = {n: f.parent.parent if f.stem == "__init__" else f.parent for n, f in files.items()}
+    tops = {name for name, place in places.items() if "." not in name and place == folder}
+    return {n: sys.modules[n] for n in files if n.split(".")[0] in tops}
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from ...attempts.attempt import Attempt
 from ...attempts.backend import Backend
 from ...attempts.in_child import InChild
 from ...attempts.maker import AttemptMaker
-from ...attempts.not_begun import briefly
+from ...attempts.not_started import briefly
 from ...attempts.results import CheckResult
 from ...attempts.setup import Setup
 from ...course import Course, Limits

@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from ...course import Limits
 from ...isolation.command import ENVIRONMENT, runner_command
-from ...isolation.ladder import NONE
+from ...isolation.levels import NONE
 from ...isolation.warm_process import (
     LONGEST_START,
     Budget,
