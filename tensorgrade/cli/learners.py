@@ -142,3 +142,29 @@ def review(
     from ..learner.kit import find_kit
 
     Session(find_kit(), Console(highlight=False)).run(every)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def quiz(
+    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
+) -> None:
+    """Answer three questions about your own code, made by running it."""
+    from rich.console import Console
+
+    from ..learner.commands.quiz import quiz as run
+    from ..learner.kit import find_kit
+
+    run(find_kit(), exercise, Console(highlight=False))
+
+
+@app.command(rich_help_panel=LEARNERS)
+def compare(
+    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
+) -> None:
+    """Compare your code with the solution and another form, with times."""
+    from rich.console import Console
+
+    from ..learner.commands.compare import compare as run
+    from ..learner.kit import find_kit
+
+    run(find_kit(), exercise, Console(highlight=False))

@@ -194,7 +194,10 @@ def is_odd(before: str, after: str) -> bool:
 def plain(text: str, name: str) -> str:
     """Return a definition without comments and with Python's own layout; "" if there is none."""
     node = definition(text, name)
-    return ast.unparse(without_pass(node)) if node else ""
+    try:
+        return ast.unparse(without_pass(node)) if node else ""
+    except RecursionError:  # nested more deeply than anybody writes
+        return ""
 
 
 def definition(text: str, name: str) -> ast.stmt | None:

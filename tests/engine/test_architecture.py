@@ -52,10 +52,12 @@ ENTRY_POINTS = {
 # The folder imports all of its modules without naming them.
 COLLECTED = {name for name in MODULES if name.startswith("tensorgrade.judging.checks.")}
 # Modules of one function that one list names, so that adding one touches one file and the list;
-# and the catalogue, which holds wording apart from the code that uses it.
+# the same for learners' commands, which cli/learners.py lists; and the catalogue, which holds
+# wording apart from the code that uses it.
 LISTED = (
     "tensorgrade.attempts.details.",
     "tensorgrade.attempts.explainers.",
+    "tensorgrade.learner.commands.",
     "tensorgrade.messages.",
 )
 FOLDERS = [name for name, path in MODULES.items() if path.name == "__init__.py"]
