@@ -427,8 +427,3 @@ def in_words(names: list[str], chosen: list[str]) -> str:
     ('x, W.weight', 'none of them')
     """
     return ", ".join(name for name in names if name in chosen) or NO_NAMES
-
-
-def lettered(question: Question) -> list[tuple[str, str]]:
-    """Return the options with their letters."""
-    return list(zip("abcdefgh", question.options, strict=False))

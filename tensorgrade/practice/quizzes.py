@@ -27,7 +27,7 @@ from ..sources.finding import find_handins
 from ..sources.submission import Submission
 from ..sources.submitted_files import Handin
 from ..testing.collected import CollectedTests
-from .questions import Question, lettered, questions_on
+from .questions import Question, questions_on
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -204,6 +204,11 @@ def notebook(quiz: Quiz) -> dict:
         cells.append(graded(f"test_{number}", test, solution=False))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
+
+
+def lettered(question: Question) -> list[tuple[str, str]]:
+    """Return the options with their letters."""
+    return list(zip("abcdefgh", question.options, strict=False))
 
 
 def markdown(name: str, source: str) -> dict:

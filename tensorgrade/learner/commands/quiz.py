@@ -7,7 +7,8 @@ from rich.text import Text
 
 from ...attempts.results import State, state_of
 from ...course import CourseError
-from ...practice.questions import Question, lettered, questions_on
+from ...practice.questions import Question, questions_on
+from ...practice.quizzes import lettered
 from ...views.summary import group
 from ..kit import Kit
 from ..watch.checker import Checker
