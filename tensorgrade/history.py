@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .attempts.results import CheckResult, State, state_of
-
-OWN_FOLDER = ".tensorgrade"  # in the kit: all files that only this machine needs
+from .folders import OWN_FOLDER
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..exchange.references import refuse_missing
-from ..folders import ENGINE, engine_files, files_below
-from ..history import OWN_FOLDER
+from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below
 from ..project import Project, check_seed
 from ..views.lessons import lessons_page
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..course_sources import load_course
-from ..history import OWN_FOLDER
-from ..runner.reading import parts
+from ..folders import OWN_FOLDER
+from ..runner.edits import definition_of
 from ..runner.source import Unreadable, decode
 
 NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
@@ -81,18 +81,20 @@ def find_kit() -> Kit:
 def definition_in(text: str, name: str) -> str:
     """Return the text of the last definition of a name; "" if there is none.
 
-    The text need not be valid Python elsewhere.
+    In a text that is not valid Python, a definition ends before the next line that is not indented.
 
     >>> definition_in("x = 1\\ndef f():\\n    return 2\\n", "f")
     'def f():\\n    return 2'
+    >>> definition_in("def f():\\n    return (2\\n\\ndef g(): 1", "f")
+    'def f():\\n    return (2'
     """
-    found = [part for names, part in parts(text) if names == [name] and is_definition(part)]
-    return found[-1] if found else ""
-
-
-def is_definition(part: str) -> bool:
-    """Return True if a statement's text is a function or a class."""
-    return bool(re.match(r"@|def |class |async def ", part))
+    if node := definition_of(text, name, 0):
+        decorators = [one.lineno for one in getattr(node, "decorator_list", [])]
+        first = min([node.lineno, *decorators])
+        return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
+    start = rf"^(?:@.*\n)*(?:async def|def|class) {re.escape(name)}\b.*"
+    found = re.findall(rf"{start}(?:\n(?:[ \t)\]}}].*|))*", text, re.M)
+    return found[-1].rstrip() if found else ""
 
 
 def reset(kit: Kit, name: str) -> Path:
