@@ -84,7 +84,7 @@ def quizzes(
 ) -> Iterator[Quiz]:
     """Yield a quiz for each learner in SUBMITTED. most: the number of questions for an exercise.
 
-    The same files give the same questions. Raises CourseError if nothing can be read.
+    Raises CourseError if nothing can be read.
     """
     maker, tests = Sandboxed(Setup(exercises, isolation)), CollectedTests(exercises)
     by_student: dict[str, list[Handin]] = {}

@@ -118,17 +118,13 @@ def shown(text: str, exercise: str) -> str:
 
 def without_docstrings(code: str) -> str:
     """Return code without the docstrings of its functions and classes."""
-    lines = code.split("\n")
+    texts: set[int] = set()  # the docstrings' lines
     for node in ast.walk(ast.parse(code)):
-        body = getattr(node, "body", None)
-        first = body[0] if isinstance(body, list) and body else None
-        text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        if first is not None and text and isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            for at in range(first.lineno - 1, first.end_lineno or first.lineno):
-                lines[at] = ""
-    return "\n".join(
-        line for at, line in enumerate(lines) if line.strip() or (at and lines[at - 1].strip())
-    ).strip("\n")
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            text = node.body[0]
+            texts |= {*range(text.lineno, (text.end_lineno or text.lineno) + 1)}
+    lines = enumerate(code.split("\n"), 1)
+    return "\n".join(line for at, line in lines if at not in texts)
 
 
 def size_of(case: Case) -> int:
