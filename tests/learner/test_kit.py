@@ -160,6 +160,7 @@ def test_a_folder_that_cannot_be_written_stops_nothing(kit):
     remember(kit.exercises, kit.exercises, group([CheckResult("softmax", 1, True)]))
 
 
+@pytest.mark.slow
 def test_nothing_begun_is_not_submitted(kit):
     with pytest.raises(CourseError, match="nothing to submit"):
         submit(kit, [], console())

@@ -73,7 +73,12 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
     Raises CourseError if nothing is begun.
     """
     asked = [kit.course.chapter(name) for name in chapters] or list(kit.course.chapters)
-    parts = [part for chapter in asked if (part := part_of(kit, chapter, bool(chapters)))]
+    checker = Checker(kit.exercises, kit.exercises)
+    try:
+        found = [part_of(kit, checker, chapter, bool(chapters)) for chapter in asked]
+    finally:
+        checker.close()
+    parts = [part for part in found if part]
     if not parts:
         raise CourseError("no chapter is begun, so there is nothing to submit")
     for part in parts:
@@ -85,9 +90,9 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
     console.print(f"A summary to keep: {page.name}")
 
 
-def part_of(kit: Kit, chapter: Chapter, asked: bool) -> Part | None:
+def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part | None:
     """Return a chapter's part of the submission; None if it is not begun and was not asked for."""
-    found = [(path, checks(kit, chapter.name, path)) for path in candidates(kit, chapter.name)]
+    found = [(path, checks(checker, chapter.name, path)) for path in candidates(kit, chapter.name)]
     if not found:
         return None
     path, results = max(found, key=lambda one: sum(map(earned, one[1].values())))
@@ -117,20 +122,16 @@ def candidates(kit: Kit, chapter: str) -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def checks(kit: Kit, chapter: str, path: Path) -> Results:
+def checks(checker: Checker, chapter: str, path: Path) -> Results:
     """Return the checks on a script or a notebook, by exercise."""
-    checker = Checker(kit.exercises, path.parent)
+    if path.suffix == ".py":
+        return checker.check(chapter)[0]
+    handin = Handin("you", chapter, path.name, path.read_bytes())
+    attempt = checker.maker.attempt_from_source(chapter, handin)
     try:
-        if path.suffix == ".py":
-            return checker.check(chapter)[0]
-        attempt = checker.maker.attempt_from_source(
-            chapter, Handin("you", chapter, path.name, path.read_bytes())
-        )
-        results = group(checker.collected.results(attempt))
-        attempt.backend.close()
-        return results
+        return group(checker.collected.results(attempt))
     finally:
-        checker.close()
+        attempt.backend.close()
 
 
 def print_part(console: Console, part: Part) -> None:
