@@ -12,7 +12,7 @@ from typing import TypeGuard, TypeVar
 
 import torch
 
-from ..runner.edits import Edit
+from ..runner.edits import Edit, Idea
 from ..runner.errors import MOST_SIZES, SIGNS
 from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
@@ -27,6 +27,7 @@ DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
 
 MOST_TRIES, LONGEST_EDIT = 400, 1 << 20
+FIELDS_OF_A_TRY = {"line", "idea", "code", "text", "values", "facts", "error"}
 MOST_PARAMETERS, LONGEST_NAME = 40, 60  # of one learner definition; of one parameter name
 KINDS = {
     kind.name: kind
@@ -235,23 +236,16 @@ def read_tries(message: bytes, number: str) -> list[Try]:
 
 def read_try(told: object, tensors: dict[str, torch.Tensor]) -> Try:
     """Return one edit that was tried, with its observation. Raises BadMessage."""
-    if not isinstance(told, dict) or set(told) != {
-        "line",
-        "idea",
-        "text",
-        "values",
-        "facts",
-        "error",
-    }:
+    if not isinstance(told, dict) or set(told) != FIELDS_OF_A_TRY:
         raise BadMessage("not a try")
-    line, idea, text = told["line"], told["idea"], told["text"]
-    fits = isinstance(line, int) and isinstance(idea, str) and isinstance(text, str)
-    if not fits or not 0 < line < 10**7 or len(text) > LONGEST_EDIT:
+    line, idea, code, text = (told[name] for name in ("line", "idea", "code", "text"))
+    fits = isinstance(line, int) and idea in [*Idea] and isinstance(code, str)
+    if not fits or not isinstance(text, str) or not 0 < line < 10**7 or len(text) > LONGEST_EDIT:
         raise BadMessage("not an edit")
     values, facts = read_values(told["values"]), objects_in(told["facts"])
     seen = Observation(tensors=tensors, values=values, facts=facts)
-    idea = " ".join(printable(idea).split())
-    return Edit(line, idea, text), replace(seen, error=read_error(told["error"]))
+    quoted = " ".join(printable(code).split())
+    return Edit(line, Idea(idea), quoted, text), replace(seen, error=read_error(told["error"]))
 
 
 def read_own_parameters(told: object) -> OwnParameters:

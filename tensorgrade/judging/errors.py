@@ -13,6 +13,7 @@ from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, st
 from ..exchange.text import short
 from ..messages import errors
 from ..messages.message import Clauses, Message, Plain
+from ..messages.results import WeightName
 from ..runner.steps import Construct
 from .diagnosis import Diagnosis, Kind
 from .protocols import JudgedAttempt
@@ -445,5 +446,5 @@ def instead(name: str, unexpected: list[str], insides: Collection[str]) -> Messa
     """
     there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
     parts = [(one, holder_of(one, insides)) for one in there]
-    names = (errors.InsideOf(part) if part else errors.Name(one) for one, part in parts)
+    names = (WeightName("" if part else one, part) for one, part in parts)
     return errors.HasInstead(Clauses(tuple(dict.fromkeys(names)), ", ")) if there else None

@@ -316,15 +316,6 @@ class AttributeMadeNowhere(Message):
 
 
 @dataclass(frozen=True)
-class InsideOf(Message):
-    """A weight inside a part whose code the learner has not seen."""
-
-    id = "inside_of"
-    template = "a weight of `{part}`"
-    part: Annotated[str, FromLearner]
-
-
-@dataclass(frozen=True)
 class NoParameters(Message):
     id = "no_parameters_in"
     template = "torch finds no parameters in `{part}`, so they could not be given their values"

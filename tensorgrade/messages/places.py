@@ -22,9 +22,7 @@ def dimension_name(dim: int, rank: int) -> str:
 
 
 def plural_of(name: str) -> str:
-    """Return the plural of a dimension's name: `rows`, `entries`, `slices along dimension 4`."""
-    if name.startswith("dimension"):
-        return f"slices along {name}"
+    """Return the plural of a dimension's name: `rows`, `entries`."""
     return "entries" if name == "entry" else f"{name}s"
 
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from .message import FromLearner, Message, Secret, Shape
+from .places import DIMENSIONS, plural_of
 
 
 class Compared(StrEnum):
@@ -209,17 +210,11 @@ class Slices(Message):
     id = "slices"
     dim: int
     rank: int
-    names: ClassVar = {
-        1: ("entries",),
-        2: ("rows", "columns"),
-        3: ("batch rows", "rows", "columns"),
-        4: ("batch rows", "blocks", "rows", "columns"),
-    }
 
     def wording(self) -> str:
-        if self.rank not in self.names:
-            return "slices along dimension {dim}"
-        return self.names[self.rank][self.dim]
+        if self.rank in DIMENSIONS:
+            return plural_of(DIMENSIONS[self.rank][self.dim])
+        return "slices along dimension {dim}"
 
 
 @dataclass(frozen=True)

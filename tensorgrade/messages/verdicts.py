@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ..exchange.text import LONGEST_MESSAGE, short
+from ..runner.edits import Idea
 from .message import FromLearner, Message, braced, sentence
 
 SHORTEST = 90  # characters that are left of a sentence, however long the next one is
@@ -79,14 +80,39 @@ class KnownMistake(Message):
     text: str
 
 
+IDEAS = {
+    Idea.LOST_RESULT: "what becomes of the result there",
+    Idea.IN_PLACE: "what is changed in place there",
+    Idea.STATEMENT: "whether that statement belongs there",
+    Idea.MISSING_STEP: "whether something is still to be done with {code:code} there",
+    Idea.PRODUCT: "how the two are multiplied there",
+    Idea.OPERATION: "what is calculated there",
+    Idea.OPERANDS: "the order at the {code:code} there",
+    Idea.ORDER_OF_ARGUMENTS: "the order of what {code:code} is given there",
+    Idea.MISSING_ARGUMENT: "what {code:code} is told there",
+    Idea.CALL: "the call of {code:code} there",
+    Idea.COMPARISON: "the comparison there",
+    Idea.INDEX: "the index there",
+    Idea.SIGN: "the sign there",
+    Idea.BOOL: "the {code:code} there",
+    Idea.NUMBER: "the number {code:code} there",
+    Idea.NUMBERS: "the number {code:code} there and below",
+    Idea.NAME: "{code:code} there",
+    Idea.NAMES: "{code:code} there and below",
+}
+
+
 @dataclass(frozen=True)
 class OneEdit(Message):
-    """One edit makes the answer right. idea: a general description of the edit."""
+    """One edit makes the answer right. code: the edited code, a part of the learner's file."""
 
     id = "one_edit"
-    template = "Look at {place}: {idea}. With one small change it would be right"
     place: str
-    idea: str
+    idea: Idea
+    code: str = ""
+
+    def wording(self) -> str:
+        return f"Look at {{place}}: {IDEAS[self.idea]}. With one small change it would be right"
 
 
 @dataclass(frozen=True)
