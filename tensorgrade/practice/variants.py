@@ -16,7 +16,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..recognition.fingerprints import Fingerprint
 from ..recognition.signatures import imprint
-from ..runner.edits import Change, Edit, Text, changes_of, parts
+from ..runner.edits import Edit, Text, changes_of, parts
 from ..runner.source import UNPARSABLE
 
 MOST_EDITS, AT_ONCE = 4000, 20
@@ -73,7 +73,8 @@ def slips(text: str, name: str) -> Iterator[str]:
             continue
         for part in parts(function):
             for new in instead_of(part, whole):
-                edited = whole.put(Change(part.lineno, "", ((*whole.span(part), new),)))
+                first, end = whole.span(part)
+                edited = text[:first] + new + text[end:]
                 if (made := plain(edited, name)) and made not in seen:
                     seen.add(made)
                     yield edited

@@ -3,6 +3,7 @@
 import ast
 import zipfile
 from dataclasses import dataclass, field
+from random import Random
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -12,16 +13,14 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from ...attempts.attempt import Attempt
 from ...attempts.in_process import InProcess
-from ...attempts.results import State, state_of
 from ...course import CourseError
 from ...exchange.cases import Case, spoken
 from ...practice.questions import is_simple
 from ...practice.variants import definition
-from ...sources.submission import Source
-from ...views.summary import group
 from ..kit import Kit, definition_in
-from ..watch.checker import Checker
+from .review_items import Workshop
 
 ROUNDS = 200
 SECONDS = 1.0  # for one version
@@ -53,18 +52,16 @@ def compare(kit: Kit, exercise: str, console: Console) -> None:
     versions += versions_in(files, chapter, exercise)
     if len(versions) == 1:
         raise CourseError(f"the solutions have nothing for {exercise}")
-    checker = Checker(kit.exercises, kit.exercises)
+    workshop = Workshop(kit, Random())
     try:
-        attempt = checker.maker.attempt(chapter, kit.path(chapter))
-        results = group(checker.collected.results(attempt, exercise))
-        attempt.backend.close()
-        if state_of(results[exercise]) != State.DONE:
+        if not workshop.passes(chapter, exercise, own):
             raise CourseError(f"{exercise} does not pass yet; compare it after that")
-        simple = [case for case, right in attempt.references.of(exercise) if is_simple(case, right)]
-        case = max(simple, key=size_of, default=None)
-        times = [seconds_of(checker, chapter, one.text, case) if case else None for one in versions]
+        case = largest_case(workshop.attempt(chapter, own), exercise)
+        times = [
+            seconds_of(workshop, chapter, one.text, case) if case else None for one in versions
+        ]
     finally:
-        checker.close()
+        workshop.close()
     for version, seconds in zip(versions, times, strict=True):
         print_version(console, version, seconds)
     if case and any(times):
@@ -127,15 +124,18 @@ def without_docstrings(code: str) -> str:
     return "\n".join(line for at, line in lines if at not in texts)
 
 
-def size_of(case: Case) -> int:
-    """Return the number of entries in all arguments of a case."""
-    return sum(tensor.numel() for _, tensor in case.passed_tensors)
+def largest_case(attempt: Attempt, exercise: str) -> Case | None:
+    """Return the case of one call with the most numbers in its arguments; None without cases."""
+    cases = [case for case, right in attempt.references.of(exercise) if is_simple(case, right)]
+    sizes = [sum(tensor.numel() for _, tensor in case.passed_tensors) for case in cases]
+    return cases[sizes.index(max(sizes))] if cases else None
 
 
-def seconds_of(checker: Checker, chapter: str, text: str, case: Case) -> float | None:
+def seconds_of(workshop: Workshop, chapter: str, text: str, case: Case | None) -> float | None:
     """Return the median time of a case's call in a version; None if it cannot run."""
-    made = checker.maker.attempt_from_source(chapter, Source(text, f"{chapter}.py"))
-    backend = InProcess(made.backend.submission)  # type: ignore[attr-defined]
+    if case is None:
+        return None
+    backend = InProcess(workshop.attempt(chapter, text).backend.submission)  # type: ignore[attr-defined]
     loaded = backend.load()
     if backend.case_runner is None or loaded.failure_of(case.exercise):
         return None

@@ -5,28 +5,25 @@ import random
 from rich.console import Console
 from rich.text import Text
 
-from ...attempts.results import State, state_of
 from ...course import CourseError
 from ...practice.questions import Question, questions_on
 from ...practice.quizzes import lettered
-from ...views.summary import group
 from ..kit import Kit
-from ..watch.checker import Checker
+from .review_items import Workshop
 
 
 def quiz(kit: Kit, exercise: str, console: Console) -> None:
     """Ask questions about the learner's own code, one by one. Raises CourseError if it is wrong."""
     chapter, _ = kit.course.exercise(exercise)
-    checker = Checker(kit.exercises, kit.exercises)
+    chance = random.Random()
+    workshop, text = Workshop(kit, chance), kit.text(chapter.name)
     try:
-        attempt = checker.maker.attempt(chapter.name, kit.path(chapter.name))
-        results = group(checker.collected.results(attempt, exercise))
-        if state_of(results[exercise]) != State.DONE:
+        if not workshop.passes(chapter.name, exercise, text):
             raise CourseError(f"{exercise} does not pass yet; the questions come after that")
         console.print("running your code …", style="dim")
-        questions = questions_on(attempt, exercise, random.Random())
+        questions = questions_on(workshop.attempt(chapter.name, text), exercise, chance)
     finally:
-        checker.close()
+        workshop.close()
     if not questions:
         console.print(f"There is nothing to ask about {exercise}.")
         return
