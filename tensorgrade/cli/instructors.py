@@ -341,16 +341,45 @@ def adopt(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
+def questions(
+    submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/.")],
+    out: Annotated[Path, typer.Option(help="Folder for the quizzes.")] = Path("questions"),
+    most: Annotated[int, typer.Option("-n", help="Questions for each exercise.")] = 3,
+    isolation: Annotated[
+        str, typer.Option(help="How learners' code is locked in, as for grading.")
+    ] = "auto",
+) -> None:
+    """Write a quiz for each learner on the learner's own code."""
+    from ..practice.quizzes import quizzes, write_answers, write_quiz
+    from ..project import find_project
+
+    made = []
+    for quiz in quizzes(find_project().exercises, submitted, isolation, most, typer.echo):
+        write_quiz(quiz, out)
+        made.append(quiz)
+    write_answers(made, out / "answers.csv")
+    count = sum(len(quiz.questions) for quiz in made)
+    typer.echo(f"{count} questions for {len(made)} learners in {out}; answers.csv is for you only")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
 def bundle(
     out: Annotated[
         Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")
     ] = None,
+    solutions: Annotated[
+        bool, typer.Option("--solutions", help="Write solutions.zip, for after the deadline.")
+    ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.bundle import write_kit
+    from ..author.bundle import write_kit, write_solutions
     from ..project import find_project
 
     project = find_project()
+    if solutions:
+        out = out or Path("solutions.zip")
+        typer.echo(f"{write_solutions(project, out)} files in {out}")
+        return
     out = out or Path(f"{project.course.name}-kit.zip")
     typer.echo(f"{write_kit(project, out)} files in {out}")
 

@@ -47,10 +47,11 @@ OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
 
 def print_summary(
     terminal: TerminalReporter, results: list[CheckResult], maker: AttemptMaker, config: Config
-) -> None:
+) -> Results:
     """Write the summary to pytest's terminal.
 
-    In plain text the exercise to work on comes before the list of all.
+    In plain text the exercise to work on comes before the list of all. Return the results, settled
+    and by exercise.
     """
     console, plain = console_on(terminal), is_plain(terminal, config)
     course, by_exercise = maker.course, settle(group(results), maker)
@@ -70,6 +71,7 @@ def print_summary(
     if plain:
         console.print()
         print_progress(console, course, by_exercise, plain=True)
+    return by_exercise
 
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
