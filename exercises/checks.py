@@ -202,7 +202,7 @@ def whole_columns(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
     return bool(emptied.sum() > 0.1 * filled.sum())
 
 
-@signature("left alone")
+@signature("values or scale")
 def left_alone(case, expected, seen) -> Imprint:
     """The values; of those that chance has dropped no more than how the kept ones are scaled."""
     pairs = {n: (t, seen.tensors[n]) for n, t in expected.tensors.items() if n in seen.tensors}

@@ -308,7 +308,7 @@ class ExerciseAttempt(CheckedExercise):
                 tensor.is_floating_point(),
             ):
                 return False
-        if case.signature == "values" and any(
+        if case.has_right_values and any(
             disagreement(seen.tensors.get(name), tensor, self.attempt.tolerances)
             for name, tensor in expected.tensors.items()
         ):

@@ -10,9 +10,10 @@ every case that the third does not change. Then all three are made from the solu
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
@@ -68,13 +69,15 @@ class Pairs:
     """The search for two mistakes at once in a chapter.
 
     prints: the fingerprints that learners have. own: the course's own signatures. submission:
-    returns a version of the solution in the form of a submission.
+    returns a version of the solution in the form of a submission. trails: cached results of
+    mistake_lines.py, by exercise and mistakes.
     """
 
     prints: Fingerprints
     sources: Sources
     own: dict[str, Signature]
     submission: Callable[[str], Submission]
+    trails: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Names:
         """Return the mistakes that give the same results on all public cases: two, or else three.

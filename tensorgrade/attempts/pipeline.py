@@ -118,7 +118,8 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         said = OtherCodeRuns(part.name)
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-    for add in () if part.attempt.references.hidden else DETAILS:
+    hidden = part.attempt.references.hidden
+    for add in () if hidden else DETAILS:
         diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis.case)
     return Finding(
@@ -128,7 +129,14 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         trace=lambda: trace(part, diagnosis.case),
         parting=lambda: None if unfinished else divergence_for(part, diagnosis),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
+        line=None if hidden else line_to_show(part, diagnosis),
+        place=part.attempt.place,
     )
+
+
+def line_to_show(part: ExerciseAttempt, diagnosis: Diagnosis) -> int | None:
+    """Return the line where the code fails, as far as a failed check knows it."""
+    return diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:

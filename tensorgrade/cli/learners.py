@@ -13,6 +13,9 @@ from .shared import LEARNERS, app
 def watch(
     folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
     tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
+    plain: Annotated[
+        bool | None, typer.Option(help="Print sentences without drawings. [default: no terminal]")
+    ] = None,
 ) -> None:
     """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
     if not (tests / "references").is_dir():
@@ -20,7 +23,7 @@ def watch(
     typer.echo("getting ready …")
     from ..learner.watch.loop import watch as run
 
-    run(tests.resolve(), folder.resolve())
+    run(tests.resolve(), folder.resolve(), plain)
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -40,7 +43,7 @@ def read(
     from ..views.lessons import lessons_page
 
     course, results = check_all(tests.resolve(), folder.resolve())
-    out.write_text(lessons_page(course, tests.resolve().parent, results), encoding="utf-8")
+    out.write_text(lessons_page(course, tests.resolve().parent, results, folder), encoding="utf-8")
     typer.echo(f"{out}")
     if show:
         webbrowser.open(out.resolve().as_uri())

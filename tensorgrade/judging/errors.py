@@ -371,9 +371,15 @@ def what_failed(error: CaughtError, place: Place) -> Message:
     line = error.called or error.line
     text = error.text.removesuffix(" (unknown location)")
     failed = errors.NameFailed(imports, error.type, text, place(line) if line else "")
+    return Clauses((failed, not_importable(error)))
+
+
+def not_importable(error: CaughtError) -> Message | None:
+    """Return why a module that the learner has cannot be imported when the file is checked."""
     # The runner makes a substitute for another chapter, which is in no file.
-    alone = errors.StandsAlone() if "unknown location" in error.text else None
-    return Clauses((failed, alone))
+    if "unknown location" in error.text:
+        return errors.StandsAlone()
+    return errors.OwnModuleIsNotThere() if error.type == "ModuleNotFoundError" else None
 
 
 def lost_weights(

@@ -233,6 +233,17 @@ class StandsAlone(Message):
 
 
 @dataclass(frozen=True)
+class OwnModuleIsNotThere(Message):
+    """An import of a module that is not installed, such as a file next to the learner's."""
+
+    id = "own_module_is_not_there"
+    template = (
+        "the grader receives this file alone: if you import another file of yours, copy what you "
+        "use from it; other packages are not installed there"
+    )
+
+
+@dataclass(frozen=True)
 class NameIsText(Message):
     id = "name_is_text"
     template = 'the name is a text there: `"{name}"`'
