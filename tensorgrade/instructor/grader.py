@@ -11,10 +11,15 @@ from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Verdict
+from ..attempts.verdict import Status, Sure, Verdict
 from ..course import Course, CourseError
 from ..messages.message import Message, sentence
-from ..messages.setting_aside import GradingFailed, NothingSubmitted
+from ..messages.setting_aside import (
+    FileUnreadable,
+    GradingFailed,
+    NoChapterFile,
+    NothingSubmitted,
+)
 from ..project import check_seed
 from ..sources.submitted_files import Handin
 from ..testing.collected import CollectedTests
@@ -46,10 +51,8 @@ class Grader:
         Grading is repeated if the warm process itself ended, so that this costs no points unless it
         happens every time.
         """
-        if handin.missing:
-            course, isolation = self.maker.course, self.start()
-            why = NothingSubmitted(handin.reason)
-            return set_aside(handin, course, Status.NOT_ATTEMPTED, why, isolation)
+        if handin.reason:
+            return set_aside(handin, self.maker.course, *why_not(handin), self.start())
         for _ in range(TRIES):
             warm = self.maker.warm_up()
             starts = warm.starts
@@ -154,6 +157,14 @@ trim, tune = c_function("malloc_trim"), c_function("mallopt")
 MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # for mallopt; larger than a normal result
 
 
+def why_not(handin: Handin) -> tuple[Status, Message]:
+    """Return the status of a submission without anything to grade, and the reason."""
+    if handin.missing:
+        return Status.NOT_ATTEMPTED, NothingSubmitted(handin.reason)
+    reason = NoChapterFile if handin.no_file else FileUnreadable
+    return Status.ERROR, reason(handin.reason)
+
+
 def set_aside(
     handin: Handin, course: Course, status: Status, why: Message, isolation: str = "none"
 ) -> list[Verdict]:
@@ -169,6 +180,7 @@ def set_aside(
             message=sentence(why),
             message_id=why.id,
             isolation=isolation,
+            sure=Sure.OBSERVED if isinstance(why, (NoChapterFile, FileUnreadable)) else None,
         )
         for exercise in course.chapter(handin.chapter).exercises
     ]

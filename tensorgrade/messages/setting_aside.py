@@ -15,6 +15,24 @@ class NothingSubmitted(Message):
 
 
 @dataclass(frozen=True)
+class NoChapterFile(Message):
+    """The learner submitted something, but not the chapter's file. text: what there is instead."""
+
+    id = "no_chapter_file"
+    template = "{text}"
+    text: str
+
+
+@dataclass(frozen=True)
+class FileUnreadable(Message):
+    """A file cannot be read. text: which one, and why."""
+
+    id = "file_unreadable"
+    template = "{text}"
+    text: str
+
+
+@dataclass(frozen=True)
 class WorkerEnded(Message):
     id = "worker_ended"
     template = (

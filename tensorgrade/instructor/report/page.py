@@ -16,9 +16,8 @@ from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
 from ...folders import FINGERPRINTS
 from ...lateness import in_zone
-from ...messages.setting_aside import NothingSubmitted
+from ...messages.setting_aside import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
-from ...sources.submitted_files import no_file
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..groups import Group, groups_of, without_names
@@ -228,7 +227,7 @@ def is_missing(row: dict) -> bool:
 
 def is_without_file(row: dict) -> bool:
     """Return True if the learner submitted something, but not the chapter's file."""
-    return row["status"] == Status.ERROR and row["message"].startswith(no_file(row["chapter"]))
+    return row.get("message_id") == NoChapterFile.id
 
 
 def handins_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:
