@@ -123,7 +123,14 @@ def test_scaled_dot_product_attention_gradients(attempt):
     attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
 
 
-@exercise("scaled_dot_product_attention", points=0.5)
+@exercise("scaled_dot_product_attention", points=0.25)
+def test_scaled_dot_product_attention_is_your_own(attempt):
+    """It is written out and calls no attention of torch."""
+    attempt.scaled_dot_product_attention.agrees("own")
+    attempt.scaled_dot_product_attention.avoids_attention("own")
+
+
+@exercise("scaled_dot_product_attention", points=0.25)
 def test_scaled_dot_product_attention_inputs(attempt):
     """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
@@ -282,7 +289,14 @@ def test_bug_scaled_dot_product_attention_gradients(attempt):
     attempt.bug_scaled_dot_product_attention.agrees("gradients", only="gradient")
 
 
-@exercise("bug_scaled_dot_product_attention", points=0.5)
+@exercise("bug_scaled_dot_product_attention", points=0.25)
+def test_bug_scaled_dot_product_attention_is_your_own(attempt):
+    """It is written out and calls no attention of torch."""
+    attempt.bug_scaled_dot_product_attention.agrees("own")
+    attempt.bug_scaled_dot_product_attention.avoids_attention("own")
+
+
+@exercise("bug_scaled_dot_product_attention", points=0.25)
 def test_bug_scaled_dot_product_attention_inputs(attempt):
     """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.bug_scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")

@@ -129,7 +129,8 @@ MISTAKES = [
     ),
     mistake(
         "generator_ignored",
-        "The generator's seed has no effect. Draw from the generator that is passed in.",
+        "`generator` is not used: the random numbers come from torch's own generator. Pass it on "
+        "to the function that draws.",
         (STARTS, "torch.randint(0, last, (batch_size,))"),
     ),
     mistake(

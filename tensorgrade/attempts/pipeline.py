@@ -25,6 +25,7 @@ from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .details import cut_gradient, in_place, state_between_calls, unreachable
+from .details.plain_facts import plain_fact
 from .divergence import divergence_for
 from .explainers import (
     earlier_exercise,
@@ -118,9 +119,10 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         said = OtherCodeRuns(part.name)
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-    for add in () if part.attempt.references.hidden else DETAILS:
+    hidden = part.attempt.references.hidden
+    for add in () if hidden else DETAILS:
         diagnosis = add(part, diagnosis)
-    names = () if unfinished else mistakes_on(part, diagnosis.case)
+    names = () if unfinished else mistakes_on(part, diagnosis)
     return Finding(
         asks,
         diagnosis,
@@ -128,7 +130,15 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         trace=lambda: trace(part, diagnosis.case),
         parting=lambda: None if unfinished else divergence_for(part, diagnosis),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
+        fact=None if unfinished or part.attempt.references.hidden else plain_fact(part),
+        line=None if hidden else line_to_show(part, diagnosis),
+        place=part.attempt.place,
     )
+
+
+def line_to_show(part: ExerciseAttempt, diagnosis: Diagnosis) -> int | None:
+    """Return the line where the code fails, as far as a failed check knows it."""
+    return diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:

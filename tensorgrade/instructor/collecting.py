@@ -26,7 +26,7 @@ from ..sources.near_misses import (
     Files,
     chapter_of,
     is_given,
-    opens,
+    members_of,
 )
 from ..sources.submitted_files import shown
 from ..views.words import plural
@@ -367,7 +367,7 @@ def set_aside(
 def is_damaged_zip(entry: Entry) -> bool:
     """Return True if the content can be read and is not a zip."""
     try:
-        return not opens(entry.read())
+        return members_of(entry.read()) is None
     except Unreadable:
         return False  # is_readable reports the reason
 

@@ -7,7 +7,6 @@ import pytest
 import tensorgrade.author
 from tensorgrade.author.proofs.kill_matrix import exercise_matrix, unproved
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.exchange.cases import SETTINGS
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.messages.message import render
@@ -19,6 +18,7 @@ from tensorgrade.testing.collected import CollectedTests
 
 from ..commands import ROOT
 from .any_value import CHAPTER, CONFIG
+from .small_course import build_exercise
 
 PAGES = (
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
