@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case
@@ -308,7 +308,7 @@ class ExerciseAttempt(CheckedExercise):
                 tensor.is_floating_point(),
             ):
                 return False
-        if case.signature == "values" and any(
+        if case.has_right_values and any(
             disagreement(seen.tensors.get(name), tensor, self.attempt.tolerances)
             for name, tensor in expected.tensors.items()
         ):
@@ -340,38 +340,30 @@ class ExerciseAttempt(CheckedExercise):
         return inside and others.isdisjoint(attempt.names_at(line))
 
 
-def found_once(
-    find: Callable[Concatenate[ExerciseAttempt, Arguments], Found],
-) -> Callable[Concatenate[ExerciseAttempt, Arguments], Found]:
-    """Cache a function's result about an exercise until that is judged by other results."""
-
-    @wraps(find)
-    def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-        return kept_in(part.found_in_results, find, part, *args, **kwargs)
-
-    return once
+Find: TypeAlias = Callable[Concatenate[ExerciseAttempt, Arguments], Found]
 
 
-def found_in_file(
-    find: Callable[Concatenate[ExerciseAttempt, Arguments], Found],
-) -> Callable[Concatenate[ExerciseAttempt, Arguments], Found]:
-    """Cache a function's result about an exercise for as long as the file stays the same."""
+def cached_in(store: str) -> Callable[[Find[Arguments, Found]], Find[Arguments, Found]]:
+    """Return a decorator for functions about an exercise that caches their results.
 
-    @wraps(find)
-    def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-        return kept_in(part.found_in_file, find, part, *args, **kwargs)
+    store: the attribute with the cache.
+    """
 
-    return once
+    def decorate(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
+        @wraps(find)
+        def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
+            known, key = getattr(part, store), (find.__name__, *args, *kwargs.items())
+            if key not in known:
+                known[key] = find(part, *args, **kwargs)
+            return known[key]
+
+        return once
+
+    return decorate
 
 
-def kept_in(
-    known: dict[tuple, Any], find: Callable[..., Found], part: ExerciseAttempt, *args: Any
-) -> Found:
-    """Return the cached result for a function's name and arguments; compute it if there is none."""
-    key = (find.__name__, *args)
-    if key not in known:
-        known[key] = find(part, *args)
-    return known[key]
+found_once = cached_in("found_in_results")  # until the exercise is judged by other results
+found_in_file = cached_in("found_in_file")  # as long as the file stays the same
 
 
 @contextmanager

@@ -46,7 +46,8 @@ class InProcess:
     def load(self) -> Loaded:
         """Load the learner's file. A file that never finishes is stopped by the test's timeout."""
         told: list[dict] = []
-        source = serve.read(self.request(), self.submission.files(), told.append)
+        request = self.request() | {"do": "read"}
+        source = serve.read(request, self.submission.files(), told.append)
         if source is None:
             return Loaded(Outcome.UNREADABLE, reason=told[0]["reason"])
         self.source = source

@@ -31,7 +31,8 @@ class Case:
     name: `group/which`; tests ask for groups.
     shown: learners see the case's values.
     signature: how the case distinguishes mistakes: by `values`, by the behaviour of `dropout`, or
-        by another name in recognition/signatures.py or in the course's checks.py.
+        by another name in recognition/signatures.py or in the course's checks.py. If the
+        course's name begins with `values`, all right answers give the expected values.
     rate: the argument with the dropout rate.
     parts: the argument with the number of equal parts in the last dimension. `rate` and `parts` are
         set only if the signature or a check needs them.
@@ -50,6 +51,11 @@ class Case:
     def group(self) -> str:
         """Return the group of the case, such as `values` for `values/3`."""
         return self.name.split("/")[0]
+
+    @property
+    def has_right_values(self) -> bool:
+        """Return True if all right answers give the same values, so that these can be compared."""
+        return self.signature.split()[:1] == ["values"]
 
     @property
     def passed(self) -> list[tuple[str, Tree]]:

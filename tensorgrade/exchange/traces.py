@@ -74,7 +74,7 @@ def with_stages(case: Case) -> Case:
 
 def shows_stages(case: Case) -> bool:
     """Return True if a case is one call that is judged by its values, so that stages are useful."""
-    return len(case.calls) == 1 and case.signature == "values"
+    return len(case.calls) == 1 and case.has_right_values
 
 
 def read_way(observed: Observation) -> Way:

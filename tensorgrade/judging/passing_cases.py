@@ -35,7 +35,7 @@ def right_and_wrong(
     right: list[Case] = []
     wrong: list[Case] = []
     for case, expected, observed in seen:
-        if case.signature == "values" and says_values(expected) and is_called(case):
+        if case.has_right_values and says_values(expected) and is_called(case):
             (right if agrees(expected, observed, tolerances) else wrong).append(case)
     return right, wrong
 

@@ -313,7 +313,7 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
             continue
         if header["error"] is None:
             results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
-            told = {"line": edit.line, "idea": edit.idea, "text": edit.text}
+            told = {"line": edit.line, "idea": edit.idea, "code": edit.code, "text": edit.text}
             tries.append(told | header)
     return pack({"id": request["id"], "tries": tries}, results)
 

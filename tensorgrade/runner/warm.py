@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .bounds import with_own_memory
-from .dense_memory import fill_holes
+from .dense_memory import fill_holes, use_huge_pages
 from .lockdown import lock_down
 from .namespaces import FOLDER, fork_as_first_process
 from .own_user import OwnUser, Users
@@ -165,7 +165,7 @@ class Children:
     def run(self) -> None:
         """Serve requests and report ends until the trusted side is gone.
 
-        In the first idle moment, rehearse the work of children once.
+        In the first idle moment, rehearse the work of children once and reorganise memory.
         """
         patience: float | None = SECONDS_TO_IDLE
         while True:
@@ -174,6 +174,7 @@ class Children:
                 with same_chance():
                     rehearse()
                 self.settle()
+                use_huge_pages()  # takes half a second
                 patience = None
             for fd in ready:
                 if fd != self.control.fileno():

@@ -21,7 +21,6 @@ from .submitted_files import (
     escaped,
     handed_in_at,
     is_seen,
-    no_file,
     read_handin,
     rests_on_file,
     shown,
@@ -126,7 +125,7 @@ def add_damaged(learner: Learner, zips: list[str]) -> None:
     learner.stray = [name for name in learner.stray if name not in zips]
     for chapter, handin in learner.handins.items():
         own = [where for where in zips if where.startswith(f"{chapter}/")]
-        if own and handin.reason.startswith(no_file(chapter)):
+        if own and handin.no_file:
             reason = f"{handin.reason} Damaged, so that nothing in it counts: {', '.join(own[:5])}."
             learner.handins[chapter] = replace(handin, reason=reason)
 

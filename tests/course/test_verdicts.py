@@ -418,7 +418,7 @@ def test_a_mistyped_argument_is_guessed(judge):
     verdict = judge(
         CH1, "attention_scores", "def attention_scores(query, inputs):\n    return inputs @ quary\n"
     )
-    assert "is `query` meant?" in verdict.message
+    assert "did you mean `query`?" in verdict.message
 
 
 def test_the_most_natural_wrong_mask_is_named_twice(judge):

@@ -16,8 +16,9 @@ LAYERS = [
     {"project", "recognition"},
     {"judging"},
     {"attempts"},
-    {"views"},
+    {"views", "history"},
     {"testing"},
+    {"practice"},
     {"learner", "instructor", "author"},
     {"notebook", "command", "nbgrader_plugin", "pytest_plugin"},
     {"cli", "tensorgrade"},
@@ -107,7 +108,15 @@ def test_every_module_is_imported_or_an_entry_point():
 
 
 def test_few_modules_have_only_one_importer():
-    """A module that one other imports is mostly a part of it that was cut off."""
-    alone = [module for module in MODULES if len(importers_of(module)) == 1]
-    lonely = [module for module in alone if not module.startswith(LISTED)]
-    assert len(lonely) <= 25, lonely
+    """A module that one other imports is mostly a part of it that was cut off.
+
+    The module behind a command is not: only the command imports it.
+    """
+    importers = {module: importers_of(module) for module in MODULES}
+    alone = {module: min(found) for module, found in importers.items() if len(found) == 1}
+    lonely = [
+        module
+        for module, importer in alone.items()
+        if not module.startswith(LISTED) and not importer.startswith("tensorgrade.cli.")
+    ]
+    assert len(lonely) <= 18, lonely

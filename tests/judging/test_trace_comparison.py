@@ -62,12 +62,12 @@ def scaled_dot_product_attention(queries, keys, values):
 """
 # What is written in place of what, its line, the stage that is lost there, a word of what it is.
 WRONG = [
-    ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "but for a factor"),
-    ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "but for a factor"),
+    ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "times a constant"),
+    ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "times a constant"),
     ("softmax(scaled, dim=-1)", "softmax(scaled, dim=-2)", 9, "attention weights", "columns"),
-    ("queries @ turned", "keys @ queries.transpose(-2, -1)", 7, "attention scores", "places"),
+    ("queries @ turned", "keys @ queries.transpose(-2, -1)", 7, "attention scores", "swapped"),
     ("weights @ values", "weights @ keys", 10, "", ""),
-    ("return weights @ values", "return weights", 10, "attention weights", "comes back"),
+    ("return weights @ values", "return weights", 10, "attention weights", "it returns"),
     ("weights @ values", "values @ weights", 10, "", ""),
 ]
 # Right ones that no form of ours takes: sums, in place, scaled by roots, filled row by row.
@@ -250,7 +250,7 @@ def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
     assert (found.line, found.stage, found.what) == (8, "scaled scores", NothingIsDone()), found
     said = render(parting_sentence(found, "line {}".format))
-    assert "Line 8: nothing is done with what this line makes." in said
+    assert "Line 8: its value is right, but nothing uses it." in said
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(proj
     assert (found.line, found.unused) == (9, 8), found
     said = parting_sentence(found, "line {}".format)
     assert said.parts[-1] == NothingIsDoneWith("line 8"), said
-    assert render(said).endswith("Nothing is done with what line 8 makes."), said
+    assert render(said).endswith("Nothing uses the value that line 8 computes."), said
 
 
 def test_an_error_is_followed_to_the_value_that_led_there(project, recorded):
@@ -359,7 +359,7 @@ def test_a_sentence_says_no_more_than_is_known():
     place = "line {}".format
     assert parting_sentence(Parting(9, raised=True), place) is None  # the error has told its line
     said = render(parting_sentence(Parting(9), place))
-    assert said == "Line 9 is where your values leave those of a right answer."
+    assert said == "Your values become wrong on line 9."
     said = render(parting_sentence(Parting(9, "", ("keys", "scores"), 4), place))
     assert said == (
         "Up to line 4 your values are those of a right answer: keys, scores. Line 9 is where they "
@@ -479,7 +479,7 @@ def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
 def test_an_argument_that_should_come_back_is_named_with_the_options_of_its_call():
     what = ShouldComeBack("weights", ("p=0.5", "training=False"))
     said = render(parting_sentence(Parting(9, what=what, since=1), "line {}".format))
-    assert said.startswith("With `p=0.5` and `training=False` `weights` is to come back as it was")
+    assert said.startswith("With `p=0.5` and `training=False` `weights` should be returned")
     assert said.endswith(
         "passed in; line 9, or what leads there from line 1 on, makes something else."
     )
@@ -495,7 +495,7 @@ def test_of_a_way_that_is_cut_nothing_is_said(recorded):
 def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recorded):
     found = parted(project, recorded, RIGHT.replace("return weights @ values", "weights @ values"))
     said = render(parting_sentence(found, "line {}".format))
-    assert said == "Line 10 is the last one that runs."
+    assert said == "Line 10 is the last line that runs, and it returns nothing."
 
 
 @pytest.mark.parametrize(
@@ -503,9 +503,9 @@ def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recor
     [
         (1.0042, "it is what should be there times 1.004"),
         (0.9932, "it is what should be there times 0.9932"),
-        (0.99, "it is what should be there but for a factor"),
-        (-0.995, "it is what should be there but for a factor"),
-        (2**0.5, "it is what should be there but for a factor"),
+        (0.99, "it is what should be there times a constant"),
+        (-0.995, "it is what should be there times a constant"),
+        (2**0.5, "it is what should be there times a constant"),
     ],
 )
 def test_a_factor_that_differs_from_case_to_case_is_not_told(factor, said):
@@ -515,16 +515,16 @@ def test_a_factor_that_differs_from_case_to_case_is_not_told(factor, said):
 
 def test_only_remarks_about_factors_lose_anything():
     sharper = without_factor(SoftmaxInputTimesFactor(2.0, SignTurned()))
-    assert render(sharper).endswith("what goes into the softmax were too large or too small")
+    assert render(sharper).endswith("the input of the softmax were too large or too small")
     assert without_factor(HoldsInfinities()) == HoldsInfinities()
 
 
 def test_the_verb_agrees_with_the_name_of_a_value():
-    assert render(ReturnsEarlierValue("masked scores")) == "what comes back are the masked scores"
+    assert render(ReturnsEarlierValue("masked scores")) == "what it returns are the masked scores"
     assert render(ReturnsEarlierValue("weights of the mean")).endswith(
         " are the weights of the mean"
     )
-    assert render(ReturnsEarlierValue("mean of rows")) == "what comes back is the mean of rows"
+    assert render(ReturnsEarlierValue("mean of rows")) == "what it returns is the mean of rows"
 
 
 @pytest.mark.parametrize(
@@ -532,20 +532,20 @@ def test_the_verb_agrees_with_the_name_of_a_value():
     [
         (
             DefaultOnLine("line 3", "scale"),
-            "Line 3 says what `scale` is where it is not passed in.",
+            "The result is right whenever `scale` is passed in: check its default on line 3.",
         ),
         (MakesPart("cell 2, line 3", "norm"), "Cell 2, line 3 makes `norm`."),
         (
             MakesPartOfShape("line 3", "scale", (4,), (4, 2)),
-            "Line 3 makes `scale`: it has shape (4,) where (4, 2) is asked for.",
+            "Line 3 makes `scale`: it has shape (4,); shape (4, 2) is expected.",
         ),
         (
             MakesPartOfShape("line 3", "out", (), (4,), weight="out.bias"),
-            "Line 3 makes `out`: `out.bias` has shape a single number where (4,) is asked for.",
+            "Line 3 makes `out`: `out.bias` is a single number; shape (4,) is expected.",
         ),
         (
             MakesPartOfShape("line 3", "out", (3,), (4,), weight="out.0.ff.bias", deep=True),
-            "Line 3 makes `out`: a weight in it has shape (3,) where (4,) is asked for.",
+            "Line 3 makes `out`: a weight in it has shape (3,); shape (4,) is expected.",
         ),
     ],
 )
