@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import typer
 
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
+ANYONE = "For anyone who writes attention"
 SECONDS_TO_END = 10.0  # time after Ctrl-C until a command is ended by force
 ABOUT = (
     "Exercises on tensors that grade themselves: what learners, instructors and authors can run."

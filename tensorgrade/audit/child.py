@@ -1,0 +1,334 @@
+"""Audit the definitions of one file, in the process that runs them."""
+
+import ast
+import importlib
+import inspect
+import re
+import time
+import types
+import warnings
+from typing import Any
+
+import torch
+
+from ..runner.loading import load_module
+from .locate import place_of
+from .relations import ATTENTION, Skip
+from .subject import (
+    FIRST,
+    MEANINGS,
+    SHAPES,
+    SHAPES_OF_KEYS,
+    CannotRun,
+    Convention,
+    Subject,
+    dependence,
+    moved,
+    prepared,
+)
+
+ATTENTION_NAME = re.compile(r"atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
+
+
+def answer(request: dict) -> dict:
+    """Return the audits of a file's definitions, in a form for JSON.
+
+    request: `text` and `filename`, or `module`; `name`, one definition or an empty text; `wishes`,
+    what the caller settles.
+    """
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    begun = time.monotonic()
+    try:
+        module, text, problems = loaded(request)
+    except Exception as error:
+        return {"audits": [], "problem": f"{type(error).__name__}: {error}"}
+    names = [request["name"]] if request["name"] else candidates(text)
+    audits = []
+    for name in names:
+        if (target := getattr(module, name, None)) is None:
+            audits.append(failed(name, text, f"the file defines no `{name}`", problems))
+        else:
+            audits.append(audit(target, name, text, request["wishes"]))
+    return {"audits": audits, "problem": "", "seconds": time.monotonic() - begun}
+
+
+def loaded(request: dict) -> tuple[types.ModuleType, str, list[dict]]:
+    """Return the module, its text, and the problems of loading it."""
+    if request.get("module"):
+        module = importlib.import_module(request["module"])
+        return module, inspect.getsource(module), []
+    module, problems = load_module("audited", request["text"], request["filename"])
+    return module, request["text"], problems
+
+
+def failed(name: str, text: str, why: str, problems: list[dict]) -> dict:
+    """Return the audit of a definition that could not be run."""
+    found = next((p["error"] for p in problems if name in p["names"]), None)
+    if found:
+        why = f"loading it raises {found.get('type')}: {found.get('message')}"
+    return {"name": name, "line": line_of(text, name), "status": "not run", "why": why}
+
+
+def candidates(text: str) -> list[str]:
+    """Return the definitions at the top of a file that may do attention."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return []
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and "forward" in {getattr(n, "name", "") for n in node.body}:
+            words = ast.unparse(node)
+            if ATTENTION_NAME.search(node.name) or "softmax" in words or "scaled_dot" in words:
+                found.append(node.name)
+        elif isinstance(node, ast.FunctionDef):
+            if ATTENTION_NAME.search(node.name) and len(node.args.args) >= 3:
+                found.append(node.name)
+    return found
+
+
+def line_of(text: str, name: str) -> int:
+    """Return the line of a definition, or 1."""
+    found = re.search(rf"^(?:class|def)\s+{re.escape(name)}\b", text, re.M)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def text_of(text: str, name: str) -> str:
+    """Return a definition's own text."""
+    for node in ast.parse(text).body:
+        if getattr(node, "name", None) == name:
+            return ast.get_source_segment(text, node) or ""
+    return ""
+
+
+def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
+    """Return the audit of one definition."""
+    line = line_of(text, name)
+    try:
+        subject = prepared(target, name, text_of(text, name), line, wishes)
+    except CannotRun as error:
+        return {"name": name, "line": line, "status": "not run", "why": str(error)}
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        return {"name": name, "line": line, "status": "not run", "why": why[:200]}
+    subject.causal = is_causal(subject)
+    find_mask(subject)
+    relations = [relation(subject) for relation in ATTENTION]
+    results = [result_of(relation, subject) for relation in relations]
+    leave_out_consequences(results)
+    failing = [one for one in results if one["status"] == "fails"]
+    told = {
+        "name": name,
+        "line": line,
+        "status": "fails" if failing else "holds",
+        "kind": kind_of(subject),
+        "roles": roles_of(subject),
+        "relations": results,
+    }
+    return told | (cause_of(subject, text, relations, results) if failing else {})
+
+
+# A relation that fails only because another one does.
+CONSEQUENCES = {"causality in training": "dropout is scaled"}
+
+
+def leave_out_consequences(results: list[dict]) -> None:
+    """Skip relations whose failure follows from another one's."""
+    by_name = {one["name"]: one for one in results}
+    for cause, follows in CONSEQUENCES.items():
+        if by_name[cause]["status"] == by_name[follows]["status"] == "fails":
+            by_name[follows] |= {"status": "skipped", "why": f"{cause} fails"}
+
+
+def cause_of(subject: Subject, text: str, relations: list, results: list[dict]) -> dict:
+    """Return the known mistakes behind the failures, and the line."""
+    failing = [one for one in results if one["status"] == "fails"]
+    pairs = zip(relations, results, strict=True)
+    applied = {r: one["status"] == "fails" for r, one in pairs if one["status"] != "skipped"}
+    # One cause often breaks several relations: the formula's mistakes say most.
+    failing.sort(key=lambda one: -len(one["mistakes"]))
+    main = failing[0]
+    words = [word for one in failing for word in one["where"]]
+    at = place_of(subject, text, applied, words)
+    lines = text.split("\n")
+    at["code"] = lines[at["line"] - 1].strip() if at["line"] <= len(lines) else ""
+    named = [*dict.fromkeys(name for one in failing for name in one["mistakes"])]
+    said = [*dict.fromkeys(sentence for one in failing for sentence in one["explained"])]
+    return {"mistakes": named, "explained": said, "at": at, "main": main["name"]}
+
+
+def result_of(relation: Any, subject: Subject) -> dict:
+    """Return what came of one relation."""
+    told = {"name": relation.name, "sentence": relation.sentence, "source": relation.source}
+    try:
+        broken = relation.test()
+    except Skip as skip:
+        return told | {"status": "skipped", "why": str(skip)}
+    except Exception as error:
+        return told | {"status": "skipped", "why": f"{type(error).__name__}: {error}"[:200]}
+    if broken is None:
+        return told | {"status": "holds"}
+    return told | {
+        "status": "fails",
+        "why": broken.says,
+        "example": example_of(subject, broken.sizes),
+        "mistakes": list(broken.mistakes),
+        "explained": list(broken.sentences),
+        "where": list(broken.where),
+    }
+
+
+def example_of(subject: Subject, sizes: Any) -> str:
+    """Return the sizes of an example, in words."""
+    if sizes is None:
+        return ""
+    shapes = {name: tuple(value.shape) for name, value in subject.inputs(sizes).items()}
+    told = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+    heads = f", {sizes.heads} head{'s' * (sizes.heads != 1)}"
+    drop = f", dropout={sizes.dropout}" if sizes.dropout else ""
+    return f"{told}{heads}{drop}, seed {sizes.seed}"
+
+
+CAUSAL_NAME = re.compile(r"causal|decoder|autoregress|masked_?(self|multi|att)|gpt", re.I)
+TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
+
+
+def is_causal(subject: Subject) -> bool:
+    """Return True if the definition is meant to be causal: by its name, its code, or its results."""
+    if subject.given == "x, context" or subject.given == "q, k":
+        return False
+    if subject.has("causal") or subject.is_module and subject.constructor_has("causal"):
+        return works_causally(subject)
+    if re.search(r"non_?causal|bidirectional", subject.name, re.I):
+        return False
+    if CAUSAL_NAME.search(subject.name) or has_triangle(subject):
+        return works_causally(subject)
+    if subject.given == "q, k, v" and subject.is_module:
+        return False
+    return behaves_causally(subject)
+
+
+def works_causally(subject: Subject) -> bool:
+    """Return True if the definition runs when it is called like a causal one."""
+    sizes = subject.batch_of(subject.fitted(FIRST))
+    subject.causal = True
+    try:
+        with torch.no_grad():
+            subject.run(subject.build(sizes), subject.inputs(sizes), sizes)
+    except Exception:
+        return False
+    finally:
+        subject.causal = False
+    return True
+
+
+def has_triangle(subject: Subject) -> bool:
+    """Return True if a buffer is a triangle, or the code makes one and takes no mask."""
+    if not subject.is_module:
+        return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
+    made = subject.build(subject.fitted(FIRST))
+    for value in made.buffers():
+        square = value.reshape(value.shape[-2:]) if value.dim() >= 2 and value.numel() == value.shape[-1] * value.shape[-2] else None
+        if square is None or square.shape[0] != square.shape[1] or square.shape[0] < 3:
+            continue
+        filled = square.double().nan_to_num(neginf=-1.0) != 0
+        if not torch.equal(filled, filled.mT) and (
+            torch.equal(filled, filled.tril()) or torch.equal(filled, filled.triu())
+        ):
+            return True
+    return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
+
+
+def behaves_causally(subject: Subject) -> bool:
+    """Return True if no token sees a later one, in evaluation or in training."""
+    sizes = subject.batch_of(subject.fitted(FIRST))
+    subject.causal = True
+    try:
+        for training in (False, True):
+            table = dependence(subject, sizes, training=training)
+            if not table.triu(1).any() and table.tril(-1).any():
+                return True
+    except Exception:
+        return False
+    finally:
+        subject.causal = False
+    return False
+
+
+def find_mask(subject: Subject) -> None:
+    """Find the parameter of a mask and its convention, by trial."""
+    for name, role in subject.call.items():
+        if role not in ("mask", "padding") or subject.mask is not None:
+            continue
+        subject.mask_parameter = name
+        shapes = SHAPES_OF_KEYS if role == "padding" else (*SHAPES, *SHAPES_OF_KEYS)
+        subject.mask = convention_of(subject, shapes)
+        if subject.mask is None and not mask_matters(subject, shapes):
+            subject.mask_parameter = ""
+
+
+def convention_of(subject: Subject, shapes: tuple[str, ...]) -> Convention | None:
+    """Return the first convention in which masked keys have no influence, and others have."""
+    from .relations.attention import drawn_mask, leaks
+
+    wished = subject.wishes.get("mask", "")
+    sizes = subject.batch_of(subject.fitted(FIRST))
+    for shape in shapes:
+        for meaning in (wished,) if wished else MEANINGS:
+            subject.mask = Convention(meaning, shape)
+            try:
+                visible = drawn_mask(subject, sizes)
+                made, inputs = subject.build(sizes), subject.inputs(sizes)
+                with torch.no_grad():
+                    out = subject.run(made, inputs, sizes, visible).value
+                if not out.isnan().any() and leaks(subject, sizes) is None:
+                    return subject.mask
+            except Exception:
+                continue
+    subject.mask = None
+    return None
+
+
+def mask_matters(subject: Subject, shapes: tuple[str, ...]) -> bool:
+    """Return True if a mask of booleans is accepted and changes results."""
+    from .relations.attention import drawn_mask
+
+    sizes = subject.batch_of(subject.fitted(FIRST))
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    for shape in shapes:
+        subject.mask = Convention("true-hides", shape)
+        try:
+            with torch.no_grad():
+                one = subject.run(made, inputs, sizes, drawn_mask(subject, sizes)).value
+                other = subject.run(made, inputs, sizes).value
+        except Exception:
+            continue
+        finally:
+            subject.mask = None
+        if one.isfinite().all() and moved(one, other):
+            return True
+    return False
+
+
+def kind_of(subject: Subject) -> str:
+    """Return in words what a definition was taken for."""
+    heads = subject.fitted(FIRST).heads > 1
+    words = ["causal"] * subject.causal
+    if subject.is_module and subject.constructor_has("kv_heads"):
+        words.append("grouped-query")
+    elif heads:
+        words.append("multi-head")
+    source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
+    words.append(source.get(subject.given, "attention on q, k, v"))
+    return " ".join(words)
+
+
+def roles_of(subject: Subject) -> dict[str, str]:
+    """Return what was found out, by topic."""
+    told = {"input": f"{subject.given} as ({subject.layout}, width)"}
+    if subject.mask:
+        told["mask"] = f"`{subject.mask_parameter}`, {subject.mask.meaning}, ({subject.mask.shape})"
+    if subject.guesses:
+        told["tried"] = ", ".join(f"`{n}` as {r}" for n, r in subject.guesses.items())
+    return told

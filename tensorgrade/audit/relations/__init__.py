@@ -1,0 +1,10 @@
+"""Relations: one class each, with a name, a sentence, a property test on drawn sizes, a source."""
+
+from .attention import RELATIONS as OF_ATTENTION
+from .base import Broken, Relation, Skip
+from .formula import RELATIONS as OF_FORMULA
+from .modules import RELATIONS as OF_MODULES
+
+ATTENTION: tuple[type[Relation], ...] = (*OF_ATTENTION, *OF_FORMULA, *OF_MODULES)
+
+__all__ = ["ATTENTION", "Broken", "Relation", "Skip"]

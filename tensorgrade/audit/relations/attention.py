@@ -1,0 +1,339 @@
+"""Relations on which result depends on which input: batch, tokens, masks and caches."""
+
+import re
+from dataclasses import replace
+
+import torch
+
+from ..subject import CannotRun, Subject, attributes_read, dependence, moved, scale_of
+from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Skip, Sizes
+
+
+class Shape(Relation):
+    """One result for each token, at all sizes."""
+
+    name = "shape"
+    sentence = "There is one result for each token, at every size."
+    draws = (*DRAWS, SINGLE, LARGE)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        try:
+            value = subject.run(made, inputs, sizes).value
+        except CannotRun as error:
+            return Broken(f"{error}.")
+        except Exception as error:
+            return Broken(f"It raises {type(error).__name__}: {str(error).strip()[:200]}")
+        if subject.constructor_has("d_out") and value.shape[-1] != sizes.width:
+            return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
+        return None
+
+
+class Finite(Relation):
+    """No NaN or infinity comes out of ordinary numbers, nor out of large ones."""
+
+    name = "finite results"
+    sentence = "No result is NaN or infinite, even if scores are large."
+    source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
+    draws = (*DRAWS, SINGLE)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        made = subject.build(sizes)
+        for factor, words in ((1.0, ""), (1000.0, " if the inputs are 1000 times as large")):
+            inputs = {name: value * factor for name, value in subject.inputs(sizes).items()}
+            with torch.no_grad():
+                value = subject.run(made, inputs, sizes).value
+            if not value.isfinite().all():
+                rows = sorted({int(i) for i in (~value.isfinite()).nonzero()[:, 1]})
+                where = ("exp", "softmax") if words else ("masked_fill", "triu", "tril", "softmax")
+                mistakes = ("no_maximum",) if words else ()
+                said = ("The exponential is taken without subtracting the maximum first.",)
+                return Broken(
+                    f"The results of tokens {listed(rows)} are not finite{words}.",
+                    mistakes=mistakes,
+                    sentences=said if words else (),
+                    where=where,
+                )
+        return None
+
+
+def listed(numbers: list[int]) -> str:
+    """Return numbers as words, a few of them.
+
+    >>> listed([1]), listed([1, 2, 3, 4, 5])
+    ('1', '1, 2, 3, …')
+    """
+    return ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")
+
+
+class BatchIndependence(Relation):
+    """A sequence's result does not depend on the others in its batch."""
+
+    name = "batch independence"
+    sentence = "A sequence's result does not depend on the other sequences of its batch."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if subject.layout in ("tokens", "heads, tokens"):
+            raise Skip("it takes no batch")
+        if sizes.batch == 1:
+            return None
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        changed = {name: value.clone() for name, value in inputs.items()}
+        for value in changed.values():
+            value[1:] = 1 - value[1:]
+        with torch.no_grad():
+            before = subject.run(made, inputs, sizes).value[:1]
+            after = subject.run(made, changed, sizes).value[:1]
+        if moved(before, after):
+            return Broken(
+                "Changing sequence 1 changes the result of sequence 0.",
+                where=("softmax", "view", "reshape", "transpose"),
+            )
+        return None
+
+
+class Causality(Relation):
+    """No token sees a later one."""
+
+    name = "causality in evaluation"
+    sentence = "A token's result does not depend on later tokens."
+    source = "Vaswani et al. 2017, section 3.2.3"
+    draws = (*DRAWS, LARGE)
+    training = False
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        if not self.subject.causal:
+            raise Skip("it is not causal")
+        if sizes.tokens > 20:
+            return self.at_the_end(sizes)
+        table = dependence(self.subject, sizes, training=self.training)
+        future = table.triu(1).nonzero()
+        if not len(future):
+            return None
+        seeing, seen = map(int, future[0])
+        return self.broken(seeing, seen)
+
+    def broken(self, seeing: int, seen: int) -> Broken:
+        """Return the failure in words."""
+        during = " in training" if self.training else ""
+        return Broken(
+            f"Changing token {seen} changes the result of token {seeing}{during}.",
+            where=("masked_fill", "triu", "tril", "where", "softmax", "scaled_dot_product_attention"),
+        )
+
+    def at_the_end(self, sizes: Sizes) -> Broken | None:
+        """Check long texts with one change, of the last token."""
+        subject = self.subject
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        changed = {name: value.clone() for name, value in inputs.items()}
+        for value in changed.values():
+            value[:, -1] = 1 - value[:, -1]
+        with torch.no_grad():
+            before, after = (
+                subject.run(made, one, sizes, training=self.training).value[:, :-1]
+                for one in (inputs, changed)
+            )
+        if not moved(before, after):
+            return None
+        first = int(((before - after).abs().amax((0, 2)) > 1e-9).nonzero()[0])
+        return self.broken(first, sizes.tokens - 1)
+
+
+class CausalityInTraining(Causality):
+    """No token sees a later one while dropout is active."""
+
+    name = "causality in training"
+    sentence = "A token's result does not depend on later tokens while dropout is active."
+    training = True
+
+    def fitted(self, sizes: Sizes) -> Sizes:
+        return replace(super().fitted(sizes), dropout=0.3)
+
+    def broken(self, seeing: int, seen: int) -> Broken:
+        told = super().broken(seeing, seen)
+        in_evaluation = Causality(self.subject)
+        if not self.explain or any(in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS):
+            return told
+        return replace(
+            told,
+            mistakes=("mask_only_in_evaluation",),
+            sentences=(
+                "The mask has no effect in training, so a model learns from the tokens that it "
+                "should predict.",
+            ),
+            where=("training", "if p", "dropout.p", *told.where),
+        )
+
+
+class Permutation(Relation):
+    """Without positions, attention does not know the order of keys."""
+
+    name = "order of the keys"
+    sentence = "Without positions and causal masks, the order of keys and values has no effect."
+    source = "Lee et al. 2019, Set Transformer, property 1"
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if subject.causal or knows_positions(subject):
+            raise Skip("it knows positions")
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        keys = [name for name in ("context", "k", "v") if name in inputs]
+        count = inputs[keys[0] if keys else "x"].shape[1]
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(sizes.seed))
+        changed = {n: v[:, order] if n in keys or not keys else v for n, v in inputs.items()}
+        with torch.no_grad():
+            before = subject.run(made, inputs, sizes).value
+            after = subject.run(made, changed, sizes).value
+        if moved(before if keys else before[:, order], after):
+            return Broken("Other results come out if the tokens are in another order.")
+        return None
+
+
+POSITIONS = re.compile(
+    r"(^|_)(rope|rotary|rotate|alibi|slopes?|windows?|local|relative|rel|freqs?|inv_freq|pe|pos|positions?"
+    r"|positional\w*|position\w*|band|bucket\w*|cos|sin|distance\w*)(_|$)"
+)
+
+
+def knows_positions(subject: Subject) -> bool:
+    """Return True if names in the code speak of positions or windows."""
+    names = (snake(name) for name in attributes_read(subject.text))
+    return any(map(POSITIONS.search, names)) or subject.has("positions")
+
+
+def snake(name: str) -> str:
+    """Return a name in small letters with underscores.
+
+    >>> snake("applyRotaryEmb")
+    'apply_rotary_emb'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+class Masked(Relation):
+    """A masked key has no influence."""
+
+    name = "masked keys"
+    sentence = "A key that is masked has no influence on the result."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.mask_parameter:
+            raise Skip("it takes no mask")
+        if subject.mask is None:
+            return Broken(
+                f"`{subject.mask_parameter}` changes the result, but in no convention does it hide "
+                "a key: true hides, true shows, added to the scores, or 0 and 1.",
+                where=("masked_fill", "where", "softmax", "mask"),
+            )
+        leak = leaks(subject, sizes)
+        if leak is None:
+            return None
+        query, key = leak
+        return Broken(
+            f"Key {key} is masked for query {query}, but changing it changes that result.",
+            where=("masked_fill", "where", "softmax", "mask"),
+        )
+
+
+def drawn_mask(subject: Subject, sizes: Sizes) -> torch.Tensor:
+    """Return (batch, queries, keys) booleans that show at least one key to each query."""
+    inputs = subject.inputs(sizes)
+    n = next(iter(inputs.values())).shape[1]
+    m = next((inputs[k].shape[1] for k in ("k", "context") if k in inputs), n)
+    chance = torch.Generator().manual_seed(sizes.seed + 7)
+    of_keys = subject.mask is not None and "queries" not in subject.mask.shape
+    visible = torch.rand(sizes.batch, 1 if of_keys else n, m, generator=chance) < 0.5
+    if subject.mask is not None and "batch" not in subject.mask.shape:
+        visible = visible[:1]
+    visible[..., 0] = True
+    return visible.expand(sizes.batch, n, m).clone()
+
+
+def leaks(subject: Subject, sizes: Sizes) -> tuple[int, int] | None:
+    """Return (query, key) of a masked key that has an influence, or None."""
+    visible = drawn_mask(subject, sizes)
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    names = [name for name in ("context", "k", "v") if name in inputs] or ["x"]
+    with torch.no_grad():
+        before = subject.run(made, inputs, sizes, visible).value
+        for key in range(visible.shape[2]):
+            changed = dict(inputs)
+            for name in names:
+                changed[name] = inputs[name].clone()
+                changed[name][:, key] = 1 - inputs[name][:, key]
+            after = subject.run(made, changed, sizes, visible).value
+            hidden = ~visible[..., key]
+            if names == ["x"]:
+                hidden[:, key] = False  # it changes as a query
+            difference = (before - after).abs().amax(-1)
+            wrong = hidden & ~(difference <= 1e-6 * scale_of(before)) & ~after.isnan().any(-1)
+            if wrong.any():
+                return int(wrong.nonzero()[0, 1]), key
+    return None
+
+
+class Weights(Relation):
+    """Returned weights are shares."""
+
+    name = "weights sum to 1"
+    sentence = "The weights of each query are not negative and sum to 1 over its keys."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        with torch.no_grad():
+            out = subject.run(
+                subject.build(sizes), subject.inputs(sizes), sizes, wishes=("weights_wanted",)
+            )
+        if out.weights is None or not out.weights.is_floating_point():
+            raise Skip("it returns no weights")
+        total = out.weights.sum(-1)
+        if (out.weights < 0).any() or not torch.allclose(total, torch.ones_like(total), atol=1e-4):
+            return Broken(
+                f"The weights of a query sum to {float(total.flatten()[-1]):.4g}, not to 1.",
+                where=("softmax", "masked_fill", "dropout"),
+            )
+        return None
+
+
+class Cache(Relation):
+    """With a cache the same results come out as without."""
+
+    name = "cache equals no cache"
+    sentence = "Tokens passed in pieces, with a cache, give the same results as all at once."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.has("cache") or subject.layout != "batch, tokens":
+            raise Skip("it takes no cache")
+        if sizes.tokens < 3 or set(subject.inputs(sizes)) != {"x"}:
+            raise Skip("its cache is not understood")
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        with torch.no_grad():
+            whole = subject.run(made, inputs, sizes, wishes=("cache_wanted",)).value
+            for chunks in ([1] * sizes.tokens, [2, sizes.tokens - 2], [sizes.tokens - 1, 1]):
+                parts, cache = [], None
+                for piece in inputs["x"].split(chunks, dim=1):
+                    out = subject.run(
+                        made, {"x": piece}, sizes, cache=cache, wishes=("cache_wanted",)
+                    )
+                    cache = out.cache
+                    if cache is None:
+                        raise Skip("it returns no cache")
+                    parts.append(out.value)
+                if moved(whole, torch.cat(parts, dim=1)):
+                    pieces = " + ".join(map(str, chunks))
+                    return Broken(
+                        f"Passed in pieces of {pieces} tokens, other results come out.",
+                        where=("cat", "mask", "triu", "tril", "masked_fill"),
+                    )
+        return None
+
+
+RELATIONS: tuple[type[Relation], ...] = (
+    Shape, Finite, BatchIndependence, Causality, CausalityInTraining, Permutation, Masked, Weights,
+    Cache,
+)  # fmt: skip

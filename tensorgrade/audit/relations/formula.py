@@ -1,0 +1,157 @@
+"""Equality with the formula of attention, and the known mistake whose results match."""
+
+import re
+from functools import lru_cache
+
+import torch
+
+from ..mapping import expected, mapping_of, readings
+from ..reference import Mistake, Recipe, attend, variants
+from ..subject import Subject, attributes_read, scale_of
+from .attention import drawn_mask, knows_positions, snake
+from .base import DRAWS, LARGE, Broken, Relation, Sizes, Skip
+
+CLOSE = 1e-4
+# Names in code of attention that does not follow the formula, on purpose.
+OTHER_FORMULAS = re.compile(
+    r"(^|_)(norm|normalize|rms_norm|layer_norm|cosine\w*|relu|elu|phi|kernel\w*|linformer|temperature|tau|gates?|gating"
+    r"|sinks?|null|memory_key|talking|topk|entmax|sparsemax|soft_?cap|tanh|bias_k|zero_attn|mix_heads|lambda\w*)(_|$)"
+)
+
+
+class Formula(Relation):
+    """Equality with torch's own attention under the inferred mapping of weights."""
+
+    name = "equality with F.scaled_dot_product_attention"
+    sentence = "With the same weights, torch's own attention gives the same results."
+    draws = (*DRAWS, LARGE)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        unknown_formula(self.subject)
+        actual, closest = compared(self.subject, sizes, self.right())
+        if closest is None:
+            return None
+        matched = matching(self.subject, sizes, self.right()) if self.explain else ()
+        gap = float((actual - closest).abs().max())
+        return Broken(
+            f"The results differ by up to {gap:.2g} from those of the same formula in torch.",
+            mistakes=tuple(one.name for one in matched),
+            sentences=tuple(one.sentence for one in matched),
+            where=tuple(word for one in matched for word in one.where),
+        )
+
+    def right(self) -> Recipe:
+        """Return the right recipe for the definition."""
+        return Recipe(mask="causal" if self.subject.causal else "none")
+
+
+class MaskedFormula(Formula):
+    """The same equality while a mask is passed in."""
+
+    name = "equality with a mask"
+    sentence = "With the same mask, torch's own attention gives the same results."
+    draws = DRAWS
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        if not self.subject.mask:
+            raise Skip("it takes no mask")
+        unknown_formula(self.subject)
+        visible = drawn_mask(self.subject, sizes)
+        if self.subject.causal:
+            visible[..., 0] = True
+        actual, closest = compared(self.subject, sizes, self.right(), visible)
+        if closest is None:
+            return None
+        gap = float((actual - closest).abs().max())
+        return Broken(
+            f"With a mask the results differ by up to {gap:.2g} from torch's.",
+            where=("masked_fill", "where", "mask", "softmax"),
+        )
+
+
+def unknown_formula(subject: Subject) -> None:
+    """Raise Skip if the definition does not claim to follow the plain formula."""
+    if subject.given == "q, k":
+        raise Skip("it returns weights only")
+    own = next(filter(OTHER_FORMULAS.search, map(snake, attributes_read(subject.text))), "")
+    if own:
+        raise Skip(f"its code has a formula of its own (`{own}`)")
+    if knows_positions(subject):
+        raise Skip("it knows positions")
+    if subject.is_module:
+        sizes = subject.fitted(DRAWS[0])
+        mapping = mapping_of(subject.build(sizes))
+        if not mapping.complete:
+            why = f"`{mapping.extra[0]}`" if mapping.extra else "queries, keys or values"
+            raise Skip(f"no role was found for {why} among its weights")
+
+
+def compared(
+    subject: Subject, sizes: Sizes, recipe: Recipe, visible: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return the actual results, and the closest expected ones if none agree."""
+    with torch.no_grad():
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        actual = subject.run(made, inputs, sizes, visible).value
+        closest: torch.Tensor | None = None
+        for found in possible(subject, made, inputs, sizes, recipe, visible):
+            if agrees(actual, found):
+                return actual, None
+            if found.shape == actual.shape and (
+                closest is None or (actual - found).norm() < (actual - closest).norm()
+            ):
+                closest = found
+    if closest is None:
+        raise Skip("its widths do not fit the formula")
+    return actual, closest
+
+
+def possible(subject, made, inputs, sizes, recipe, visible=None) -> list[torch.Tensor]:  # type: ignore[no-untyped-def]
+    """Return the results by a recipe, one for each reading of the weights."""
+    if not subject.is_module:
+        q, k, v = (inputs[name] for name in "qkv")
+        return [attend(q, k, v, sizes.heads, recipe, visible, kv_heads=sizes.kv_heads)]
+    mapping, found = mapping_of(made), []
+    for reading in readings(mapping):
+        try:
+            found.append(expected(mapping, reading, inputs, sizes, recipe, visible))
+        except RuntimeError:
+            continue
+    return found
+
+
+def agrees(actual: torch.Tensor, found: torch.Tensor) -> bool:
+    """Return True if two results are equal but for rounding in single precision."""
+    if actual.shape != found.shape:
+        return False
+    return bool(((actual - found).abs() <= CLOSE * max(scale_of(actual), 1e-2)).all())
+
+
+def matching(subject: Subject, sizes: Sizes, right: Recipe) -> tuple[Mistake, ...]:
+    """Return the known mistakes whose results match, at these sizes and at others."""
+    with torch.no_grad():
+        for recipe, mistakes in variants(right):
+            if fits(subject, sizes, recipe) and all(
+                fits(subject, subject.batch_of(subject.fitted(other)), recipe) for other in DRAWS
+            ):
+                return mistakes
+    return ()
+
+
+def fits(subject: Subject, sizes: Sizes, recipe: Recipe) -> bool:
+    """Return True if a recipe gives the definition's results."""
+    try:
+        made, inputs, actual = run_once(subject, sizes)
+        return any(agrees(actual, one) for one in possible(subject, made, inputs, sizes, recipe))
+    except Exception:
+        return False
+
+
+@lru_cache(maxsize=16)
+def run_once(subject: Subject, sizes: Sizes):  # type: ignore[no-untyped-def]
+    """Return the module, the inputs and the result at some sizes, for many comparisons."""
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    return made, inputs, subject.run(made, inputs, sizes).value
+
+
+RELATIONS: tuple[type[Relation], ...] = (Formula, MaskedFormula)
