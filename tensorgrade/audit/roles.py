@@ -9,8 +9,8 @@ from typing import Any
 CONSTRUCTOR = {
     "kv_heads": r"(n|num)_?(kv|key_?value)_?heads?|kv_?heads|n_?kv|(n|num)_?(query_)?groups|n_rep_kv",
     "heads": r"(n|num)_?(attention_|attn_|query_|q_)?heads?|heads|nhead|nheads|n_?h|h|num_?attention_?heads",
-    "head_dim": r"(attention_)?head_?(dim|size|width)s?|dim_(per_)?head|d_?(k|v|q|qk|head|kv)|dim_(k|v|key|value)"
-    r"|(key|value|qk|query)_?(dim|size)|size_per_head|kq_dim",
+    "head_dim": r"(attention_)?head_?(dim|size|width)s?|dim_(per_)?head|d_?(k|v|q|qk|head|kv)"
+    r"|size_per_head|kq_dim",
     "context": r"context_?(length|size|len|window)?|block_?size|max_?(seq(uence)?_?)?(len|length)|seq_?(len|length)"
     r"|max_position_embeddings|n_?ctx|ctx_?(len|size)|n_?positions|max_?(tokens|t|n|context|ctx|pos\w*)"
     r"|(num|n)_?tokens|max_?seq\w*|t_?max|sequence_length|window_size|length|num_positions",
@@ -26,7 +26,7 @@ CONSTRUCTOR = {
     "d_latent": r"d_?latent|(kv_)?latent_?(dim|size)|(kv_)?lora_rank|d_?c|rank",
     "layers": r"(n|num)_?(layers?|blocks)",
     "vocabulary": r"(vocab|vocabulary|n_?vocab)(_?size)?|num_embeddings|num_chars",
-    "hidden": r"(d|dim)_?(ff|hidden|feedforward|mlp|inner)|(ffn?|mlp|intermediate|hidden|feedforward)_?(dim|size|width)"
+    "hidden": r"(d|dim)_?(ff|feedforward|mlp|inner)|(ffn?|mlp|intermediate|feedforward)_?(dim|size|width)"
     r"|dim_feedforward|d_inner|n_inner",
     "expansion": r"(mlp|ff|ffn|expansion|expand|forward)_?(ratio|mult|factor|expansion|multiplier)|expansion",
     "width": r"(d|dim|n|hidden|embed(ding)?|emb|model|input|in|feature|channel|token|query)s?_?(model|in(put)?|embed(ding)?s?|embd"

@@ -77,7 +77,8 @@ class Output:
 class Subject:
     """A class or function that does attention, and the way to build and call it.
 
-    call: the role of each parameter of the call. equal: inputs must be as wide as outputs.
+    call: the role of each parameter of the call. equal: inputs must be as wide as outputs. square:
+    there must be as many keys as queries. guesses: roles of constructor parameters, by trial.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Subject:
     mask: Convention | None = None
     mask_parameter: str = ""
     causal: bool = False
+    square: bool = False
     with_heads: bool = False
     knows_heads: bool | None = None
     wishes: dict[str, str] = field(default_factory=dict)
@@ -158,7 +160,7 @@ class Subject:
         b, n, m = sizes.batch, sizes.tokens, sizes.tokens_of_context
         wide = sizes.value("width", self.equal) if self.is_module else sizes.width
         wide_context = sizes.value("d_context", self.equal) if self.is_module else wide
-        keys = n if self.causal else m
+        keys = n if self.causal or self.square else m
         kv = wide
         if not self.is_module and self.has("kv_heads"):
             kv = sizes.kv_heads * sizes.head_dim
@@ -245,7 +247,7 @@ class Subject:
         if role == "training":
             return {name: training}
         if role == "dropout" and not self.is_module:
-            return {name: sizes.dropout if training or not self.has("training") else sizes.dropout}
+            return {} if one.default is None else {name: sizes.dropout}
         if role == "heads":
             return {name: sizes.heads}
         if optional:
@@ -399,8 +401,8 @@ def plans(subject: Subject) -> Iterator[Subject]:
     if not subject.is_module:
         subject.with_heads = subject.has("heads")
         layouts = ("batch, tokens",) if subject.with_heads else LAYOUTS_OF_FUNCTIONS
-        for layout, double in product(layouts, (True, False)):
-            yield replace(subject, layout=layout, double=double)
+        for layout, square, double in product(layouts, (False, True), (True, False)):
+            yield replace(subject, layout=layout, square=square, double=double)
         return
     unknown: list[str] = []
     for _ in range(4):

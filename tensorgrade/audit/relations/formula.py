@@ -1,23 +1,16 @@
 """Equality with the formula of attention, and the known mistake whose results match."""
 
-import re
 from functools import lru_cache
 
 import torch
 
 from ..mapping import expected, mapping_of, readings
 from ..reference import Mistake, Recipe, attend, variants
-from ..subject import Subject, attributes_read, scale_of
-from .attention import drawn_mask, knows_positions, snake
+from ..subject import Subject, scale_of
+from .attention import drawn_mask, knows_positions, own_formula
 from .base import DRAWS, LARGE, Broken, Relation, Sizes, Skip
 
 CLOSE = 1e-4
-# Names in code of attention that does not follow the formula, on purpose.
-OTHER_FORMULAS = re.compile(
-    r"(^|_)(norm|normalize|rms_norm|layer_norm|cosine\w*|relu|elu|phi|kernel\w*|linformer|temperature|tau|gates?|gating"
-    r"|sinks?|null|memory_key|talking|topk|entmax|sparsemax|soft_?cap|tanh|bias_k|zero_attn|mix_heads|lambda\w*)(_|$)"
-)
-
 
 class Formula(Relation):
     """Equality with torch's own attention under the inferred mapping of weights."""
@@ -73,8 +66,7 @@ def unknown_formula(subject: Subject) -> None:
     """Raise Skip if the definition does not claim to follow the plain formula."""
     if subject.given == "q, k":
         raise Skip("it returns weights only")
-    own = next(filter(OTHER_FORMULAS.search, map(snake, attributes_read(subject.text))), "")
-    if own:
+    if own := own_formula(subject):
         raise Skip(f"its code has a formula of its own (`{own}`)")
     if knows_positions(subject):
         raise Skip("it knows positions")

@@ -1,0 +1,320 @@
+"""How often `tensorgrade audit` is right: false alarms on correct code, and finds on wrong code.
+
+    python benchmarks/audit.py right [--third FOLDER]   correct implementations
+    python benchmarks/audit.py wrong [--mutants 200]    wrong answers, known mistakes, mutants
+
+A case counts as *found* if a relation fails, as *named* if a known mistake is named (its results
+equal those of the code at several sizes), and as *located* if the line is one of those changed.
+Mutants with the same results and gradients as the original are left out.
+"""
+
+import argparse
+import difflib
+import json
+import os
+import runpy
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "solutions")]
+SECONDS = 120
+CORE = {
+    "ch2_self_attention": "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
+    "ch3_causal_attention": "CausalAttention",
+    "ch4_multi_head_attention": "MultiHeadAttentionWrapper MultiHeadAttention",
+    "ch5_beyond_one_sentence": "CrossAttention GroupedQueryAttention CachedAttention "
+    "online_softmax_attention LatentAttention",
+}
+PARTS = {
+    "ch1_simplified_attention": "softmax",
+    "ch5_beyond_one_sentence": "sinusoidal_positions rotate",
+    "ch6_small_gpt": "LayerNorm cross_entropy TransformerBlock",
+}
+ALL = {c: f"{CORE.get(c, '')} {PARTS.get(c, '')}".split() for c in sorted({*CORE, *PARTS})}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One definition to audit. lines: those that are wrong, empty for correct code."""
+
+    kind: str
+    label: str
+    text: str
+    name: str
+    lines: tuple[int, ...] = ()
+    module: str = ""
+
+
+def solution(chapter: str) -> str:
+    """Return the text of a chapter's solution."""
+    return (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
+
+
+def edited(chapter: str, exercise: str, edits: list) -> str:
+    """Return a chapter's solution with edits of one exercise."""
+    from tensorgrade.recognition.mistakes import make, mistake
+
+    return make(solution(chapter), exercise, [mistake("one", "", {exercise: tuple(edits)})])
+
+
+def changed_lines(before: str, after: str) -> tuple[int, ...]:
+    """Return the lines of a text that differ from another one, and those where lines are missing."""
+    matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
+    found: list[int] = []
+    for tag, _, _, first, last in matcher.get_opcodes():
+        if tag != "equal":
+            found += range(first + 1, max(last, first + 1) + 1)
+    return tuple(found)
+
+
+def definitions(text: str, names: list[str]) -> list[str]:
+    """Return those names that a text defines."""
+    return [name for name in names if f"\nclass {name}" in f"\n{text}" or f"\ndef {name}(" in f"\n{text}"]
+
+
+def right(third: Path | None) -> Iterator[Case]:
+    """Yield correct implementations."""
+    from tensorgrade.audit.child import candidates
+
+    for chapter, names in ALL.items():
+        for name in names:
+            yield Case("solutions", f"{chapter} {name}", solution(chapter), name)
+        paths = [*(ROOT / "tests" / "right_answers" / chapter).glob("*.py")]
+        paths += (ROOT / "solutions" / "forms" / chapter).glob("*.py")
+        for path in sorted(paths):
+            text = path.read_text(encoding="utf-8")
+            for name in definitions(text, names):
+                yield Case("accepted answers", f"{path.stem} {name}", text, name)
+        path = ROOT / "tests" / "right_edits" / f"{chapter}.py"
+        if path.exists():
+            for exercise, programs in runpy.run_path(str(path))["RIGHT"].items():
+                for name, edits in programs.items() if exercise in names else ():
+                    text = edited(chapter, exercise, edits)
+                    yield Case("accepted edits", f"{exercise} {name}", text, exercise)
+    text = (ROOT / "tests" / "audit" / "conventions.py").read_text(encoding="utf-8")
+    for name in candidates(text):
+        yield Case("conventions", name, text, name)
+    for module, name in (
+        ("torch.nn.modules.activation", "MultiheadAttention"),
+        ("torch.nn.modules.transformer", "TransformerEncoderLayer"),
+        ("torch.nn.modules.transformer", "TransformerDecoderLayer"),
+        ("torch.nn.modules.normalization", "LayerNorm"),
+        ("torch.nn.modules.normalization", "RMSNorm"),
+    ):
+        yield Case("torch", name, "", name, module=module)
+    for path in sorted(third.rglob("*.py")) if third else ():
+        text = path.read_text(encoding="utf-8")
+        module = ".".join(path.relative_to(third).with_suffix("").parts)
+        for name in candidates(text):
+            yield Case("third-party packages", f"{module}:{name}", text, name, module=module)
+
+
+def wrong(mutants_wanted: int) -> Iterator[Case]:
+    """Yield wrong implementations."""
+    from tensorgrade.project import Project
+    from tensorgrade.recognition.mistakes import make
+
+    project = Project(ROOT)
+    for path in sorted((ROOT / "tests" / "open_world").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        names = [n for chapter in ALL.values() for n in definitions(text, chapter)]
+        for name in names:
+            chapter = next(c for c, every in ALL.items() if name in every)
+            before = solution(chapter)
+            whole = f"{before}\n\n{text}"
+            yield Case("public code", path.stem, whole, name, (0,))
+    for chapter, names in ALL.items():
+        before = solution(chapter)
+        for one in project.mistakes:
+            for exercise in names:
+                if exercise in one.edits:
+                    text = make(before, exercise, [one])
+                    lines = changed_lines(before, text)
+                    yield Case("known mistakes", f"{exercise} {one.name}", text, exercise, lines)
+        path = ROOT / "tests" / "wrong_answers" / f"{chapter}.py"
+        for exercise, programs in runpy.run_path(str(path))["WRONG"].items():
+            for name, edits in programs.items() if exercise in names else ():
+                text = edited(chapter, exercise, edits)
+                lines = changed_lines(before, text)
+                yield Case("wrong answers", f"{exercise} {name}", text, exercise, lines)
+    yield from drawn_mutants(mutants_wanted)
+
+
+def drawn_mutants(count: int) -> Iterator[Case]:
+    """Yield mutants of solutions, drawn evenly from all exercises."""
+    from tensorgrade.author.proofs.made_attempts import Form
+    from tensorgrade.author.proofs.mutants import mutants, sample
+
+    exercises = [(chapter, name) for chapter, names in CORE.items() for name in names.split()]
+    for chapter, exercise in exercises:
+        others = set(ALL[chapter]) - {exercise}
+        form = Form(chapter, exercise, "solution", solution(chapter))
+        for one in sample(mutants(form, others), -(-count // len(exercises)), 1):
+            lines = tuple(range(one.lines[0], one.lines[1] + 1))
+            yield Case("mutants", f"{exercise} {one}", one.source, exercise, lines)
+
+
+def audited(case: Case) -> dict:
+    """Return the audit of a case, from a child, so that no case disturbs another one."""
+    reader, writer = os.pipe()
+    begun = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.alarm(SECONDS)
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            told = in_child(case)
+            with os.fdopen(writer, "w") as stream:
+                json.dump(told, stream)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        text = stream.read()
+    os.waitpid(pid, 0)
+    found = json.loads(text) if text else {"status": "not run", "why": "it ended or took too long"}
+    return found | {"seconds": time.monotonic() - begun}
+
+
+def in_child(case: Case) -> dict:
+    """Audit a case in this process."""
+    from tensorgrade.audit.child import answer
+
+    request = {"text": case.text, "filename": f"{case.name}.py", "module": case.module}
+    found = answer(request | {"name": case.name, "wishes": {}})
+    if case.kind == "mutants" and same_as_original(case):
+        return {"status": "same"}
+    return found["audits"][0] if found["audits"] else {"status": "not run", "why": found["problem"]}
+
+
+def same_as_original(case: Case) -> bool:
+    """Return True if a mutant gives the results and gradients of the original."""
+    import torch
+
+    from tensorgrade.audit import child
+    from tensorgrade.audit.relations.base import DRAWS, LARGE, SINGLE
+    from tensorgrade.runner.loading import load_module
+
+    chapter = next(c for c, names in ALL.items() if case.name in names)
+    both = []
+    for text in (solution(chapter), case.text):
+        module, _ = load_module("compared", text, "compared.py")
+        try:
+            subject = child.prepared(getattr(module, case.name), case.name, text, 1, {})
+        except Exception:
+            return False
+        values = []
+        subject.causal = "causal" in case.name.lower()
+        for sizes in (*DRAWS, LARGE, SINGLE):
+            for training in (False, True):
+                from dataclasses import replace
+
+                fitted = subject.batch_of(subject.fitted(replace(sizes, dropout=0.5)))
+                try:
+                    made, inputs = subject.build(fitted), subject.inputs(fitted)
+                    for value in inputs.values():
+                        value.requires_grad_()
+                    out = subject.run(made, inputs, fitted, training=training)
+                    grads = torch.autograd.grad(out.value.square().sum(), list(inputs.values()))
+                    values += [out.value.detach(), *grads]
+                    values += [one for one in [out.weights] if one is not None]
+                except Exception as error:
+                    values.append(torch.tensor(float(len(type(error).__name__))))
+        both.append(values)
+    pairs = zip(*both, strict=False)
+    return len(both[0]) == len(both[1]) and all(
+        a.shape == b.shape and torch.allclose(a, b, atol=1e-6, equal_nan=True) for a, b in pairs
+    )
+
+
+def main() -> None:
+    """Audit all cases and print the shares by kind."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("which", choices=("right", "wrong"))
+    parser.add_argument("--third", type=Path, help="a folder with other packages")
+    parser.add_argument("--mutants", type=int, default=200)
+    parser.add_argument("--only", default="", help="part of a kind or a label")
+    parser.add_argument("--out", type=Path, help="write each result as a line of JSON")
+    asked = parser.parse_args()
+    if asked.third:
+        sys.path.append(str(asked.third))
+    import torch
+
+    import tensorgrade.audit.child  # noqa: F401
+
+    torch.set_num_threads(1)
+    cases = right(asked.third) if asked.which == "right" else wrong(asked.mutants)
+    rows = []
+    out = asked.out.open("w", encoding="utf-8") if asked.out else None
+    for case in cases:
+        if asked.only not in f"{case.kind} {case.label}":
+            continue
+        found = audited(case)
+        row = {"kind": case.kind, "label": case.label, "lines": case.lines} | summary(found, case)
+        rows.append(row)
+        if out:
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+    print_right(rows) if asked.which == "right" else print_wrong(rows)
+
+
+def summary(found: dict, case: Case) -> dict:
+    """Return what counts of one audit."""
+    fails = [r for r in found.get("relations", []) if r["status"] == "fails"]
+    line = found.get("at", {}).get("line")
+    return {
+        "status": found["status"],
+        "why": found.get("why", "") or "; ".join(f"{r['name']}: {r['why']}" for r in fails),
+        "named": found.get("mistakes", []),
+        "line": line,
+        "located": line in case.lines,
+        "seconds": round(found["seconds"], 2),
+        "kind_found": found.get("kind", ""),
+    }
+
+
+def print_right(rows: list[dict]) -> None:
+    """Print the number of false alarms by kind."""
+    print("| correct code | audited | false alarms | could not be run |\n|---|---|---|---|")
+    for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
+        own = [row for row in rows if row["kind"] == kind]
+        counts = [sum(row["status"] == s for row in own) for s in ("holds", "fails", "not run")]
+        print(f"| {kind} | {counts[0] + counts[1]} | {counts[1]} | {counts[2]} |")
+    print_seconds(rows)
+    for row in rows:
+        if row["status"] != "holds":
+            print(f"  {row['status']}: {row['kind']} {row['label']}: {row['why']}")
+
+
+def print_wrong(rows: list[dict]) -> None:
+    """Print the shares by kind."""
+    print("| wrong code | cases | found | named | right line |\n|---|---|---|---|---|")
+    for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
+        own = [row for row in rows if row["kind"] == kind and row["status"] != "same"]
+        # Code that cannot be run is wrong, and the report says why it cannot.
+        hits = [row for row in own if row["status"] == "fails"]
+        shares = (len(hits), sum(bool(r["named"]) for r in hits), sum(r["located"] for r in hits))
+        told = [f"{count} ({count / max(len(own), 1):.0%})" for count in shares]
+        print(f"| {kind} | {len(own)} | {' | '.join(told)} |")
+    same = sum(row["status"] == "same" for row in rows)
+    unrun = sum(row["status"] == "not run" for row in rows)
+    print(f"\n{same} mutants gave the original's results; {unrun} cases could not be run.")
+    print_seconds(rows)
+
+
+def print_seconds(rows: list[dict]) -> None:
+    """Print how long an audit took after the import of torch."""
+    seconds = sorted(row["seconds"] for row in rows)
+    print(f"\nmedian {statistics.median(seconds):.1f} s, longest {seconds[-1]:.1f} s\n")
+
+
+if __name__ == "__main__":
+    main()
