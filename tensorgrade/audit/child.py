@@ -13,7 +13,8 @@ import torch
 
 from ..runner.loading import load_module
 from .locate import place_of
-from .relations import ATTENTION, Skip
+from .parts import Kind, kind_named, part_of, results
+from .relations import ATTENTION, PARTS, Skip
 from .subject import (
     FIRST,
     MEANINGS,
@@ -80,10 +81,11 @@ def candidates(text: str) -> list[str]:
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and "forward" in {getattr(n, "name", "") for n in node.body}:
             words = ast.unparse(node)
-            if ATTENTION_NAME.search(node.name) or "softmax" in words or "scaled_dot" in words:
+            if kind_named(node.name) or ATTENTION_NAME.search(node.name) or "softmax" in words or "scaled_dot" in words:
                 found.append(node.name)
         elif isinstance(node, ast.FunctionDef):
-            if ATTENTION_NAME.search(node.name) and len(node.args.args) >= 3:
+            three = len(node.args.args) >= 3
+            if kind_named(node.name) or ATTENTION_NAME.search(node.name) and three:
                 found.append(node.name)
     return found
 
@@ -105,6 +107,8 @@ def text_of(text: str, name: str) -> str:
 def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
     """Return the audit of one definition."""
     line = line_of(text, name)
+    if (kind := kind_named(name)) is not None:
+        return audit_of_part(target, name, text, kind)
     try:
         subject = prepared(target, name, text_of(text, name), line, wishes)
     except CannotRun as error:
@@ -115,18 +119,39 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
     subject.causal = is_causal(subject)
     find_mask(subject)
     relations = [relation(subject) for relation in ATTENTION]
-    results = [result_of(relation, subject) for relation in relations]
-    leave_out_consequences(results)
-    failing = [one for one in results if one["status"] == "fails"]
+    found = [result_of(relation, subject) for relation in relations]
+    leave_out_consequences(found)
+    failing = [one for one in found if one["status"] == "fails"]
     told = {
         "name": name,
         "line": line,
         "status": "fails" if failing else "holds",
         "kind": kind_of(subject),
         "roles": roles_of(subject),
-        "relations": results,
+        "relations": found,
     }
-    return told | (cause_of(subject, text, relations, results) if failing else {})
+    return told | (cause_of(subject, text, relations, found) if failing else {})
+
+
+def audit_of_part(target: Any, name: str, text: str, kind: Kind) -> dict:
+    """Return the audit of a softmax, a norm, positions or a loss."""
+    line = line_of(text, name)
+    try:
+        part = part_of(target, name, text_of(text, name), line, kind)
+    except CannotRun as error:
+        return {"name": name, "line": line, "status": "not run", "why": str(error)}
+    relations = [relation(part) for relation in PARTS]  # type: ignore[arg-type]
+    found = [result_of(relation, part) for relation in relations]
+    convention = results(part, PARTS[0].draws[0])[1]
+    told = {
+        "name": name,
+        "line": line,
+        "status": "fails" if any(one["status"] == "fails" for one in found) else "holds",
+        "kind": kind.name,
+        "roles": {"convention": convention} if convention else {},
+        "relations": found,
+    }
+    return told | (cause_of(part, text, relations, found) if told["status"] == "fails" else {})
 
 
 # A relation that fails only because another one does.
@@ -141,11 +166,11 @@ def leave_out_consequences(results: list[dict]) -> None:
             by_name[follows] |= {"status": "skipped", "why": f"{cause} fails"}
 
 
-def cause_of(subject: Subject, text: str, relations: list, results: list[dict]) -> dict:
+def cause_of(subject: Any, text: str, relations: list, results: list[dict]) -> dict:
     """Return the known mistakes behind the failures, and the line."""
     failing = [one for one in results if one["status"] == "fails"]
     pairs = zip(relations, results, strict=True)
-    applied = {r: one["status"] == "fails" for r, one in pairs if one["status"] != "skipped"}
+    applied = {r: o["status"] == "fails" for r, o in pairs if o["status"] in ("fails", "holds")}
     # One cause often breaks several relations: the formula's mistakes say most.
     failing.sort(key=lambda one: -len(one["mistakes"]))
     main = failing[0]
@@ -158,7 +183,7 @@ def cause_of(subject: Subject, text: str, relations: list, results: list[dict]) 
     return {"mistakes": named, "explained": said, "at": at, "main": main["name"]}
 
 
-def result_of(relation: Any, subject: Subject) -> dict:
+def result_of(relation: Any, subject: Any) -> dict:
     """Return what came of one relation."""
     told = {"name": relation.name, "sentence": relation.sentence, "source": relation.source}
     try:
@@ -170,7 +195,7 @@ def result_of(relation: Any, subject: Subject) -> dict:
     if broken is None:
         return told | {"status": "holds"}
     return told | {
-        "status": "fails",
+        "status": "advice" if relation.advice else "fails",
         "why": broken.says,
         "example": example_of(subject, broken.sizes),
         "mistakes": list(broken.mistakes),
@@ -179,12 +204,15 @@ def result_of(relation: Any, subject: Subject) -> dict:
     }
 
 
-def example_of(subject: Subject, sizes: Any) -> str:
+def example_of(subject: Any, sizes: Any) -> str:
     """Return the sizes of an example, in words."""
     if sizes is None:
         return ""
-    shapes = {name: tuple(value.shape) for name, value in subject.inputs(sizes).items()}
-    told = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+    drawn = {name: getattr(value, "shape", value) for name, value in subject.inputs(sizes).items()}
+    told = ", ".join(f"{name} {value}" for name, value in drawn.items())
+    told = told.replace("torch.Size([", "(").replace("])", ")")
+    if not isinstance(subject, Subject):
+        return f"{told}, seed {sizes.seed}"
     heads = f", {sizes.heads} head{'s' * (sizes.heads != 1)}"
     drop = f", dropout={sizes.dropout}" if sizes.dropout else ""
     return f"{told}{heads}{drop}, seed {sizes.seed}"

@@ -59,13 +59,17 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
         yield f"{place}: WRONG, {len(failing)} of {len(failing) + len(holding)} relations fail"
     else:
         yield f"{place}: no mistake found, {len(holding)} relations hold"
-    yield f"  Taken for {audit['kind']}: {'; '.join(told_roles(audit['roles']))}"
+    roles = "; ".join(told_roles(audit["roles"]))
+    yield f"  Taken for {audit['kind']}" + (f": {roles}" if roles else "")
     if failing:
         yield from cause(audit, path)
     for one in failing:
         yield f"  {MARKS['fails']} {one['name']}: {one['why']}"
         if one["example"]:
             yield f"      Smallest example: {one['example']}"
+    for one in relations:
+        if one["status"] == "advice":
+            yield f"  ! {one['name']}: {one['why']} {' '.join(one['explained'])}"
     if holding:
         yield f"  {MARKS['holds']} {', '.join(holding)}"
     if skipped:

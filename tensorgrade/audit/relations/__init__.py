@@ -4,7 +4,8 @@ from .attention import RELATIONS as OF_ATTENTION
 from .base import Broken, Relation, Skip
 from .formula import RELATIONS as OF_FORMULA
 from .modules import RELATIONS as OF_MODULES
+from .parts import RELATIONS as PARTS
 
 ATTENTION: tuple[type[Relation], ...] = (*OF_ATTENTION, *OF_FORMULA, *OF_MODULES)
 
-__all__ = ["ATTENTION", "Broken", "Relation", "Skip"]
+__all__ = ["ATTENTION", "PARTS", "Broken", "Relation", "Skip"]

@@ -25,39 +25,58 @@ class Shape(Relation):
             return Broken(f"{error}.")
         except Exception as error:
             return Broken(f"It raises {type(error).__name__}: {str(error).strip()[:200]}")
-        if subject.constructor_has("d_out") and value.shape[-1] != sizes.width:
+        wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
+        if subject.constructor_has("d_out") and value.shape[-1] not in wide:
             return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
         return None
 
 
 class Finite(Relation):
-    """No NaN or infinity comes out of ordinary numbers, nor out of large ones."""
+    """No NaN or infinity comes out of ordinary numbers."""
 
     name = "finite results"
-    sentence = "No result is NaN or infinite, even if scores are large."
-    source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
+    sentence = "No result is NaN or infinite."
     draws = (*DRAWS, SINGLE)
+    factor = 1.0
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
-        made = subject.build(sizes)
-        factors = [(1.0, ""), (1000.0, " if the inputs are 1000 times as large")]
-        for factor, words in factors[: 1 if own_formula(subject) else 2]:
-            inputs = {name: value * factor for name, value in subject.inputs(sizes).items()}
-            with torch.no_grad():
-                value = subject.run(made, inputs, sizes).value
-            if not value.isfinite().all():
-                rows = sorted({int(i) for i in (~value.isfinite()).nonzero()[:, 1]})
-                where = ("exp", "softmax") if words else ("masked_fill", "triu", "tril", "softmax")
-                mistakes = ("no_maximum",) if words else ()
-                said = ("The exponential is taken without subtracting the maximum first.",)
-                return Broken(
-                    f"The results of tokens {listed(rows)} are not finite{words}.",
-                    mistakes=mistakes,
-                    sentences=said if words else (),
-                    where=where,
-                )
-        return None
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        with torch.no_grad():
+            larger = {name: value * self.factor for name, value in inputs.items()}
+            value = subject.run(made, larger, sizes).value
+        if value.isfinite().all():
+            return None
+        rows = sorted({int(i) for i in (~value.isfinite()).nonzero()[:, 1]})
+        return self.broken(f"The results of token {listed(rows)} are not finite")
+
+    def broken(self, said: str) -> Broken:
+        """Return the failure in words."""
+        return Broken(f"{said}.", where=("masked_fill", "triu", "tril", "softmax"))
+
+
+class LargeScores(Finite):
+    """Large scores give finite results."""
+
+    name = "large scores"
+    sentence = "Results are finite even if scores are very large."
+    source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
+    draws = DRAWS
+    factor = 1000.0
+    advice = True
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        if own_formula(self.subject):
+            raise Skip("it has a formula of its own")
+        return super().check(sizes)
+
+    def broken(self, said: str) -> Broken:
+        return Broken(
+            f"{said} if the inputs are 1000 times as large.",
+            mistakes=("no_maximum",),
+            sentences=("The exponential is taken without subtracting the maximum first.",),
+            where=("exp", "softmax"),
+        )
 
 
 def listed(numbers: list[int]) -> str:
@@ -347,6 +366,6 @@ class Cache(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    Shape, Finite, BatchIndependence, Causality, CausalityInTraining, Permutation, Masked, Weights,
+    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation, Masked, Weights,
     Cache,
 )  # fmt: skip

@@ -53,6 +53,7 @@ class Relation:
     sentence: ClassVar[str]
     source: ClassVar[str] = VASWANI
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS
+    advice: ClassVar[bool] = False  # a failure is mentioned, and does not make the code wrong
 
     def __init__(self, subject: Subject, explain: bool = True):
         self.subject, self.explain = subject, explain
