@@ -12,6 +12,7 @@ import argparse
 import difflib
 import json
 import os
+import re
 import runpy
 import signal
 import statistics
@@ -75,7 +76,7 @@ def changed_lines(before: str, after: str) -> tuple[int, ...]:
 
 def definitions(text: str, names: list[str]) -> list[str]:
     """Return those names that a text defines."""
-    return [name for name in names if f"\nclass {name}" in f"\n{text}" or f"\ndef {name}(" in f"\n{text}"]
+    return [name for name in names if re.search(rf"^(class|def) {name}\b", text, re.M)]
 
 
 def right(third: Path | None) -> Iterator[Case]:
@@ -90,6 +91,8 @@ def right(third: Path | None) -> Iterator[Case]:
         for path in sorted(paths):
             text = path.read_text(encoding="utf-8")
             for name in definitions(text, names):
+                if (path.stem, name) == ("einsum", "MultiHeadAttentionWrapper"):
+                    continue  # its heads are a substitute without attention
                 yield Case("accepted answers", f"{path.stem} {name}", text, name)
         path = ROOT / "tests" / "right_edits" / f"{chapter}.py"
         if path.exists():

@@ -3,3 +3,31 @@
 `child.py` runs next to the audited code, in a sandbox. It imports only torch, `runner/` and this
 folder. `run.py` starts it, and `report.py` turns its answer into words.
 """
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+
+def attention(test: Callable[..., Any]) -> Callable[..., None]:
+    """Audit what a test returns, a class or a function; the test fails with the report.
+
+    The code runs in the test's own process.
+
+        from tensorgrade import audit
+
+        @audit.attention
+        def test_my_attention():
+            return MyAttention
+    """
+
+    @functools.wraps(test)
+    def wrapped(*arguments: Any, **named: Any) -> None:
+        from .child import audit_of
+        from .report import report, status_of
+
+        found = audit_of(test(*arguments, **named))
+        if status_of(found):
+            raise AssertionError(report(found))
+
+    return wrapped

@@ -53,7 +53,11 @@ def drawn(*shape: int, seed: int, factor: float = 1.0) -> Tensor:
 
 
 def softmax_inputs(sizes: Sizes) -> dict[str, Any]:
-    return {"x": drawn(sizes.batch + 1, sizes.tokens + 1, seed=sizes.seed), "dim": 1}
+    shape, dim = SHAPES[sizes.seed % len(SHAPES)]
+    return {"x": drawn(*shape, seed=sizes.seed), "dim": dim}
+
+
+SHAPES = (((3, 6), -1), ((2, 4, 5), 0), ((2, 3, 4, 2, 3), 2), ((2, 40), 1))
 
 
 def over_all(x: Tensor) -> Tensor:
@@ -64,19 +68,19 @@ SOFTMAX = Kind(
     "softmax",
     re.compile(r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?", re.I),
     softmax_inputs,
-    {"along the last axis": lambda x, dim=1: torch.softmax(x, dim)},
+    {"along the last axis": lambda x, dim=-1: torch.softmax(x, dim)},
     (
-        Wrong("softmax_over_all", "All entries together sum to 1, not each row.", lambda x, dim=1: over_all(x), "sum"),
-        Wrong("softmax_over_dimension_0", "The softmax runs over the first axis.", lambda x, dim=1: torch.softmax(x, 0), "dim axis sum"),
-        Wrong("log_softmax", "Logarithms of the shares come back.", lambda x, dim=1: torch.log_softmax(x, dim), "log"),
-        Wrong("exponential_not_normalized", "The exponentials are not divided by their sum.", lambda x, dim=1: (x - x.amax(dim, True)).exp(), "exp"),
-        Wrong("exponential_not_normalized", "The exponentials are not divided by their sum.", lambda x, dim=1: x.exp(), "exp"),
-        Wrong("no_exponential", "There is no exponential: the numbers are divided by their sum.", lambda x, dim=1: x / x.sum(dim, True), "sum"),
-        Wrong("sigmoid", "A sigmoid takes the place of the softmax.", lambda x, dim=1: x.sigmoid(), "sigmoid"),
-        Wrong("base_two", "The base of the powers is not e.", lambda x, dim=1: torch.softmax(x * 2.0**0 * 0.6931471805599453, dim), "** exp2"),
-        Wrong("exponential_of_negative", "The sign is turned around: the smallest number gets the largest share.", lambda x, dim=1: torch.softmax(-x, dim), "exp -"),
-        Wrong("divided_by_mean", "The exponentials are divided by their mean.", lambda x, dim=1: torch.softmax(x, dim) * x.shape[dim], "mean"),
-        Wrong("divided_by_maximum", "The exponentials are divided by the largest one.", lambda x, dim=1: (x - x.amax(dim, True)).exp(), "max"),
+        Wrong("softmax_over_all", "All entries together sum to 1, not each row.", lambda x, dim=-1: over_all(x), "sum"),
+        Wrong("softmax_over_dimension_0", "The softmax runs over the first axis.", lambda x, dim=-1: torch.softmax(x, 0), "dim axis sum"),
+        Wrong("log_softmax", "Logarithms of the shares come back.", lambda x, dim=-1: torch.log_softmax(x, dim), "log"),
+        Wrong("exponential_not_normalized", "The exponentials are not divided by their sum.", lambda x, dim=-1: (x - x.amax(dim, True)).exp(), "exp"),
+        Wrong("exponential_not_normalized", "The exponentials are not divided by their sum.", lambda x, dim=-1: x.exp(), "exp"),
+        Wrong("no_exponential", "There is no exponential: the numbers are divided by their sum.", lambda x, dim=-1: x / x.sum(dim, True), "sum"),
+        Wrong("sigmoid", "A sigmoid takes the place of the softmax.", lambda x, dim=-1: x.sigmoid(), "sigmoid"),
+        Wrong("base_two", "The base of the powers is not e.", lambda x, dim=-1: torch.softmax(x * 2.0**0 * 0.6931471805599453, dim), "** exp2"),
+        Wrong("exponential_of_negative", "The sign is turned around: the smallest number gets the largest share.", lambda x, dim=-1: torch.softmax(-x, dim), "exp -"),
+        Wrong("divided_by_mean", "The exponentials are divided by their mean.", lambda x, dim=-1: torch.softmax(x, dim) * x.shape[dim], "mean"),
+        Wrong("divided_by_maximum", "The exponentials are divided by the largest one.", lambda x, dim=-1: (x - x.amax(dim, True)).exp(), "max"),
     ),
     "torch.softmax",
 )  # fmt: skip
@@ -385,7 +389,14 @@ class Part:
 
     def inputs(self, sizes: Sizes) -> dict[str, Any]:
         """Return drawn arguments by role."""
-        return self.kind.inputs(sizes)
+        drawn_ones = self.kind.inputs(sizes)
+        if "dim" in drawn_ones and not self.is_module and not self.knows("dim"):
+            drawn_ones["dim"] = -1
+        return drawn_ones
+
+    def knows(self, role: str) -> bool:
+        """Return True if the function has a parameter with this role."""
+        return any(role_of(one.name, CALL) == role for one in parameters_of(self.target))
 
     def build(self, sizes: Sizes) -> Any:
         """Return the function, or a module in double precision with drawn weights."""

@@ -3,14 +3,18 @@
 import importlib
 import os
 import sys
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..course import CourseError, Limits
 from ..isolation.ladder import NONE, best_rung
 from ..isolation.readable import site_folders
+
+if TYPE_CHECKING:  # it imports torch
+    from ..isolation.warm_process import WarmProcess
 
 HERE = Path(__file__).parent
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300, file_bytes=64 << 20)
@@ -88,13 +92,20 @@ def companions(root: Path, path: Path) -> dict[str, str]:
     return {name: text for name, text in sources.items() if name not in (".", "torch")}
 
 
-def audit(target: str, wishes: dict[str, str], trust: bool = False) -> dict:
-    """Return the audits of a file's definitions. Raises CourseError.
+def audits(targets: list[str], wishes: dict[str, str], trust: bool = False) -> Iterator[dict]:
+    """Yield the audits of each file's definitions. Raises CourseError.
 
     wishes: what the caller settles, such as the kind and the convention of the mask. trust: run
     the code in this process, with all that it can reach.
     """
-    asked = asked_for(target)
+    every = [asked_for(target) for target in targets]
+    with nullcontext() if trust else sandbox() as warm:
+        for asked in every:
+            yield audit(asked, wishes, warm)
+
+
+def audit(asked: Asked, wishes: dict[str, str], warm: "WarmProcess | None") -> dict:
+    """Return the audits of one file's definitions, without a sandbox in this process."""
     text = asked.path.read_text(encoding="utf-8", errors="replace")
     request = {
         "text": text,
@@ -103,11 +114,11 @@ def audit(target: str, wishes: dict[str, str], trust: bool = False) -> dict:
         "name": asked.name,
         "wishes": wishes,
     }
-    if trust:
+    if warm is None:
         with importable(package_of(asked.path)[0]):
             found = importlib.import_module(f"{__package__}.child").answer(request)
     else:
-        found = in_sandbox(request, asked.companions)
+        found = in_child(warm, request, asked.companions)
     return found | {"file": str(asked.path)}
 
 
@@ -121,11 +132,10 @@ def importable(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-def in_sandbox(request: dict, companions: dict[str, str]) -> dict:
-    """Return the answer of a child at the best isolation level that this machine supports."""
+def sandbox() -> "WarmProcess":
+    """Start a process at the best isolation level that this machine supports. Raises CourseError."""
     from ..isolation.probing import probe
-    from ..isolation.warm_process import Ended, TimedOut, WarmProcess
-    from ..runner.messages import pack, unpack
+    from ..isolation.warm_process import WarmProcess
 
     if os.name != "posix" or sys.platform != "linux":
         raise CourseError("there is no sandbox on this system; --trust runs the code without one")
@@ -135,6 +145,14 @@ def in_sandbox(request: dict, companions: dict[str, str]) -> dict:
             "this machine supports no sandbox (see `tensorgrade doctor`); --trust runs the code "
             "without one"
         )
+    return WarmProcess(LIMITS, rung)
+
+
+def in_child(warm: "WarmProcess", request: dict, companions: dict[str, str]) -> dict:
+    """Return the answer of a new child."""
+    from ..isolation.warm_process import Ended, TimedOut
+    from ..runner.messages import BadMessage, pack, unpack
+
     message = pack(
         {
             "do": "program",
@@ -143,17 +161,17 @@ def in_sandbox(request: dict, companions: dict[str, str]) -> dict:
             "asked": request,
         }
     )
-    with WarmProcess(LIMITS, rung) as warm:
-        child = warm.fork()
-        try:
-            child.send(message, MOST_SECONDS)
-            return unpack(child.receive(MOST_SECONDS, 16 << 20))[0]
-        except TimedOut:
-            return {"audits": [], "problem": f"it did not finish within {MOST_SECONDS:.0f} seconds"}
-        except Ended:
-            return {"audits": [], "problem": "the process that ran it ended before it answered"}
-        finally:
-            child.close()
+    child = warm.fork()
+    try:
+        child.send(message, MOST_SECONDS)
+        answer = unpack(child.receive(MOST_SECONDS, 16 << 20), 4 << 20)[0]
+        return {"audits": [], "problem": ""} | answer
+    except TimedOut:
+        return {"audits": [], "problem": f"it did not finish within {MOST_SECONDS:.0f} seconds"}
+    except (Ended, BadMessage):
+        return {"audits": [], "problem": "the process that ran it ended before it answered"}
+    finally:
+        child.close()
 
 
 def own_sources() -> dict[str, str]:

@@ -10,7 +10,7 @@ from .shared import ANYONE, app
 
 @app.command(rich_help_panel=ANYONE)
 def audit(
-    target: Annotated[str, typer.Argument(help="FILE, FILE:NAME or MODULE:NAME.")],
+    targets: Annotated[list[str], typer.Argument(help="FILE, FILE:NAME or MODULE:NAME.")],
     kind: Annotated[str, typer.Option("--as", help="What it is, such as causal_attention.")] = "",
     mask: Annotated[
         str,
@@ -19,17 +19,24 @@ def audit(
     trust: Annotated[
         bool, typer.Option("--trust", help="Run the code in this process, without a sandbox.")
     ] = False,
+    skip_others: Annotated[
+        bool, typer.Option("--skip-others", help="Ignore files without attention that can run.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     github: Annotated[
         bool, typer.Option("--github", help="Print annotations for a GitHub workflow too.")
     ] = False,
 ) -> None:
     """Check attention code from anywhere, and show the line that is wrong."""
-    from ..audit.report import annotations, report, status_of
-    from ..audit.run import audit as run
+    from ..audit.report import annotations, report, status_of, without_others
+    from ..audit.run import audits
 
-    found = run(target, {"as": kind, "mask": mask}, trust)
-    typer.echo(json.dumps(found, indent=2) if as_json else report(found))
-    if github:
-        typer.echo("\n".join(annotations(found)))
-    raise typer.Exit(status_of(found))
+    states = [0]
+    for found in audits(targets, {"as": kind, "mask": mask}, trust):
+        if skip_others and not (found := without_others(found))["audits"]:
+            continue
+        states.append(status_of(found))
+        typer.echo(json.dumps(found, indent=2) if as_json else report(found))
+        if github:
+            typer.echo("\n".join(annotations(found)))
+    raise typer.Exit(1 if 1 in states else max(states))

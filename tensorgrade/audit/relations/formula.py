@@ -1,6 +1,10 @@
 """Equality with the formula of attention, and the known mistake whose results match."""
 
+import time
+from dataclasses import replace
 from functools import lru_cache
+from math import inf
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -11,6 +15,10 @@ from .attention import drawn_mask, knows_positions, own_formula
 from .base import DRAWS, LARGE, Broken, Relation, Sizes, Skip
 
 CLOSE = 1e-4
+SECONDS = 1.5  # of the processor, for pairs of mistakes
+
+UNNAMED = ("softmax", "scaled_dot_product_attention", "return")
+
 
 class Formula(Relation):
     """Equality with torch's own attention under the inferred mapping of weights."""
@@ -30,7 +38,7 @@ class Formula(Relation):
             f"The results differ by up to {gap:.2g} from those of the same formula in torch.",
             mistakes=tuple(one.name for one in matched),
             sentences=tuple(one.sentence for one in matched),
-            where=tuple(word for one in matched for word in one.where),
+            where=tuple(word for one in matched for word in one.where) or UNNAMED,
         )
 
     def right(self) -> Recipe:
@@ -121,13 +129,46 @@ def agrees(actual: torch.Tensor, found: torch.Tensor) -> bool:
 
 def matching(subject: Subject, sizes: Sizes, right: Recipe) -> tuple[Mistake, ...]:
     """Return the known mistakes whose results match, at these sizes and at others."""
+    until = time.process_time() + SECONDS
     with torch.no_grad():
         for recipe, mistakes in variants(right):
+            if len(mistakes) == 2 and time.process_time() > until:
+                break
             if fits(subject, sizes, recipe) and all(
                 fits(subject, subject.batch_of(subject.fitted(other)), recipe) for other in DRAWS
             ):
                 return mistakes
+            if len(mistakes) == 2 and (scale := other_scale(subject, sizes, right)):
+                return (scale,)
     return ()
+
+
+def other_scale(subject: Subject, sizes: Sizes, right: Recipe) -> Mistake | None:
+    """Find the factor of the scores by regression; return it if the results then agree."""
+    if subject in SCALES:
+        return SCALES[subject]
+    made, inputs, actual = run_once(subject, sizes)
+
+    def gap(power: float) -> float:
+        recipe = replace(right, scale=f"x{2.0**power}")
+        every = possible(subject, made, inputs, sizes, recipe)
+        return min((float((actual - one).norm()) for one in every if one.shape == actual.shape), default=inf)
+
+    best = min((step / 4 for step in range(-48, 33)), key=gap)
+    low, high = best - 0.25, best + 0.25
+    for _ in range(40):
+        one, other = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, other) if gap(one) < gap(other) else (one, high)
+    SCALES[subject] = None
+    if gap(low) <= CLOSE * float(actual.norm()):
+        head_dim = sizes.head_dim
+        said = f"The scores are multiplied by {2.0**low:.4g}, not by {head_dim**-0.5:.4g} = 1 / sqrt({head_dim})."
+        where = ("sqrt", "rsqrt", "scale", "scaling", "**", "/ ", "softmax")
+        SCALES[subject] = Mistake("another_scale", said, (), where)
+    return SCALES[subject]
+
+
+SCALES: WeakKeyDictionary = WeakKeyDictionary()
 
 
 def fits(subject: Subject, sizes: Sizes, recipe: Recipe) -> bool:

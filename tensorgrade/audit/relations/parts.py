@@ -10,6 +10,7 @@ PART_DRAWS = (
     Sizes(batch=2, tokens=5, heads=2, head_dim=3, seed=1),
     Sizes(batch=3, tokens=7, heads=3, head_dim=4, seed=2),
     Sizes(batch=2, tokens=1, heads=2, head_dim=8, seed=3),
+    Sizes(batch=2, tokens=9, heads=2, head_dim=20, seed=4),
 )
 
 
