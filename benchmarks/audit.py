@@ -19,7 +19,7 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -115,7 +115,7 @@ def right(third: Path | None) -> Iterator[Case]:
         text = path.read_text(encoding="utf-8")
         module = ".".join(path.relative_to(third).with_suffix("").parts)
         for name in candidates(text):
-            yield Case("third-party packages", f"{module}:{name}", text, name, module=module)
+            yield Case("third-party packages", f"{module}:{name}", text, name)
 
 
 def wrong(mutants_wanted: int) -> Iterator[Case]:
@@ -193,49 +193,81 @@ def in_child(case: Case) -> dict:
 
     request = {"text": case.text, "filename": f"{case.name}.py", "module": case.module}
     found = answer(request | {"name": case.name, "wishes": {}})
-    if case.kind == "mutants" and same_as_original(case):
+    if case.kind in ("mutants", "known mistakes", "wrong answers") and same_as_original(case):
         return {"status": "same"}
     return found["audits"][0] if found["audits"] else {"status": "not run", "why": found["problem"]}
 
 
 def same_as_original(case: Case) -> bool:
-    """Return True if a mutant gives the results and gradients of the original."""
+    """Return True if code gives the results and gradients of the solution that it was made from."""
+    import torch
+
+    chapter = next(c for c, names in ALL.items() if case.name in names)
+    one, other = (observed(text, case.name) for text in (solution(chapter), case.text))
+    return len(one) == len(other) and all(
+        a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a, b, atol=1e-6, equal_nan=True)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def observed(text: str, name: str) -> list:
+    """Return results and gradients of a definition at several sizes, errors as numbers."""
     import torch
 
     from tensorgrade.audit import child
+    from tensorgrade.audit.parts import kind_named, part_of
     from tensorgrade.audit.relations.base import DRAWS, LARGE, SINGLE
+    from tensorgrade.audit.relations.parts import PART_DRAWS
     from tensorgrade.runner.loading import load_module
 
-    chapter = next(c for c, names in ALL.items() if case.name in names)
-    both = []
-    for text in (solution(chapter), case.text):
-        module, _ = load_module("compared", text, "compared.py")
-        try:
-            subject = child.prepared(getattr(module, case.name), case.name, text, 1, {})
-        except Exception:
-            return False
-        values = []
-        subject.causal = "causal" in case.name.lower()
-        for sizes in (*DRAWS, LARGE, SINGLE):
-            for training in (False, True):
-                from dataclasses import replace
+    module, _ = load_module("compared", text, "compared.py")
+    values: list = []
+    try:
+        kind = kind_named(name)
+        if kind:
+            subject = part_of(getattr(module, name), name, text, 1, kind)
+        else:
+            subject = child.prepared(getattr(module, name), name, text, 1, {})
+            subject.causal = "ausal" in name or "Multi" in name or "Cached" in name
+    except Exception:
+        return [torch.tensor(-1.0)]
+    for sizes in PART_DRAWS if kind else (*DRAWS, LARGE, SINGLE):
+        for training in (False, True):
+            try:
+                values += results_of(subject, sizes, training)
+            except Exception as error:
+                values.append(torch.tensor(float(sum(map(ord, type(error).__name__)))))
+    return values
 
-                fitted = subject.batch_of(subject.fitted(replace(sizes, dropout=0.5)))
-                try:
-                    made, inputs = subject.build(fitted), subject.inputs(fitted)
-                    for value in inputs.values():
-                        value.requires_grad_()
-                    out = subject.run(made, inputs, fitted, training=training)
-                    grads = torch.autograd.grad(out.value.square().sum(), list(inputs.values()))
-                    values += [out.value.detach(), *grads]
-                    values += [one for one in [out.weights] if one is not None]
-                except Exception as error:
-                    values.append(torch.tensor(float(len(type(error).__name__))))
-        both.append(values)
-    pairs = zip(*both, strict=False)
-    return len(both[0]) == len(both[1]) and all(
-        a.shape == b.shape and torch.allclose(a, b, atol=1e-6, equal_nan=True) for a, b in pairs
-    )
+
+def results_of(subject, sizes, training: bool) -> list:  # type: ignore[no-untyped-def]
+    """Return a result and its gradients, as the audit draws inputs."""
+    import torch
+
+    from tensorgrade.audit.parts import Part
+
+    sizes = subject.batch_of(subject.fitted(replace(sizes, dropout=0.5)))
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    leaves = [v.requires_grad_() for v in inputs.values() if getattr(v, "is_floating_point", bool)()]
+    given = {n: v * 1 if any(v is one for one in leaves) else v for n, v in inputs.items()}
+    if isinstance(subject, Part):
+        value = subject.run(made, given)
+        large = subject.run(made, {n: v * 1000 if n in ("x", "logits") else v for n, v in given.items()})
+        return [value.detach(), large.detach(), *gradients(value, leaves)]
+    out = subject.run(made, given, sizes, training=training)
+    more = [one.detach() for one in (out.weights,) if one is not None]
+    weights = list(made.parameters()) if subject.is_module else []
+    return [out.value.detach(), *more, *gradients(out.value, leaves + weights)]
+
+
+def gradients(value, leaves: list) -> list:  # type: ignore[no-untyped-def]
+    """Return the gradients of a result, zeros if there are none."""
+    import torch
+
+    if not value.requires_grad or not leaves:
+        return []
+    found = torch.autograd.grad(value.square().sum(), leaves, allow_unused=True)
+    return [torch.zeros(1) if one is None else one for one in found]
 
 
 def main() -> None:
@@ -244,6 +276,7 @@ def main() -> None:
     parser.add_argument("which", choices=("right", "wrong"))
     parser.add_argument("--third", type=Path, help="a folder with other packages")
     parser.add_argument("--mutants", type=int, default=200)
+    parser.add_argument("--every", type=int, default=1, help="take every so-many-th known mistake")
     parser.add_argument("--only", default="", help="part of a kind or a label")
     parser.add_argument("--out", type=Path, help="write each result as a line of JSON")
     asked = parser.parse_args()
@@ -255,6 +288,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     cases = right(asked.third) if asked.which == "right" else wrong(asked.mutants)
+    cases = thinned(cases, asked.every)
     rows = []
     out = asked.out.open("w", encoding="utf-8") if asked.out else None
     for case in cases:
@@ -267,6 +301,13 @@ def main() -> None:
             out.write(json.dumps(row) + "\n")
             out.flush()
     print_right(rows) if asked.which == "right" else print_wrong(rows)
+
+
+def thinned(cases: Iterator[Case], every: int) -> Iterator[Case]:
+    """Yield every so-many-th of the known mistakes and wrong answers, and all others."""
+    for number, case in enumerate(cases):
+        if case.kind not in ("known mistakes", "wrong answers") or number % every == 0:
+            yield case
 
 
 def summary(found: dict, case: Case) -> dict:
@@ -299,17 +340,16 @@ def print_right(rows: list[dict]) -> None:
 
 def print_wrong(rows: list[dict]) -> None:
     """Print the shares by kind."""
-    print("| wrong code | cases | found | named | right line |\n|---|---|---|---|---|")
+    print("| wrong code | cases | found | named | right line | cannot run |\n|---|---|---|---|---|---|")
     for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
         own = [row for row in rows if row["kind"] == kind and row["status"] != "same"]
-        # Code that cannot be run is wrong, and the report says why it cannot.
         hits = [row for row in own if row["status"] == "fails"]
-        shares = (len(hits), sum(bool(r["named"]) for r in hits), sum(r["located"] for r in hits))
+        shares = [len(hits), sum(bool(r["named"]) for r in hits), sum(r["located"] for r in hits)]
+        shares.append(sum(row["status"] == "not run" for row in own))
         told = [f"{count} ({count / max(len(own), 1):.0%})" for count in shares]
         print(f"| {kind} | {len(own)} | {' | '.join(told)} |")
     same = sum(row["status"] == "same" for row in rows)
-    unrun = sum(row["status"] == "not run" for row in rows)
-    print(f"\n{same} mutants gave the original's results; {unrun} cases could not be run.")
+    print(f"\n{same} more cases gave the original's results and gradients and were left out.")
     print_seconds(rows)
 
 

@@ -14,7 +14,7 @@ import torch
 from ..runner.loading import load_module
 from .locate import place_of
 from .parts import Kind, kind_named, part_of, results
-from .relations import ATTENTION, PARTS, Skip
+from .relations import ATTENTION, PARTS, Skip, follows_formula
 from .subject import (
     FIRST,
     MEANINGS,
@@ -26,6 +26,7 @@ from .subject import (
     dependence,
     moved,
     prepared,
+    raised,
 )
 
 ATTENTION_NAME = re.compile(r"atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
@@ -122,15 +123,15 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
     """Return the audit of one definition."""
     line = line_of(text, name)
     wished = wishes.get("as", "")
-    if kind := kind_named(wished or name):
+    is_part = wished or not (inspect.isclass(target) and ATTENTION_NAME.search(name))
+    if is_part and (kind := kind_named(wished or name)):
         return audit_of_part(target, name, text, kind)
     try:
-        subject = prepared(target, name, text_of(text, name), line, wishes)
+        subject = prepared(target, name, text_of(text, name), line, wishes, follows_formula)
     except CannotRun as error:
         return {"name": name, "line": line, "status": "not run", "why": str(error)}
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        return {"name": name, "line": line, "status": "not run", "why": why[:200]}
+        return {"name": name, "line": line, "status": "not run", "why": raised(error, target)}
     subject.causal = "causal" in wished if wished else is_causal(subject)
     find_mask(subject)
     relations = [relation(subject) for relation in ATTENTION]
@@ -253,12 +254,17 @@ def is_causal(subject: Subject) -> bool:
 
 
 def works_causally(subject: Subject) -> bool:
-    """Return True if the definition runs when it is called like a causal one."""
+    """Return True if the definition runs when it is called like a causal one.
+
+    Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
+    """
+    if subject.has("causal") and subject.has("mask") and subject.is_module:
+        return behaves_causally(subject)
     sizes = subject.batch_of(subject.fitted(FIRST))
     subject.causal = True
     try:
-        with torch.no_grad():
-            subject.run(subject.build(sizes), subject.inputs(sizes), sizes)
+        for training in (False, True):
+            subject.run(subject.build(sizes), subject.inputs(sizes), sizes, training=training)
     except Exception:
         return False
     finally:

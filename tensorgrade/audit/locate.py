@@ -14,7 +14,7 @@ from .relations import Relation
 from .relations.base import ONE
 from .subject import Subject
 
-SECONDS = 3.0  # of the processor
+SECONDS = 1.5  # of the processor
 
 
 def place_of(

@@ -41,7 +41,7 @@ class Layer:
 class Mapping:
     """The layers for queries, keys, values and the output; one fused layer for several.
 
-    fused: the layer of queries, keys and values together. extra: names of parameters that no role
+    fused: the layer of queries, keys and values together. latent: one before keys and values. extra: names of parameters that no role
     was found for. With extras the formula of the module is not known.
     """
 
@@ -51,6 +51,7 @@ class Mapping:
     fused: Layer | None = None
     fused_kv: Layer | None = None
     out: Layer | None = None
+    latent: Layer | None = None
     extra: tuple[str, ...] = ()
 
     @property
@@ -114,10 +115,21 @@ def mapping_of(module: nn.Module) -> Mapping:
     fused = known.pop("qkv", None) if not separate else None
     if separate and "qkv" in known:
         extra.append(known.pop("qkv").name)  # type: ignore[union-attr]
+    latent = latent_layer(module, extra, known.get("k"))
+    extra = [name for name in extra if latent is None or not latent.name == name]
     return Mapping(
         known.get("q"), known.get("k"), known.get("v"), fused, known.get("kv"),
-        known.get("out"), tuple(extra),
+        known.get("out"), latent, tuple(extra),
     )  # fmt: skip
+
+
+def latent_layer(module: nn.Module, extra: list[str], keys: Layer | None) -> Layer | None:
+    """Return the only other layer, if the keys are made from what it makes."""
+    if len(extra) != 1 or keys is None:
+        return None
+    layer = next(one for one in layers_of(module) if one.name == extra[0])
+    fits = layer.weight.dim() == 2 and layer.weight.shape[0] == keys.weight.shape[1]
+    return layer if fits and "down" in layer.name.lower() or fits and "latent" in layer.name.lower() else None
 
 
 def stacked(layers: list[Layer]) -> Layer:
@@ -154,6 +166,8 @@ def projected(
     assert first is not None
     other = inputs.get("context", inputs.get("k", first))
     third = inputs.get("v", other)
+    if mapping.latent:
+        other, third = mapping.latent(other), mapping.latent(third)
     if mapping.fused:
         return fused_parts(mapping.fused, reading, (first, other, third), sizes)
     assert mapping.q

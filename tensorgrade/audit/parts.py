@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from .roles import CALL, CONSTRUCTOR, Sizes, parameters_of, role_of
-from .subject import CannotRun, scale_of
+from .subject import CannotRun, raised, scale_of
 
 Formula = Callable[..., Tensor]
 CLOSE = 1e-5
@@ -72,6 +72,10 @@ SOFTMAX = Kind(
     (
         Wrong("softmax_over_all", "All entries together sum to 1, not each row.", lambda x, dim=-1: over_all(x), "sum"),
         Wrong("softmax_over_dimension_0", "The softmax runs over the first axis.", lambda x, dim=-1: torch.softmax(x, 0), "dim axis sum"),
+        Wrong("softmax_over_all", "All entries together sum to 1, not each row.", lambda x, dim=-1: over_all(x - x.amax(dim, True)), "sum"),
+        Wrong("dim_ignored", "The `dim` that is passed in is ignored: the last axis is always used.", lambda x, dim=-1: torch.softmax(x, -1), "dim=-1 -1"),
+        Wrong("no_exponential", "There is no exponential: the numbers are divided by their sum.", lambda x, dim=-1: (x - x.amax(dim, True)) / (x - x.amax(dim, True)).sum(dim, True), "amax max"),
+        Wrong("divided_by_sum_of_inputs", "The exponentials are divided by the sum of the inputs.", lambda x, dim=-1: (x - x.amax(dim, True)).exp() / x.sum(dim, True), "sum"),
         Wrong("log_softmax", "Logarithms of the shares come back.", lambda x, dim=-1: torch.log_softmax(x, dim), "log"),
         Wrong("exponential_not_normalized", "The exponentials are not divided by their sum.", lambda x, dim=-1: (x - x.amax(dim, True)).exp(), "exp"),
         Wrong("exponential_not_normalized", "The exponentials are not divided by their sum.", lambda x, dim=-1: x.exp(), "exp"),
@@ -473,7 +477,7 @@ def part_of(target: Any, name: str, text: str, line: int, kind: Kind) -> Part:
     except CannotRun:
         raise
     except Exception as error:
-        raise CannotRun(f"{type(error).__name__}: {str(error)[:150]}") from error
+        raise CannotRun(raised(error, target)) from error
     return part
 
 

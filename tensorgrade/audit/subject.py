@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from traceback import walk_tb
 from typing import Any
 
 import torch
@@ -375,25 +376,52 @@ def call_roles(target: Any) -> dict[str, str]:
     return roles
 
 
-def prepared(target: Any, name: str, text: str, line: int, wishes: dict[str, str]) -> Subject:
-    """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun."""
+def prepared(
+    target: Any,
+    name: str,
+    text: str,
+    line: int,
+    wishes: dict[str, str],
+    is_right: Callable[["Subject"], bool] = lambda subject: False,
+) -> Subject:
+    """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
+
+    is_right: says if results are right in a layout. A function may run in several of them, so
+    that one is taken, and otherwise the first that runs.
+    """
     subject = Subject(name, target, text, line, wishes=wishes)
     subject.call = call_roles(target)
     tried: list[str] = []
+    ran: list[Subject] = []
     for plan in plans(subject):
         try:
             out = attempt(plan, FIRST)
         except Exception as error:  # any code may raise anything
-            tried.append(f"{plan.layout} layout: {type(error).__name__}: {first_line(error)}")
+            tried.append(raised(error, target))
             continue
-        if out:
+        if out and subject.is_module:
             return with_layout(plan)
-    raise CannotRun(tried[0] if tried else "it takes no tensors that could be drawn")
+        if out and is_right(plan):
+            return plan
+        ran.append(plan)
+    if ran:
+        return with_layout(ran[0])
+    if not tried:
+        raise CannotRun("it takes no tensors that could be drawn")
+    often = max(tried, key=tried.count)
+    count = f"{len(tried)} combinations of arguments and layouts" if len(tried) > 1 else "one call"
+    raise CannotRun(f"{count}; {often}")
 
 
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, cut to a readable length."""
-    return str(error).strip().partition("\n")[0][:160]
+def raised(error: Exception, target: Any) -> str:
+    """Return an error in words, with the line of the audited file that raised it."""
+    if isinstance(error, CannotRun):
+        return str(error)
+    said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
+    called = target.forward if inspect.isclass(target) and hasattr(target, "forward") else target
+    path = getattr(getattr(called, "__code__", None), "co_filename", "")
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
+    return f"line {lines[-1]} raises {said}" if lines else said
 
 
 def plans(subject: Subject) -> Iterator[Subject]:
@@ -401,6 +429,8 @@ def plans(subject: Subject) -> Iterator[Subject]:
     if not subject.is_module:
         subject.with_heads = subject.has("heads")
         layouts = ("batch, tokens",) if subject.with_heads else LAYOUTS_OF_FUNCTIONS
+        if subject.has("block"):
+            layouts = ("tokens", *layouts)
         for layout, square, double in product(layouts, (False, True), (True, False)):
             yield replace(subject, layout=layout, square=square, double=double)
         return

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from ..subject import CannotRun, Subject, attributes_read, dependence, moved, scale_of
+from ..subject import CannotRun, Subject, attributes_read, dependence, moved, raised, scale_of
 from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Skip, Sizes
 
 
@@ -24,7 +24,8 @@ class Shape(Relation):
         except CannotRun as error:
             return Broken(f"{error}.")
         except Exception as error:
-            return Broken(f"It raises {type(error).__name__}: {str(error).strip()[:200]}")
+            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
+            return Broken(f"With {shapes}, {raised(error, subject.target)}.")
         wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
         if subject.constructor_has("d_out") and value.shape[-1] not in wide:
             return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
