@@ -205,7 +205,9 @@ def same_as_original(case: Case) -> bool:
     chapter = next(c for c, names in ALL.items() if case.name in names)
     one, other = (observed(text, case.name) for text in (solution(chapter), case.text))
     return len(one) == len(other) and all(
-        a.shape == b.shape and a.dtype == b.dtype and torch.allclose(a, b, atol=1e-6, equal_nan=True)
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.allclose(a, b, atol=1e-6, equal_nan=True)
         for a, b in zip(one, other, strict=True)
     )
 
@@ -242,17 +244,20 @@ def observed(text: str, name: str) -> list:
 
 def results_of(subject, sizes, training: bool) -> list:  # type: ignore[no-untyped-def]
     """Return a result and its gradients, as the audit draws inputs."""
-    import torch
 
     from tensorgrade.audit.parts import Part
 
     sizes = subject.batch_of(subject.fitted(replace(sizes, dropout=0.5)))
     made, inputs = subject.build(sizes), subject.inputs(sizes)
-    leaves = [v.requires_grad_() for v in inputs.values() if getattr(v, "is_floating_point", bool)()]
+    leaves = [
+        v.requires_grad_() for v in inputs.values() if getattr(v, "is_floating_point", bool)()
+    ]
     given = {n: v * 1 if any(v is one for one in leaves) else v for n, v in inputs.items()}
     if isinstance(subject, Part):
         value = subject.run(made, given)
-        large = subject.run(made, {n: v * 1000 if n in ("x", "logits") else v for n, v in given.items()})
+        large = subject.run(
+            made, {n: v * 1000 if n in ("x", "logits") else v for n, v in given.items()}
+        )
         return [value.detach(), large.detach(), *gradients(value, leaves)]
     out = subject.run(made, given, sizes, training=training)
     more = [one.detach() for one in (out.weights,) if one is not None]
@@ -340,7 +345,9 @@ def print_right(rows: list[dict]) -> None:
 
 def print_wrong(rows: list[dict]) -> None:
     """Print the shares by kind."""
-    print("| wrong code | cases | found | named | right line | cannot run |\n|---|---|---|---|---|---|")
+    print(
+        "| wrong code | cases | found | named | right line | cannot run |\n|---|---|---|---|---|---|"
+    )
     for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
         own = [row for row in rows if row["kind"] == kind and row["status"] != "same"]
         hits = [row for row in own if row["status"] == "fails"]

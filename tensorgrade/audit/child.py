@@ -92,15 +92,20 @@ def candidates(text: str) -> list[str]:
         return []
     found = []
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and "forward" in {getattr(n, "name", "") for n in node.body}:
+        if isinstance(node, ast.ClassDef) and "forward" in {
+            getattr(n, "name", "") for n in node.body
+        }:
             words = ast.unparse(node)
-            if kind_named(node.name) or ATTENTION_NAME.search(node.name) or "softmax" in words or "scaled_dot" in words:
-                found.append(node.name)
-            elif re.search(r"Block|(En|De)coderLayer", node.name):
+            if (
+                kind_named(node.name)
+                or ATTENTION_NAME.search(node.name)
+                or "softmax" in words
+                or "scaled_dot" in words
+            ) or re.search(r"Block|(En|De)coderLayer", node.name):
                 found.append(node.name)
         elif isinstance(node, ast.FunctionDef):
             three = len(node.args.args) >= 3
-            if kind_named(node.name) or ATTENTION_NAME.search(node.name) and three:
+            if kind_named(node.name) or (ATTENTION_NAME.search(node.name) and three):
                 found.append(node.name)
     return found
 
@@ -242,7 +247,7 @@ def is_causal(subject: Subject) -> bool:
     """Return True if the definition is meant to be causal: by its name, its code, or its results."""
     if subject.given == "x, context" or subject.given == "q, k":
         return False
-    if subject.has("causal") or subject.is_module and subject.constructor_has("causal"):
+    if subject.has("causal") or (subject.is_module and subject.constructor_has("causal")):
         return works_causally(subject)
     if re.search(r"non_?causal|bidirectional", subject.name, re.I):
         return False
@@ -278,7 +283,11 @@ def has_triangle(subject: Subject) -> bool:
         return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
     made = subject.build(subject.fitted(FIRST))
     for value in made.buffers():
-        square = value.reshape(value.shape[-2:]) if value.dim() >= 2 and value.numel() == value.shape[-1] * value.shape[-2] else None
+        square = (
+            value.reshape(value.shape[-2:])
+            if value.dim() >= 2 and value.numel() == value.shape[-1] * value.shape[-2]
+            else None
+        )
         if square is None or square.shape[0] != square.shape[1] or square.shape[0] < 3:
             continue
         filled = square.double().nan_to_num(neginf=-1.0) != 0

@@ -80,7 +80,9 @@ def sensible(subject: Subject, text: str, suspect: int) -> list[Edit]:
     for edit in edits(text, subject.name, suspect):
         before, after = lines[edit.line - 1], edit.text.split("\n")[edit.line - 1]
         old, new = (set(re.findall(r"self\.(\w+)", line)) for line in (before, after))
-        kinds = [{type(getattr(made, name, None)) for name in names} for names in (old - new, new - old)]
+        kinds = [
+            {type(getattr(made, name, None)) for name in names} for names in (old - new, new - old)
+        ]
         if new - old and kinds[0] != kinds[1]:
             continue
         found.append(edit)

@@ -114,9 +114,9 @@ def mapping_of(module: nn.Module) -> Mapping:
     separate = {"q", "k", "v"} & known.keys()
     fused = known.pop("qkv", None) if not separate else None
     if separate and "qkv" in known:
-        extra.append(known.pop("qkv").name)  # type: ignore[union-attr]
+        extra.append(known.pop("qkv").name)
     latent = latent_layer(module, extra, known.get("k"))
-    extra = [name for name in extra if latent is None or not latent.name == name]
+    extra = [name for name in extra if latent is None or latent.name != name]
     return Mapping(
         known.get("q"), known.get("k"), known.get("v"), fused, known.get("kv"),
         known.get("out"), latent, tuple(extra),
@@ -129,7 +129,11 @@ def latent_layer(module: nn.Module, extra: list[str], keys: Layer | None) -> Lay
         return None
     layer = next(one for one in layers_of(module) if one.name == extra[0])
     fits = layer.weight.dim() == 2 and layer.weight.shape[0] == keys.weight.shape[1]
-    return layer if fits and "down" in layer.name.lower() or fits and "latent" in layer.name.lower() else None
+    return (
+        layer
+        if (fits and "down" in layer.name.lower()) or (fits and "latent" in layer.name.lower())
+        else None
+    )
 
 
 def stacked(layers: list[Layer]) -> Layer:
@@ -225,9 +229,7 @@ def expected(
     first = inputs.get("x", inputs.get("q"))
     assert first is not None
     source = inputs.get("context", first)
-    mixed = attend(
-        q, k, v, sizes.heads, recipe, visible, first.shape[-1], sizes.kv_heads, source
-    )
+    mixed = attend(q, k, v, sizes.heads, recipe, visible, first.shape[-1], sizes.kv_heads, source)
     if mapping.out is None or recipe.output == "none":
         return mixed
     made = bare(mapping.out, mixed, reading)

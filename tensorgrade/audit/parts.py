@@ -98,7 +98,15 @@ def norm_inputs(sizes: Sizes) -> dict[str, Any]:
 
 def normed(x: Tensor, scale: Tensor, shift: Tensor, eps: float, how: str = "") -> Tensor:
     """Return a layer norm, or one with a mistake."""
-    axes = (1, 2) if how == "all tokens" else (1,) if how == "tokens" else (0,) if how == "batch" else (-1,)
+    axes = (
+        (1, 2)
+        if how == "all tokens"
+        else (1,)
+        if how == "tokens"
+        else (0,)
+        if how == "batch"
+        else (-1,)
+    )
     mean = x.mean(axes, keepdim=True)
     variance = x.var(axes, keepdim=True, unbiased=how == "unbiased" or "unbiased" in how)
     centered = x if how == "no mean" else x - mean
@@ -137,7 +145,12 @@ def wrong_norms() -> tuple[Wrong, ...]:
         "shift first": ("shifted_before_scaled", "The shift comes before the scale.", "return"),
     }  # fmt: skip
     return tuple(
-        Wrong(name, said, lambda *given, how=how: normed(*given, how), where)
+        Wrong(
+            name,
+            said,
+            lambda x, scale, shift, eps, how=how: normed(x, scale, shift, eps, how),
+            where,
+        )
         for how, (name, said, where) in table.items()
     )
 
@@ -146,7 +159,12 @@ LAYER_NORM = Kind(
     "layer norm",
     re.compile(r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?", re.I),
     norm_inputs,
-    {"": normed},
+    {
+        "": normed,
+        "a scale that is 1 + its parameter": lambda x, scale, shift, eps: normed(
+            x, 1 + shift, torch.zeros_like(shift), eps
+        ),
+    },
     wrong_norms(),
     "Ba et al. 2016, equation 4",
 )
@@ -169,13 +187,18 @@ RMS_NORM = Kind(
     "RMS norm",
     re.compile(r"\w*rms_?norm\w*", re.I),
     norm_inputs,
-    {"": rms, "eps outside the root": lambda *given: rms(*given, "outside")},
+    {
+        "": rms,
+        "a scale that is 1 + its parameter": lambda x, scale, shift, eps: rms(x, 1 + shift, shift, eps),
+        "eps outside the root": lambda x, scale, shift, eps: rms(x, scale, shift, eps, "outside"),
+
+    },
     (
-        Wrong("mean_subtracted", "The mean is subtracted; an RMS norm leaves it.", lambda *g: rms(*g, "mean"), "mean"),
-        Wrong("sum_of_squares", "The squares are summed, not averaged.", lambda *g: rms(*g, "sum"), "sum"),
-        Wrong("no_root", "The result is divided by the mean square, not by its root.", lambda *g: rms(*g, "no root"), "sqrt rsqrt"),
-        Wrong("no_eps", "There is no eps.", lambda *g: rms(*g, "no eps"), "eps"),
-        Wrong("scale_left_out", "The scale is not applied.", lambda *g: rms(*g, "no scale"), "return"),
+        Wrong("mean_subtracted", "The mean is subtracted; an RMS norm leaves it.", lambda x, scale, shift, eps: rms(x, scale, shift, eps, "mean"), "mean"),
+        Wrong("sum_of_squares", "The squares are summed, not averaged.", lambda x, scale, shift, eps: rms(x, scale, shift, eps, "sum"), "sum"),
+        Wrong("no_root", "The result is divided by the mean square, not by its root.", lambda x, scale, shift, eps: rms(x, scale, shift, eps, "no root"), "sqrt rsqrt"),
+        Wrong("no_eps", "There is no eps.", lambda x, scale, shift, eps: rms(x, scale, shift, eps, "no eps"), "eps"),
+        Wrong("scale_left_out", "The scale is not applied.", lambda x, scale, shift, eps: rms(x, scale, shift, eps, "no scale"), "return"),
     ),
     "Zhang & Sennrich 2019",
 )  # fmt: skip
@@ -207,7 +230,9 @@ def turned(x: Tensor, positions: Tensor, base: float = 10000.0, how: str = "halv
     split_halves, joined_halves = "neighbours" not in how, "neighbours" not in how
     if "mixed" in how:
         split_halves, joined_halves = "split" in how, "split" not in how
-    one, other = (x[..., : d // 2], x[..., d // 2 :]) if split_halves else (x[..., ::2], x[..., 1::2])
+    one, other = (
+        (x[..., : d // 2], x[..., d // 2 :]) if split_halves else (x[..., ::2], x[..., 1::2])
+    )
     both = (one * cos - other * sin, other * cos + one * sin)
     if "no minus" in how:
         both = (one * cos + other * sin, other * cos + one * sin)
@@ -287,7 +312,11 @@ def wrong_waves() -> tuple[Wrong, ...]:
         "swapped": ("sines_and_cosines_swapped", "Sines and cosines are swapped.", "sin cos"),
         "doubled": ("exponent_doubled", "The exponent is twice what it should be.", "** pow exp"),
         "no two": ("exponent_halved", "The exponent is half of what it should be.", "** pow exp"),
-        "growing": ("exponent_sign", "The waves get shorter; they should get longer.", "** pow exp"),
+        "growing": (
+            "exponent_sign",
+            "The waves get shorter; they should get longer.",
+            "** pow exp",
+        ),
         "next": ("one_position_too_far", "The positions begin at 1.", "arange"),
         "same": ("sines_only", "There are sines only.", "sin cos"),
     }
@@ -348,7 +377,11 @@ def wrong_losses() -> tuple[Wrong, ...]:
         "by class": ("averaged_over_classes", "The mean runs over the classes too.", "mean"),
         "probability": ("no_logarithm", "There is no logarithm.", "softmax"),
         "softmax twice": ("softmax_twice", "The softmax is applied twice.", "softmax"),
-        "bare": ("no_softmax", "There is no softmax: the logits themselves are averaged.", "gather"),
+        "bare": (
+            "no_softmax",
+            "There is no softmax: the logits themselves are averaged.",
+            "gather",
+        ),
     }
     return tuple(
         Wrong(name, said, lambda logits, targets, how=how: loss(logits, targets, how), where)
@@ -500,6 +533,8 @@ def results(part: Part, sizes: Sizes, formulas: dict[str, Formula] | None = None
 
 def close(actual: Tensor, found: Tensor) -> bool:
     """Return True if two results are equal but for rounding."""
+    if actual.dim() == found.dim() + 1 and actual.shape[0] == 1:
+        actual = actual[0]
     if actual.shape != found.shape:
         return False
     return bool(((actual - found).abs() <= CLOSE * max(scale_of(found), 1e-2)).all())

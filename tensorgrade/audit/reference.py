@@ -214,7 +214,7 @@ def attend(
 
 def split(value: torch.Tensor, heads: int, recipe: Recipe) -> torch.Tensor:
     """Return (batch, heads, tokens, head_dim)."""
-    b, n, width = value.shape
+    b, n, _ = value.shape
     if recipe.split == "reshape":
         return value.reshape(b, heads, n, -1)
     if recipe.split == "reshape transposed":
@@ -268,9 +268,7 @@ def factor(recipe: Recipe, q: torch.Tensor, heads: int, width: int, width_in: in
     }[recipe.scale]
 
 
-def weighted(
-    scores: torch.Tensor, recipe: Recipe, visible: torch.Tensor | None
-) -> torch.Tensor:
+def weighted(scores: torch.Tensor, recipe: Recipe, visible: torch.Tensor | None) -> torch.Tensor:
     """Return the attention weights of scaled scores."""
     n, m = scores.shape[-2:]
     after = m - n  # queries are the last of the keys

@@ -61,7 +61,9 @@ CALL = {
     "x": r"x|(hidden|input|token)_?(states?|ids|s)?|inputs?(_embeds|_tensor|_q)?|inp|hidden_states|embeddings?|embeds?"
     r"|tokens?|seq(uence)?s?|src|tgt|emb|features|batch|h|data|tensor|x_?(q|1|in)?|idx|ids|tokens_embedded|sentence|z|t",
 }
-CONFIGURATION = re.compile(r"(\w*_)?(config|cfg|conf|args|params|hparams|hp|settings|options|opts)|c")
+CONFIGURATION = re.compile(
+    r"(\w*_)?(config|cfg|conf|args|params|hparams|hp|settings|options|opts)|c"
+)
 PATTERNS = {id(t): [(role, re.compile(p)) for role, p in t.items()] for t in (CONSTRUCTOR, CALL)}
 
 
@@ -176,7 +178,11 @@ def construction(target: Any, sizes: Sizes, equal: bool, guesses: dict[str, str]
             if role == "bias" or one.annotation in (bool, "bool"):
                 arguments[one.name] = True
                 continue
-        if optional and role in ("kv_heads", "head_dim", "context", "causal") and not usable(one, role):
+        if (
+            optional
+            and role in ("kv_heads", "head_dim", "context", "causal")
+            and not usable(one, role)
+        ):
             continue
         if role == "head_dim" and optional:
             continue
@@ -207,5 +213,3 @@ def configuration(annotation: Any, sizes: Sizes, equal: bool) -> Any:
         made = annotation(**given)
         return made
     return Configuration(sizes, equal)
-
-

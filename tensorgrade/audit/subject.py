@@ -148,7 +148,7 @@ class Subject:
         """Return a module with drawn weights, or the function."""
         if not self.is_module:
             return self.target
-        torch.manual_seed(sizes.seed)
+        torch.default_generator.manual_seed(sizes.seed)
         made = self.target(**construction(self.target, sizes, self.equal, self.guesses))
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
@@ -211,7 +211,8 @@ class Subject:
             value = arguments[self.mask_parameter]
             if value.is_floating_point():
                 arguments[self.mask_parameter] = value.float()
-        torch.manual_seed(sizes.seed + 2)
+        # torch.manual_seed would take milliseconds to look for other devices.
+        torch.default_generator.manual_seed(sizes.seed + 2)
         if self.is_module:
             made.train(training)
         returned = made(**arguments) if self.by_name(arguments) else made(*arguments.values())
@@ -221,9 +222,7 @@ class Subject:
         """Return True if every argument can be passed by its name."""
         called = self.target.forward if self.is_module else self.target
         kinds = inspect.signature(called).parameters
-        return not any(
-            kinds[name].kind is inspect.Parameter.POSITIONAL_ONLY for name in arguments
-        )
+        return not any(kinds[name].kind is inspect.Parameter.POSITIONAL_ONLY for name in arguments)
 
     def of_required(
         self, name: str, role: str, inputs: dict, sizes: Sizes, training: bool
@@ -420,7 +419,9 @@ def raised(error: Exception, target: Any) -> str:
     said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
     called = target.forward if inspect.isclass(target) and hasattr(target, "forward") else target
     path = getattr(getattr(called, "__code__", None), "co_filename", "")
-    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
+    lines = [
+        line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == path
+    ]
     return f"line {lines[-1]} raises {said}" if lines else said
 
 
@@ -512,7 +513,7 @@ def scale_of(value: torch.Tensor) -> float:
 def dependence(subject: Subject, sizes: Sizes, **how: Any) -> torch.Tensor:
     """Return a (tokens, keys) table: True if a result depends on that key's token."""
     made, inputs = subject.build(sizes), subject.inputs(sizes)
-    keys = next((n for n in ("context", "k", "x") if n in inputs))
+    keys = next(n for n in ("context", "k", "x") if n in inputs)
     both = [n for n in (keys, "v") if n in inputs]
     rows = []
     with torch.no_grad():

@@ -450,7 +450,10 @@ class EncoderLayer(nn.Module):
     def __init__(self, d_model, nhead, dim_feedforward=64, dropout=0.1):
         super().__init__()
         self.self_attn = nn.MultiheadAttention(d_model, nhead, dropout, batch_first=True)
-        self.linear1, self.linear2 = nn.Linear(d_model, dim_feedforward), nn.Linear(dim_feedforward, d_model)
+        self.linear1, self.linear2 = (
+            nn.Linear(d_model, dim_feedforward),
+            nn.Linear(dim_feedforward, d_model),
+        )
         self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
@@ -468,7 +471,9 @@ class LinearAttention(nn.Module):
         self.qkv, self.out = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim)
 
     def forward(self, x):
-        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        q, k, v = (
+            t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(x).chunk(3, -1)
+        )
         q, k = F.elu(q) + 1, F.elu(k) + 1
         context = k.mT @ v
         out = q @ context / (q @ k.sum(2, keepdim=True).mT)

@@ -2,11 +2,13 @@
 
 import re
 from dataclasses import replace
+from typing import ClassVar
 
 import torch
 
+from ..mapping import mapping_of
 from ..subject import CannotRun, Subject, attributes_read, dependence, moved, raised, scale_of
-from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Skip, Sizes
+from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Sizes, Skip
 
 
 class Shape(Relation):
@@ -14,7 +16,7 @@ class Shape(Relation):
 
     name = "shape"
     sentence = "There is one result for each token, at every size."
-    draws = (*DRAWS, SINGLE, LARGE)
+    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, SINGLE, LARGE)
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
@@ -37,7 +39,7 @@ class Finite(Relation):
 
     name = "finite results"
     sentence = "No result is NaN or infinite."
-    draws = (*DRAWS, SINGLE)
+    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, SINGLE)
     factor = 1.0
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -62,7 +64,7 @@ class LargeScores(Finite):
     name = "large scores"
     sentence = "Results are finite even if scores are very large."
     source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
-    draws = DRAWS
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS
     factor = 1000.0
     advice = True
 
@@ -122,7 +124,7 @@ class Causality(Relation):
     name = "causality in evaluation"
     sentence = "A token's result does not depend on later tokens."
     source = "Vaswani et al. 2017, section 3.2.3"
-    draws = (*DRAWS, LARGE)
+    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
     training = False
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -142,7 +144,14 @@ class Causality(Relation):
         during = " in training" if self.training else ""
         return Broken(
             f"Changing token {seen} changes the result of token {seeing}{during}.",
-            where=("masked_fill", "triu", "tril", "where", "softmax", "scaled_dot_product_attention"),
+            where=(
+                "masked_fill",
+                "triu",
+                "tril",
+                "where",
+                "softmax",
+                "scaled_dot_product_attention",
+            ),
         )
 
     def at_the_end(self, sizes: Sizes) -> Broken | None:
@@ -176,7 +185,9 @@ class CausalityInTraining(Causality):
     def broken(self, seeing: int, seen: int) -> Broken:
         told = super().broken(seeing, seen)
         in_evaluation = Causality(self.subject)
-        if not self.explain or any(in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS):
+        if not self.explain or any(
+            in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS
+        ):
             return told
         return replace(
             told,
@@ -189,6 +200,22 @@ class CausalityInTraining(Causality):
         )
 
 
+def unknown_formula(subject: Subject) -> None:
+    """Raise Skip if the definition does not claim to follow the plain formula."""
+    if subject.given == "q, k":
+        raise Skip("it returns weights only")
+    if own := own_formula(subject):
+        raise Skip(f"its code has a formula of its own (`{own}`)")
+    if knows_positions(subject):
+        raise Skip("it knows positions")
+    if subject.is_module:
+        sizes = subject.fitted(DRAWS[0])
+        mapping = mapping_of(subject.build(sizes))
+        if not mapping.complete:
+            why = f"`{mapping.extra[0]}`" if mapping.extra else "queries, keys or values"
+            raise Skip(f"no role was found for {why} among its weights")
+
+
 class Permutation(Relation):
     """Without positions, attention does not know the order of keys."""
 
@@ -198,8 +225,9 @@ class Permutation(Relation):
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
-        if subject.causal or knows_positions(subject):
+        if subject.causal:
             raise Skip("it knows positions")
+        unknown_formula(subject)
         made, inputs = subject.build(sizes), subject.inputs(sizes)
         keys = [name for name in ("context", "k", "v") if name in inputs]
         count = inputs[keys[0] if keys else "x"].shape[1]
@@ -246,32 +274,6 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-class Masked(Relation):
-    """A masked key has no influence."""
-
-    name = "masked keys"
-    sentence = "A key that is masked has no influence on the result."
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        if not subject.mask_parameter:
-            raise Skip("it takes no mask")
-        if subject.mask is None:
-            return Broken(
-                f"`{subject.mask_parameter}` changes the result, but in no convention does it hide "
-                "a key: true hides, true shows, added to the scores, or 0 and 1.",
-                where=("masked_fill", "where", "softmax", "mask"),
-            )
-        leak = leaks(subject, sizes)
-        if leak is None:
-            return None
-        query, key = leak
-        return Broken(
-            f"Key {key} is masked for query {query}, but changing it changes that result.",
-            where=("masked_fill", "where", "softmax", "mask"),
-        )
-
-
 def drawn_mask(subject: Subject, sizes: Sizes) -> torch.Tensor:
     """Return (batch, queries, keys) booleans that show at least one key to each query."""
     inputs = subject.inputs(sizes)
@@ -290,7 +292,7 @@ def leaks(subject: Subject, sizes: Sizes) -> tuple[int, int] | None:
     """Return (query, key) of a masked key that has an influence, or None."""
     visible = drawn_mask(subject, sizes)
     made, inputs = subject.build(sizes), subject.inputs(sizes)
-    names = [name for name in ("context", "k", "v") if name in inputs] or ["x"]
+    names: list[str] = [name for name in ("context", "k", "v") if name in inputs] or ["x"]
     with torch.no_grad():
         before = subject.run(made, inputs, sizes, visible).value
         for key in range(visible.shape[2]):
@@ -367,6 +369,6 @@ class Cache(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation, Masked, Weights,
+    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation, Weights,
     Cache,
 )  # fmt: skip

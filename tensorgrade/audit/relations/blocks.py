@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +14,13 @@ from .base import DRAWS, Broken, Relation, Skip
 from .formula import agrees
 
 Step = Callable[[Tensor], Tensor]
-ATTENTION = re.compile(r"(self_|causal_|masked_)*(attn|attention|mha|sa|att)(_heads?|_layer|\d)?|sa_heads")
+ATTENTION = re.compile(
+    r"(self_|causal_|masked_)*(attn|attention|mha|sa|att)(_heads?|_layer|\d)?|sa_heads"
+)
 FEED_FORWARD = re.compile(r"ff|ffn|mlp|ffwd|feed_?forward|ff_net|ff_layer")
-NORM = re.compile(r"(layer_?|rms_?|attention_|attn_|ffn_|ff_|pre_|post_|input_|mlp_)*(norm|ln)(_?[12]|_[a-f]|_\w+)?")
+NORM = re.compile(
+    r"(layer_?|rms_?|attention_|attn_|ffn_|ff_|pre_|post_|input_|mlp_)*(norm|ln)(_?[12]|_[a-f]|_\w+)?"
+)
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,14 @@ def parts_of(module: nn.Module) -> Parts:
         said = snake(name)
         if isinstance(child, nn.Dropout):
             continue
-        role = next((r for r, p in (("a", ATTENTION), ("f", FEED_FORWARD), ("n", NORM)) if p.fullmatch(said)), "")
+        role = next(
+            (
+                r
+                for r, p in (("a", ATTENTION), ("f", FEED_FORWARD), ("n", NORM))
+                if p.fullmatch(said)
+            ),
+            "",
+        )
         found[role].append(child)
     if [len(found[role]) for role in ("a", "f", "n", "")] != [1, 1, 2, 0]:
         raise Skip("it is no block of attention, feed-forward network and two norms")
@@ -133,9 +145,11 @@ class Block(Relation):
     """A block adds what its two parts make, each from a norm."""
 
     name = "formula of the block"
-    sentence = "x + attention(norm(x)), then x + feed_forward(norm(x)); or the norms behind the sums."
+    sentence = (
+        "x + attention(norm(x)), then x + feed_forward(norm(x)); or the norms behind the sums."
+    )
     source = "Xiong et al. 2020, On Layer Normalization in the Transformer"
-    draws = DRAWS
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject

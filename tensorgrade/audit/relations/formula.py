@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import torch
@@ -11,7 +12,7 @@ import torch
 from ..mapping import expected, mapping_of, readings
 from ..reference import Mistake, Recipe, attend, variants
 from ..subject import Subject, scale_of
-from .attention import drawn_mask, knows_positions, own_formula
+from .attention import drawn_mask, leaks, unknown_formula
 from .base import DRAWS, LARGE, Broken, Relation, Sizes, Skip
 
 CLOSE = 1e-4
@@ -35,7 +36,7 @@ class Formula(Relation):
 
     name = "equality with F.scaled_dot_product_attention"
     sentence = "With the same weights, torch's own attention gives the same results."
-    draws = (*DRAWS, LARGE)
+    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
 
     def check(self, sizes: Sizes) -> Broken | None:
         unknown_formula(self.subject)
@@ -61,7 +62,7 @@ class MaskedFormula(Formula):
 
     name = "equality with a mask"
     sentence = "With the same mask, torch's own attention gives the same results."
-    draws = DRAWS
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS
 
     def check(self, sizes: Sizes) -> Broken | None:
         if not self.subject.mask:
@@ -80,20 +81,31 @@ class MaskedFormula(Formula):
         )
 
 
-def unknown_formula(subject: Subject) -> None:
-    """Raise Skip if the definition does not claim to follow the plain formula."""
-    if subject.given == "q, k":
-        raise Skip("it returns weights only")
-    if own := own_formula(subject):
-        raise Skip(f"its code has a formula of its own (`{own}`)")
-    if knows_positions(subject):
-        raise Skip("it knows positions")
-    if subject.is_module:
-        sizes = subject.fitted(DRAWS[0])
-        mapping = mapping_of(subject.build(sizes))
-        if not mapping.complete:
-            why = f"`{mapping.extra[0]}`" if mapping.extra else "queries, keys or values"
-            raise Skip(f"no role was found for {why} among its weights")
+class Masked(Relation):
+    """A masked key has no influence."""
+
+    name = "masked keys"
+    sentence = "A key that is masked has no influence on the result."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.mask_parameter:
+            raise Skip("it takes no mask")
+        if subject.mask is None:
+            unknown_formula(subject)
+            return Broken(
+                f"`{subject.mask_parameter}` changes the result, but in no convention does it hide "
+                "a key: true hides, true shows, added to the scores, or 0 and 1.",
+                where=("masked_fill", "where", "softmax", "mask"),
+            )
+        leak = leaks(subject, sizes)
+        if leak is None:
+            return None
+        query, key = leak
+        return Broken(
+            f"Key {key} is masked for query {query}, but changing it changes that result.",
+            where=("masked_fill", "where", "softmax", "mask"),
+        )
 
 
 def compared(
@@ -162,7 +174,10 @@ def other_scale(subject: Subject, sizes: Sizes, right: Recipe) -> Mistake | None
     def gap(power: float) -> float:
         recipe = replace(right, scale=f"x{2.0**power}")
         every = possible(subject, made, inputs, sizes, recipe)
-        return min((float((actual - one).norm()) for one in every if one.shape == actual.shape), default=inf)
+        return min(
+            (float((actual - one).norm()) for one in every if one.shape == actual.shape),
+            default=inf,
+        )
 
     best = min((step / 4 for step in range(-48, 33)), key=gap)
     low, high = best - 0.25, best + 0.25
@@ -197,4 +212,4 @@ def run_once(subject: Subject, sizes: Sizes):  # type: ignore[no-untyped-def]
     return made, inputs, subject.run(made, inputs, sizes).value
 
 
-RELATIONS: tuple[type[Relation], ...] = (Formula, MaskedFormula)
+RELATIONS: tuple[type[Relation], ...] = (Masked, Formula, MaskedFormula)

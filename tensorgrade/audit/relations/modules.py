@@ -1,6 +1,7 @@
 """Relations on modules: dropout, gradients, stored weights, types, and inputs left unchanged."""
 
 from dataclasses import replace
+from typing import ClassVar
 
 import torch
 
@@ -56,7 +57,7 @@ class DropoutScaled(Relation):
     name = "dropout is scaled"
     sentence = "On average, results in training are those of evaluation."
     source = "Srivastava et al. 2014, section 10 (inverted dropout)"
-    draws = (DRAWS[0],)
+    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
 
     def fitted(self, sizes: Sizes) -> Sizes:
         return replace(super().fitted(sizes), dropout=DROP)
@@ -120,8 +121,10 @@ class Gradients(Relation):
         if value.shape[1] > 1 and self.subject.is_module:
             mapping = mapping_of(made)
             parameters = dict(made.named_parameters())
-            for layer in (mapping.q, mapping.k, mapping.v, mapping.fused, mapping.out):
-                name = layer and (layer.name if layer.name in parameters else f"{layer.name}.weight")
+            layers = (mapping.q, mapping.k, mapping.v, mapping.fused, mapping.out)
+            for layer in filter(None, layers):
+                own = layer.name in parameters
+                name = layer.name if own else f"{layer.name}.weight"
                 if name in parameters and parameters[name].requires_grad:
                     named[name] = parameters[name]
         if not value.requires_grad:
@@ -141,7 +144,7 @@ class StateDict(Relation):
     name = "state_dict round trip"
     sentence = "A module with another one's state_dict gives its results."
     source = "torch: nn.Module.load_state_dict"
-    draws = (DRAWS[0],)
+    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
@@ -170,7 +173,7 @@ class Types(Relation):
 
     name = "dtype kept"
     sentence = "Results have the floating-point type of the inputs and weights."
-    draws = (DRAWS[0],)
+    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
@@ -178,7 +181,9 @@ class Types(Relation):
         value = subject.run(made, inputs, sizes).value
         wanted = next(iter(inputs.values())).dtype
         if value.dtype != wanted:
-            return Broken(f"The result is {value.dtype} instead of {wanted}.", where=("float", "to"))
+            return Broken(
+                f"The result is {value.dtype} instead of {wanted}.", where=("float", "to")
+            )
         return None
 
 
@@ -202,7 +207,9 @@ class InputsUnchanged(Relation):
             subject.run(made, {n: -v for n, v in before.items()}, sizes)
             other = subject.run(made, before, sizes).value
         if moved(one, other):
-            return Broken("A second call with the same inputs gives other results.", where=("self",))
+            return Broken(
+                "A second call with the same inputs gives other results.", where=("self",)
+            )
         return None
 
 

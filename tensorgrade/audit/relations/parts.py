@@ -1,8 +1,10 @@
 """Relations on parts: equality with a formula in some convention, and large numbers."""
 
+from typing import ClassVar
+
 import torch
 
-from ..parts import ROTARY, SOFTMAX, CROSS_ENTROPY, Part, at_other_sizes, close, results
+from ..parts import CROSS_ENTROPY, ROTARY, SOFTMAX, Part, at_other_sizes, close, results
 from ..roles import Sizes
 from .base import Broken, Relation, Skip
 
@@ -20,7 +22,7 @@ class PartFormula(Relation):
     name = "equality with the formula"
     sentence = "The results are those of the formula, in one of its conventions."
     source = "each kind's own"
-    draws = PART_DRAWS
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -46,7 +48,7 @@ class LargeNumbers(Relation):
     name = "large numbers"
     sentence = "Numbers of a thousand give finite results."
     source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
-    draws = PART_DRAWS[:2]
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -71,7 +73,7 @@ class PartInputs(Relation):
     name = "inputs unchanged"
     sentence = "A call does not change its inputs."
     source = "torch"
-    draws = PART_DRAWS[:2]
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -82,7 +84,9 @@ class PartInputs(Relation):
             part.run(made, inputs)
         for name, value in before.items():
             if not torch.equal(value, inputs[name]):
-                return Broken(f"`{name}` is changed in place.", sizes, where=("_(", "-=", "+=", "/="))
+                return Broken(
+                    f"`{name}` is changed in place.", sizes, where=("_(", "-=", "+=", "/=")
+                )
         return None
 
 
@@ -92,7 +96,7 @@ class PartGradients(Relation):
     name = "gradients"
     sentence = "Gradients reach the input."
     source = "torch.autograd"
-    draws = PART_DRAWS[:2]
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -114,7 +118,7 @@ class Shift(Relation):
     name = "only distances count"
     sentence = "Turned queries and keys have dot products that depend on their distance only."
     source = "Su et al. 2021, section 3.2.1"
-    draws = PART_DRAWS[:2]
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -127,7 +131,9 @@ class Shift(Relation):
         other = part.run(made, {"x": x, "positions": positions + 5})
         if close(one @ one.T, other @ other.T):
             return None
-        return Broken("Dot products change if all positions grow by 5.", sizes, where=("sin", "cos"))
+        return Broken(
+            "Dot products change if all positions grow by 5.", sizes, where=("sin", "cos")
+        )
 
 
 RELATIONS: tuple[type[Relation], ...] = (
