@@ -74,6 +74,44 @@ def changed_lines(before: str, after: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+# Pieces of the lines that are wrong in public code, by file.
+WRONG_PIECES = {
+    "angles_of_neighbours": ("repeat_interleave",),
+    "cache_of_the_last_call": ("self.keys, k", "self.keys, self.values = k"),
+    "double_exponent": ("10000 **",),
+    "double_exponent_one_further": ("10000 **",),
+    "first_residual_from_the_norm": (
+        "x = self.norm1(x)",
+        "x = x + self.dropout(self.attention(x))",
+    ),
+    "heads_by_reshape_alone": ("view(b, self.num_heads, n", "scaled_dot_product_attention"),
+    "heads_interleaved": ("self.head_dim, self.num_heads)",),
+    "in_place_and_dim_fixed": ("x -= x.max(dim=-1", "powers.sum(dim=-1"),
+    "interleaved_without_dropout_or_projection": ("self.head_dim, self.num_heads)", "return z"),
+    "keys_counted_by_queries": ("range(0, n, block_size)",),
+    "layer_norm_of_a_tutorial": ("x.std", "std + self.eps"),
+    "linear_layers_in_v1_unscaled": ("q @ k.T",),
+    "masked_in_evaluation_only": ("if not self.training",),
+    "masked_in_evaluation_with_noise": ("if self.training and", "weights + 0.01"),
+    "masked_while_dropout_is_inactive": ("if p == 0", "hidden is not None"),
+    "neighbours_split_halves_joined": ("x[..., ::2]", "torch.cat([even"),
+    "no_mask_without_a_cache": ("scores_mask",),
+    "no_mask_without_cache": ("scores_mask",),
+    "norms_not_used": ("x = x + self.",),
+    "scale_and_unchecked_heads": ("self.d_out**0.5",),
+    "scaled_by_heads": ("num_heads**-0.5",),
+    "scaled_by_sqrt_width": ("self.d_out**0.5",),
+    "softmax_over_dimension_1_unscaled": ("dim=1", "torch.matmul(queries"),
+}
+
+
+def lines_with(text: str, name: str) -> tuple[int, ...]:
+    """Return the lines of public code that are known to be wrong."""
+    pieces = WRONG_PIECES.get(name, ())
+    lines = text.split("\n")
+    return tuple(n for n, line in enumerate(lines, 1) if any(piece in line for piece in pieces))
+
+
 def definitions(text: str, names: list[str]) -> list[str]:
     """Return those names that a text defines."""
     return [name for name in names if re.search(rf"^(class|def) {name}\b", text, re.M)]
@@ -129,9 +167,13 @@ def wrong(mutants_wanted: int) -> Iterator[Case]:
         names = [n for chapter in ALL.values() for n in definitions(text, chapter)]
         for name in names:
             chapter = next(c for c, every in ALL.items() if name in every)
-            before = solution(chapter)
-            whole = f"{before}\n\n{text}"
-            yield Case("public code", path.stem, whole, name, (0,))
+            whole = f"{solution(chapter)}\n\n{text}"
+            yield Case("public code", path.stem, whole, name, lines_with(whole, path.stem))
+    for path in sorted((ROOT / "tests" / "audit" / "wrong").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        name = definitions(text, [n for chapter in ALL.values() for n in chapter])[0]
+        if not (ROOT / "tests" / "open_world" / path.name).exists():
+            yield Case("public code", path.stem, text, name, lines_with(text, path.stem))
     for chapter, names in ALL.items():
         before = solution(chapter)
         for one in project.mistakes:

@@ -111,14 +111,14 @@ def candidates(text: str) -> list[str]:
 
 
 def line_of(text: str, name: str) -> int:
-    """Return the line of a definition, or 1."""
-    found = re.search(rf"^(?:class|def)\s+{re.escape(name)}\b", text, re.M)
-    return text.count("\n", 0, found.start()) + 1 if found else 1
+    """Return the line of a definition, of the last one of that name, or 1."""
+    found = [*re.finditer(rf"^(?:class|def)\s+{re.escape(name)}\b", text, re.M)]
+    return text.count("\n", 0, found[-1].start()) + 1 if found else 1
 
 
 def text_of(text: str, name: str) -> str:
     """Return a definition's own text."""
-    for node in ast.parse(text).body:
+    for node in reversed(ast.parse(text).body):
         if getattr(node, "name", None) == name:
             return ast.get_source_segment(text, node) or ""
     return ""

@@ -5,9 +5,19 @@ from dataclasses import replace
 from typing import ClassVar
 
 import torch
+from torch import Tensor, nn
 
 from ..mapping import mapping_of
-from ..subject import CannotRun, Subject, attributes_read, dependence, moved, raised, scale_of
+from ..subject import (
+    CannotRun,
+    Output,
+    Subject,
+    attributes_read,
+    dependence,
+    moved,
+    raised,
+    scale_of,
+)
 from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Sizes, Skip
 
 
@@ -365,10 +375,29 @@ class Cache(Relation):
                         f"Passed in pieces of {pieces} tokens, other results come out.",
                         where=("cat", "mask", "triu", "tril", "masked_fill"),
                     )
-        return None
+            return self.taking_turns(made, inputs["x"], sizes, whole)
+
+    def taking_turns(
+        self, made: nn.Module, x: Tensor, sizes: Sizes, whole: Tensor
+    ) -> Broken | None:
+        """Return a failure if another text between two pieces changes the second one's result."""
+
+        def run(piece: Tensor, cache: object = None) -> Output:
+            wished = ("cache_wanted",)
+            return self.subject.run(made, {"x": piece}, sizes, cache=cache, wishes=wished)
+
+        cache = run(x[:, :-1]).cache
+        run(1 - x[:, :-1])
+        if not moved(whole[:, -1:], run(x[:, -1:], cache).value):
+            return None
+        return Broken(
+            "Another text between two pieces changes the second one's result: the module keeps "
+            "state of its own.",
+            where=("self.", "cat"),
+        )
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation, Weights,
-    Cache,
+    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation,
+    Weights, Cache,
 )  # fmt: skip
