@@ -65,7 +65,7 @@ def edited(chapter: str, exercise: str, edits: list) -> str:
 
 
 def changed_lines(before: str, after: str) -> tuple[int, ...]:
-    """Return the lines of a text that differ from another one, and those where lines are missing."""
+    """Return the lines that differ from another text, and those where lines are missing."""
     matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
     found: list[int] = []
     for tag, _, _, first, last in matcher.get_opcodes():
@@ -323,7 +323,7 @@ def main() -> None:
     parser.add_argument("which", choices=("right", "wrong"))
     parser.add_argument("--third", type=Path, help="a folder with other packages")
     parser.add_argument("--mutants", type=int, default=200)
-    parser.add_argument("--every", type=int, default=1, help="take every so-many-th known mistake")
+    parser.add_argument("--every", type=int, default=1, help="one in this many known mistakes")
     parser.add_argument("--only", default="", help="part of a kind or a label")
     parser.add_argument("--out", type=Path, help="write each result as a line of JSON")
     asked = parser.parse_args()
@@ -372,8 +372,19 @@ def summary(found: dict, case: Case) -> dict:
     }
 
 
+# Definitions of other packages that are wrong indeed, as reading their code shows.
+REALLY_WRONG = {
+    "vit_pytorch.vivit:Attention": "passes dropout_p to torch's attention in evaluation too",
+    "vit_pytorch.vivit_with_moss:Attention": "the same; and is_causal, which counts from the first "
+    "key, next to a cache",
+}
+
+
 def print_right(rows: list[dict]) -> None:
     """Print the number of false alarms by kind."""
+    for row in rows:
+        if row["label"] in REALLY_WRONG and row["status"] == "fails":
+            row["status"] = "really wrong"
     print("| correct code | audited | false alarms | could not be run |\n|---|---|---|---|")
     for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
         own = [row for row in rows if row["kind"] == kind]

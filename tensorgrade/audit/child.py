@@ -244,7 +244,7 @@ TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|cau
 
 
 def is_causal(subject: Subject) -> bool:
-    """Return True if the definition is meant to be causal: by its name, its code, or its results."""
+    """Return True if the name, the code or the results say that it is meant to be causal."""
     if subject.given == "x, context" or subject.given == "q, k":
         return False
     if subject.has("causal") or (subject.is_module and subject.constructor_has("causal")):

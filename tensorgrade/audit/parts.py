@@ -501,10 +501,20 @@ def kind_named(name: str) -> Kind | None:
     return next((kind for kind in KINDS if kind.names.fullmatch(name)), None)
 
 
+def has_weights(part: Part, sizes: Sizes) -> bool:
+    """Return True if a module has parameters, or cannot be built."""
+    try:
+        return any(True for _ in part.build(sizes).parameters())
+    except Exception:
+        return True
+
+
 def part_of(target: Any, name: str, text: str, line: int, kind: Kind) -> Part:
     """Return a definition that runs. Raises CannotRun."""
     part = Part(name, target, text, line, kind)
     sizes = Sizes(head_dim=6, heads=2)
+    if kind in (ROTARY, SINUSOIDAL) and part.is_module and has_weights(part, sizes):
+        raise CannotRun("positions with weights of their own have no known formula")
     try:
         part.run(part.build(sizes), part.inputs(sizes))
     except CannotRun:

@@ -133,7 +133,7 @@ def importable(folder: Path) -> Iterator[None]:
 
 
 def sandbox() -> "WarmProcess":
-    """Start a process at the best isolation level that this machine supports. Raises CourseError."""
+    """Start a process at the best isolation level of this machine. Raises CourseError."""
     from ..isolation.probing import probe
     from ..isolation.warm_process import WarmProcess
 

@@ -188,7 +188,7 @@ class Subject:
         wishes: tuple[str, ...] = (),
         options: dict[str, Any] | None = None,
     ) -> Output:
-        """Call the definition and return its result in one layout. The seed is the same each time."""
+        """Call the definition, always with the same seed, and return its result in one layout."""
         arguments: dict[str, Any] = {}
         for name, role in self.call.items():
             if role in inputs:
@@ -390,6 +390,8 @@ def prepared(
     """
     subject = Subject(name, target, text, line, wishes=wishes)
     subject.call = call_roles(target)
+    if not subject.is_module and "q" not in subject.given:
+        raise CannotRun("a function of attention takes queries, keys and values")
     tried: list[str] = []
     ran: list[Subject] = []
     for plan in plans(subject):

@@ -187,7 +187,8 @@ def other_scale(subject: Subject, sizes: Sizes, right: Recipe) -> Mistake | None
     SCALES[subject] = None
     if gap(low) <= CLOSE * float(actual.norm()):
         head_dim = sizes.head_dim
-        said = f"The scores are multiplied by {2.0**low:.4g}, not by {head_dim**-0.5:.4g} = 1 / sqrt({head_dim})."
+        right_one = f"{head_dim**-0.5:.4g} = 1 / sqrt({head_dim})"
+        said = f"The scores are multiplied by {2.0**low:.4g}, not by {right_one}."
         where = ("sqrt", "rsqrt", "scale", "scaling", "**", "/ ", "softmax")
         SCALES[subject] = Mistake("another_scale", said, (), where)
     return SCALES[subject]

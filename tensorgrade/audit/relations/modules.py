@@ -133,7 +133,7 @@ class Gradients(Relation):
         total = (value * torch.randn(value.shape, generator=chance, dtype=value.dtype)).sum()
         grads = torch.autograd.grad(total, list(named.values()), allow_unused=True)
         if value.shape[1] == 1:
-            return "`x`" if grads[0] is None and len(named) == 1 else ""
+            return "`x`" if grads[0] is None else ""
         pairs = zip(named, grads, strict=True)
         return next((f"`{n}`" for n, g in pairs if g is None or not bool((g != 0).any())), "")
 
