@@ -176,7 +176,10 @@ def audit_of_part(target: Any, name: str, text: str, kind: Kind) -> dict:
 
 
 # A relation that fails only because another one does.
-CONSEQUENCES = {"causality in training": "dropout is scaled"}
+CONSEQUENCES = {
+    "causality in training": "dropout is scaled",
+    "dropout only in training": "dropout is scaled",
+}
 
 
 def leave_out_consequences(results: list[dict]) -> None:

@@ -35,6 +35,8 @@ def audit(
     for found in audits(targets, {"as": kind, "mask": mask}, trust):
         if skip_others and not (found := without_others(found))["audits"]:
             continue
+        if len(states) > 1 and not as_json:
+            typer.echo()
         states.append(status_of(found))
         typer.echo(json.dumps(found, indent=2) if as_json else report(found))
         if github:

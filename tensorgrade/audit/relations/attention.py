@@ -373,7 +373,7 @@ class Cache(Relation):
                     pieces = " + ".join(map(str, chunks))
                     return Broken(
                         f"Passed in pieces of {pieces} tokens, other results come out.",
-                        where=("cat", "mask", "triu", "tril", "masked_fill"),
+                        where=("is_causal", "triu", "tril", "mask", "masked_fill", "cat"),
                     )
             return self.taking_turns(made, inputs["x"], sizes, whole)
 
