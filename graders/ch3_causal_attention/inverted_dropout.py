@@ -39,7 +39,7 @@ def cases(pick):
         case(
             "gradients alone/evaluation",
             *unchanged(p=0.5, training=False),
-            signature="left alone",
+            signature="values or scale",
         ),
         case("gradients alone/p 0", *unchanged(p=0.0, training=True)),
         case(
@@ -52,7 +52,7 @@ def cases(pick):
             case(
                 f"evaluation/p {p}",
                 call(attn_weights=normal(*shape), p=p, training=False),
-                signature="left alone",
+                signature="values or scale",
             )
             for p, *shape in pick(public=[(0.5, 5, 5)], hidden=[(0.5, 5, 5), (0.9, 6, 9, 5)])
         ),

@@ -1,28 +1,30 @@
 """Find where a submission's values first differ from those of right answers, on public cases."""
 
+import re
 from dataclasses import replace
-from itertools import chain
 
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
-from ..exchange.stages import Way, read_way
+from ..exchange.traces import Way, read_way
 from ..judging.diagnosis import Diagnosis
-from ..judging.stages import Parting, parting, parting_sentence
-from ..judging.where_right import only_where_passed, right_and_wrong
+from ..judging.passing_cases import only_where_passed, right_and_wrong
+from ..judging.trace_comparison import Parting, parting, parting_sentence
 from ..messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
+    HoldsOtherValue,
     MakesPart,
     MakesPartOfShape,
     SaysAll,
 )
 from ..messages.message import Sentences
-from ..runner.verbs import Mode
+from ..runner.steps import Mode
 from .attempt import ExerciseAttempt, found_in_file
 
 MOST_READ = 3  # values that a line reads, whose own lines are reported
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
+DEFINES = ("class ", "def ", "async ", "@")
 Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
@@ -47,7 +49,7 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Parting | None:
         return None
     for seen in in_order_of_interest(part, public, raised):
         if strangers := without_weights(seen.case, seen.observed):
-            if made := wrong_default(part) or line_making_one_of(part, seen.case, strangers):
+            if made := line_making_one_of(part, seen, strangers) or wrong_default(part):
                 return made
             continue  # it ran with other weights, so its values show nothing
         if raised != ends_in_error(seen.observed, raised):
@@ -62,12 +64,17 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
 
     Cases whose weights could not be loaded come first: that is the cause of all other faults.
     """
-    entries = [one for one in public.asked_for_stages if one[0].exercise == part.name]
-    observed = part.attempt.in_public([case for case, _ in entries])
-    seen = [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
+    seen = public_stages(part, public)
     if not raised:
         seen.sort(key=lambda one: not without_weights(one.case, one.observed))
     return seen
+
+
+def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
+    """Return the results of the public cases that request intermediate values."""
+    entries = [one for one in public.asked_for_stages if one[0].exercise == part.name]
+    observed = part.attempt.in_public([case for case, _ in entries])
+    return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
 
 def ends_in_error(seen: Observation, raised: bool) -> bool:
@@ -81,8 +88,16 @@ def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]
     found = parting(seen, way, references)
     if not found or not part.is_own_line(found.line):
         return None
+    if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):
+        found = replace(found, what=None, stage="")
     found = with_sources(part, from_loop(part, found), seen.case, way)
     return replace(found, said=parting_sentence(found, part.attempt.place))
+
+
+def names(part: ExerciseAttempt, name: str) -> bool:
+    """Return True if the exercise's own code has this name. A helper may use other names."""
+    text, word = part.attempt.handed_in, re.compile(rf"\b{re.escape(name)}\b")
+    return any(word.search(text.code(line)) for line in counted_lines(part))
 
 
 def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
@@ -110,9 +125,30 @@ def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) ->
         for first, last, _ in spans
         for line in dict.fromkeys((found.line, found.since))
         for name, made in text.sources(line, range(first, last + 1))
-        if name not in known and not is_idle(part, made, case)
+        if name not in known
+        and not is_idle(part, made, case)
+        and not is_innocent(text.statement(line), name, line, found.correct)
     ]
     return replace(found, reads=tuple(dict.fromkeys(made))[:MOST_READ])
+
+
+# The names that torch gives to the operations that a sign stands for.
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "/": ("div", "true_divide", "__truediv__"),
+    "*": ("mul", "__mul__", "__rmul__"),
+}
+OPERATIONS |= {"+": ("add", "__add__", "__radd__"), "-": ("sub", "__sub__")}
+
+
+def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[int, str]]) -> bool:
+    """Return True if a statement uses a name only in arithmetic whose values are all right.
+
+    >>> is_innocent("torch.softmax(x / d ** 0.5, dim=0)", "d", 9, frozenset({(9, "__truediv__")}))
+    True
+    """
+    uses = re.findall(rf"(.)\s*(?<![\w.]){re.escape(name)}\b", statement)
+    signs = [OPERATIONS.get(sign, ()) for sign in uses]
+    return bool(uses) and all(any((line, op) in correct for op in ops) for ops in signs)
 
 
 def known_names(case: Case, way: Way) -> set[str]:
@@ -143,12 +179,12 @@ def raises_on_a_line(part: ExerciseAttempt) -> bool:
 def wrong_default(part: ExerciseAttempt) -> Parting | None:
     """Return the line of a default, if the exercise is right whenever that argument is passed."""
     name = only_where_passed(*right_and_wrong(part.seen, part.attempt.tolerances))
-    lines = (line for first, last in part.own_lines for line in range(first, last + 1))
-    text = part.attempt.handed_in
+    lines, text = counted_lines(part), part.attempt.handed_in
     starts = (line for line in lines if text.code(line).lstrip().startswith("def "))
     made = (text.default(name, range(at, at + MOST_OF_A_SIGNATURE)) for at in starts)
-    if not name or not (line := next(filter(None, made), 0)):
-        return None
+    line = next(filter(None, made), 0) if name else 0
+    if not line or not any(name in text.read_in(at) for at in lines if at != line):
+        return None  # a default that nothing reads is not at fault
     return Parting(line, said=Sentences((DefaultOnLine(part.attempt.place(line), name),)))
 
 
@@ -163,34 +199,53 @@ def without_weights(case: Case, seen: Observation) -> Strangers:
     told += [(name, None) for name in missing if isinstance(name, str)]
     unexpected: list = seen.fact("load", "unexpected", default=[])
     more = [(name, None) for name in unexpected if isinstance(name, str)]
+    tied: dict = seen.fact("load", "tied", default={})
+    told += [(name, None) for name in list(tied)[:1] if isinstance(name, str)]
     return [one for one in told if one[0] in case.weights] + more
 
 
-def line_making_one_of(part: ExerciseAttempt, case: Case, strangers: Strangers) -> Parting | None:
+def line_making_one_of(part: ExerciseAttempt, seen: Seen, strangers: Strangers) -> Parting | None:
     """Return the line that makes a part of a wrong shape, or the one part with all failures."""
     parts = {name.partition(".")[0] for name, _ in strangers}
     misshapen = [one for one in strangers if one[1] is not None]
     chosen = misshapen or (strangers if len(parts) == 1 else [])
-    return line_making(part, case, *chosen[0]) if chosen else None
+    return line_making(part, seen, *chosen[0]) if chosen else None
 
 
 def line_making(
-    part: ExerciseAttempt, case: Case, parameter: str, shape: list[int] | None
+    part: ExerciseAttempt, seen: Seen, parameter: str, shape: list[int] | None
 ) -> Parting | None:
     """Return the line that makes the part of the module that holds a parameter of a wrong shape."""
-    owner, _, inner = parameter.partition(".")
-    lines = [range(first, last + 1) for first, last in part.own_lines]
-    line = part.attempt.handed_in.making(f"self.{owner}", list(chain(*lines)))
+    own = own_name(parameter, seen.observed)
+    owner, _, inner = own.partition(".")
+    line = part.attempt.handed_in.making(f"self.{owner}", counted_lines(part))
     if not line:
         return None
     place = part.attempt.place(line)
     if shape is None:
         return Parting(line, said=Sentences((MakesPart(place, owner),)))
-    right = tuple(case.tensors[case.weights[parameter]].shape)
+    right = tuple(seen.case.tensors[seen.case.weights[parameter]].shape)
     # A name deeper inside belongs to a class that may not be the learner's.
-    weight, deep = parameter if inner else "", is_deep(inner)
+    weight, deep = own if inner else "", is_deep(inner)
     said = MakesPartOfShape(place, owner, tuple(shape), right, weight, deep)
     return Parting(line, said=Sentences((said,)))
+
+
+def own_name(parameter: str, observed: Observation) -> str:
+    """Return the learner's name of a parameter."""
+    told: dict = observed.fact("names", "understood", default={})
+    for asked, own in told.items():
+        if isinstance(own, str) and f"{parameter}.".startswith(f"{asked}."):
+            return own + parameter.removeprefix(asked)
+    return parameter
+
+
+def counted_lines(part: ExerciseAttempt) -> list[int]:
+    """Return the lines that define the exercise, without an older definition that is replaced."""
+    text, spans = part.attempt.handed_in, part.own_lines
+    starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
+    spans = spans[starts[-1] :] if starts else spans
+    return [line for first, last in spans for line in range(first, last + 1)]
 
 
 def is_deep(inner: str) -> bool:

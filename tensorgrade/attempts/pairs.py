@@ -10,9 +10,10 @@ every case that the third does not change. Then all three are made from the solu
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
@@ -68,13 +69,15 @@ class Pairs:
     """The search for two mistakes at once in a chapter.
 
     prints: the fingerprints that learners have. own: the course's own signatures. submission:
-    returns a version of the solution in the form of a submission.
+    returns a version of the solution in the form of a submission. trails: cached results of
+    mistake_lines.py, by exercise and mistakes.
     """
 
     prints: Fingerprints
     sources: Sources
     own: dict[str, Signature]
     submission: Callable[[str], Submission]
+    trails: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Names:
         """Return the mistakes that give the same results on all public cases: two, or else three.
@@ -127,12 +130,13 @@ def with_a_third(
     Enough of these cases must be wrong. The third mistake must also change a case that the pair
     does not explain.
     """
-    explained = [{case for case in imprints if agrees(p, case, imprints)} for p in pairs]
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
     for third in singles:
         left = {case for case in imprints if agrees(third, case, right)}
         if len(left & wrong) < ENOUGH:
             continue
-        for pair, cases in zip(pairs, explained, strict=True):
-            if left <= cases and third.mistakes[0] not in pair.mistakes:
+        for pair in pairs:
+            if third.mistakes[0] not in pair.mistakes and all(
+                agrees(pair, case, imprints) for case in left
+            ):
                 yield *pair.mistakes, *third.mistakes

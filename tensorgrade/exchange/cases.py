@@ -1,7 +1,7 @@
 """Cases: the tasks for an attempt, as steps and tensors.
 
 An author writes a case once (`tensorgrade.author`), with numbers that are still to be drawn.
-`record` draws them and turns the case into steps (runner/verbs.py). The same steps then run on the
+`record` draws them and turns the case into steps (runner/steps.py). The same steps then run on the
 solution (the reference), on each mistake (its fingerprint) and on each learner's attempt.
 """
 
@@ -16,8 +16,8 @@ import torch
 
 from ..course import CourseError
 from ..runner.case_runner import Step
+from ..runner.steps import Call, Construct, Duplicate, Load, Move, Passing
 from ..runner.values import Packer, Tree
-from ..runner.verbs import Call, Construct, Duplicate, Load, Move, Passing
 from .text import short
 from .values import kind, shown, sized, unjudged
 
@@ -31,7 +31,8 @@ class Case:
     name: `group/which`; tests ask for groups.
     shown: learners see the case's values.
     signature: how the case distinguishes mistakes: by `values`, by the behaviour of `dropout`, or
-        by another name in recognition/signatures.py or in the course's checks.py.
+        by another name in recognition/signatures.py or in the course's checks.py. If the
+        course's name begins with `values`, all right answers give the expected values.
     rate: the argument with the dropout rate.
     parts: the argument with the number of equal parts in the last dimension. `rate` and `parts` are
         set only if the signature or a check needs them.
@@ -50,6 +51,11 @@ class Case:
     def group(self) -> str:
         """Return the group of the case, such as `values` for `values/3`."""
         return self.name.split("/")[0]
+
+    @property
+    def has_right_values(self) -> bool:
+        """Return True if all right answers give the same values, so that these can be compared."""
+        return self.signature.split()[:1] == ["values"]
 
     @property
     def passed(self) -> list[tuple[str, Tree]]:

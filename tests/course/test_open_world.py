@@ -1,7 +1,8 @@
 """Definitions as they stand in public code, each with the verdict that it should get.
 
 `tests/open_world/` holds the definitions. Its cases.tsv says what each of them is worth, which
-mistakes it contains, and how the message begins.
+mistakes it contains, which line is reported, and how the message begins. No line is better than a
+wrong one.
 """
 
 import csv
@@ -28,6 +29,9 @@ def test_public_code_gets_the_verdict_that_it_should(project, judged, case):
         set(case["mistakes"].split()),
     )
     assert found.message.startswith(case["says"])
+    lines = ["", *f"{solution}\n\n{text}".splitlines()]
+    assert lines[found.line or 0].strip() == case["line"]
+    assert not found.line or found.line > len(solution.splitlines())
 
 
 def test_every_definition_is_in_the_table():

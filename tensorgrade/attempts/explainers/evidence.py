@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ...exchange.observation import Outcome
 from ...judging.diagnosis import Finding
+from ...judging.trace_comparison import Parting
 from ...messages.message import Message, Sentences
 from ...runner.edits import Edit
 from ..attempt import ExerciseAttempt
@@ -67,13 +68,18 @@ class Evidence:
         """Return the line and the stage where values diverge; else the line of the failed check."""
         if self.status in (Status.KILLED, Status.NOT_ATTEMPTED) or not self.finding:
             return None, None
-        in_place = self.part.attempt.backend.source.line_in_place
         if found := self.finding.parting():
-            return in_place(found.line), found.stage or None
+            return self.place_of(found)
         diagnosis = self.finding.diagnosis
         error = diagnosis.error
         line = diagnosis.line or (self.part.line_of(error) if error else None)
-        return line and in_place(line), None
+        return self.place_of(Parting(line) if line else None)
+
+    def place_of(self, found: Parting | None) -> tuple[int | None, str | None]:
+        """Return a line of the submitted file and its stage."""
+        if found is None:
+            return None, None
+        return self.part.attempt.backend.source.line_in_place(found.line), found.stage or None
 
     def line_of_timeout(self) -> int | None:
         """Return the line at which the time ran out."""

@@ -1,0 +1,302 @@
+"""Find the line of a known mistake in a learner's text, on public cases.
+
+The solution with the mistake runs in this process and shows what the mistake changes first: a value
+that no right answer has, an error, or a part of a module. The learner's line that makes the same
+is the line of the mistake. If no line does, there is none to report: the first wrong value of an
+answer may well be on a later line.
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import torch
+
+from ..exchange.observation import Observation
+from ..exchange.references import References, Seen
+from ..exchange.traces import Stage, Way, read_way
+from ..judging.submitted_text import HandedIn
+from ..judging.trace_comparison import Comparison, Parting, close, parting, tells
+from ..messages.divergence import ShouldComeBack
+from ..recognition.mistakes import place_of
+from .attempt import ExerciseAttempt, found_in_file
+from .divergence import (
+    Strangers,
+    counted_lines,
+    divergence,
+    line_making_one_of,
+    public_stages,
+    without_weights,
+)
+from .pairs import Pairs
+from .recognized import mistakes
+
+
+@dataclass(frozen=True)
+class Trail:
+    """What known mistakes change first on one case.
+
+    values: values that no right answer has, each with its edited line. named: values of right
+    answers that an edited line gives another name, by name. raises: the type of an error on an
+    edited line.
+    """
+
+    values: tuple[tuple[int, torch.Tensor], ...] = ()
+    named: dict[str, torch.Tensor] = field(default_factory=dict)
+    raises: str = ""
+
+
+@dataclass(frozen=True)
+class Trails:
+    """The trails of known mistakes, by case id, if there are any.
+
+    made: the attributes of `self` that edited lines of `__init__` make; empty if the mistakes
+    change a value or raise, because then their own lines are known by that. placed: True if the
+    first wrong value of the edited solution is on an edited line, so that it serves for other texts
+    as well.
+    """
+
+    by_case: dict[str, Trail]
+    made: tuple[str, ...] = ()
+    placed: bool = False
+
+
+@found_in_file
+def place_of_mistakes(part: ExerciseAttempt) -> Parting | None:
+    """Return the line of the recognised mistakes and its stage; None if it is not certain."""
+    pairs, public = part.attempt.pairs(), part.attempt.public()
+    if pairs is None or public is None:
+        return None
+    known = pairs.sources.edits.get(part.name, {})
+    names = tuple(name for name in mistakes(part) if name in known)
+    if not names:
+        return None
+    found = trails(pairs, public, part.name, names)
+    if found.by_case and (place := most_frequent(places(part, found, public))):
+        return place
+    return place_in_making(part, found.made) or (divergence(part, False) if found.placed else None)
+
+
+def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Parting]:
+    """Yield the places that the cases show, each case its own."""
+    for seen in public_stages(part, public):
+        trail = found.by_case.get(seen.case.id)
+        if trail and (place := place_on(part, seen, trail, public.ways[seen.case.id])):
+            yield place
+
+
+def most_frequent(found: Iterable[Parting]) -> Parting | None:
+    """Return the place that most cases show: some cases are too simple, such as a single head."""
+    known = [*found]
+    lines = Counter(place.line for place in known)
+    return max(known, key=lambda place: (lines[place.line], -place.line), default=None)
+
+
+def place_on(
+    part: ExerciseAttempt, seen: Seen, trail: Trail, ways: tuple[Way, ...]
+) -> Parting | None:
+    """Return the learner's line that does what the mistakes do on a case."""
+    if error := seen.observed.error:
+        line = part.attempt.handed_in.in_place(error).line
+        same = error.type == trail.raises and line and part.is_own_line(line)
+        return Parting(line) if same and line else None
+    if without_weights(seen.case, seen.observed):
+        return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
+    way = read_way(seen.observed).told_in(part.is_own_line)
+    at = first_on_trail(way, trail)
+    if at is None:
+        return None
+    compared = Comparison(seen, way, ways)
+    at = scaled_before(compared, at)
+    return Parting(way.stages[at].line, compared.told(at).stage)
+
+
+def scaled_before(compared: Comparison, at: int) -> int:
+    """Return the first value before a wrong one that is a right one times a factor, or that one.
+
+    Scores may be scaled before they are masked, or after.
+    """
+    before = [one for one in compared.ancestors(at) if compared.way.stages[one].line]
+    values = ((one, compared.way.stages[one].value) for one in before if not compared.matches[one])
+    scaled = (one for one, value in values if value is not None and compared.right.multiples(value))
+    return next(scaled, at)
+
+
+def first_on_trail(way: Way, trail: Trail) -> int | None:
+    """Return the first place at which an own line of the learner makes one of the trail's values.
+
+    If one edited line makes several values and the learner makes them on different lines, some may
+    be just another method.
+    """
+    own = [at for at, stage in enumerate(way.stages) if stage.line and not stage.inside]
+    by_line: dict[int, set[int]] = {}
+    for line, value in trail.values:
+        same = (at for at in own if is_same(way.stages[at].value, value))
+        by_line.setdefault(line, set()).update(islice(same, 1))
+    found = [min(places) for places in by_line.values() if is_one_line(way, places)]
+    found += [
+        at
+        for name, value in trail.named.items()
+        for at in own
+        if name in way.stages[at].names and is_same(way.stages[at].value, value)
+    ]
+    return min(found, default=None)
+
+
+def is_one_line(way: Way, places: set[int]) -> bool:
+    """Return True if all places of a trace, one or more, are on the same line."""
+    return len({way.stages[at].line for at in places}) == 1
+
+
+def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
+    """Return True if two values are equal up to rounding and dimensions of size 1."""
+    if value is None:
+        return False
+    value, other = value.squeeze().double(), other.squeeze().double()
+    if value.shape != other.shape or not torch.equal(value.isnan(), other.isnan()):
+        return False
+    return close(value.masked_fill(value.isnan(), 0), other.masked_fill(other.isnan(), 0))
+
+
+def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Parting | None:
+    """Return the only line of the learner's definition that makes one of these attributes."""
+    text, lines = part.attempt.handed_in, counted_lines(part)
+    line = next(filter(None, (text.making(f"self.{name}", lines) for name in made)), 0)
+    return Parting(line) if line and text.is_making(line) else None
+
+
+def trails(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
+    """Return the trails of known mistakes of an exercise. They are the same for every learner."""
+    if (exercise, names) not in pairs.trails:
+        pairs.trails[exercise, names] = trails_of(pairs, public, exercise, names)
+    return pairs.trails[exercise, names]
+
+
+def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
+    """Run the solution with the mistakes on public cases, and without them."""
+    wrong, right = pairs.made(exercise, names), pairs.made(exercise, ())
+    text = HandedIn(wrong.source.text)
+    edited = edited_lines(right.source.text, wrong.source.text)
+    entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
+    cases = [case for case, _ in entries]
+    found, quiet, placed = {}, True, False
+    for (case, asked), one, other in zip(entries, wrong.run(cases), right.run(cases), strict=True):
+        if strangers := without_weights(case, one):  # its values show nothing
+            placed = placed or is_made_there(text, exercise, strangers, edited)
+            continue
+        seen, ways = Seen(case, asked, one), public.ways[case.id]
+        if trail := trail_on(seen, other, ways, edited):
+            found[case.id] = trail
+        placed = placed or is_placed(seen, ways, edited)
+        quiet = quiet and not one.error and same_results(one, other)
+    made = attributes(text, edited) if quiet else ()
+    return Trails(found, tuple(made), placed)
+
+
+def edited_lines(before: str, after: str) -> dict[int, int]:
+    """Return the lines of a text that differ from another one, each with the number of its change.
+
+    Lines are counted from 1. If lines are missing, the line that follows counts. Lines that replace
+    as many others are changes of their own.
+
+    >>> edited_lines("a\\nb\\nc\\nd", "a\\nx\\nd"), edited_lines("a\\nb", "x\\ny")
+    ({2: 2}, {1: 1, 2: 2})
+    """
+    pair = before.splitlines(), after.splitlines()
+    found: dict[int, int] = {}
+    matcher = difflib.SequenceMatcher(None, *pair, autojunk=False)
+    for kind, old, end, first, last in matcher.get_opcodes():
+        if kind != "equal":
+            one_to_one = end - old == last - first
+            for line in range(first + 1, max(last, first + 1) + 1):
+                found[line] = line if one_to_one else first + 1
+    return found
+
+
+def is_made_there(
+    text: HandedIn, exercise: str, strangers: Strangers, edited: dict[int, int]
+) -> bool:
+    """Return True if an edited line makes the first part of a wrong shape."""
+    first, last = place_of(text.text, exercise)
+    misshapen = (name.partition(".")[0] for name, shape in strangers if shape is not None)
+    made = (text.making(f"self.{owner}", range(first + 1, last + 1)) for owner in misshapen)
+    return next(made, 0) in edited
+
+
+def is_placed(seen: Seen, ways: tuple[Way, ...], edited: dict[int, int]) -> bool:
+    """Return True if the first wrong value of a case is on an edited line.
+
+    If an argument should come back by itself, every line up to the wrong value counts.
+    """
+    found = None if seen.observed.error else parting(seen, read_way(seen.observed), ways)
+    return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
+
+
+def trail_on(
+    seen: Seen, right: Observation, ways: tuple[Way, ...], edited: dict[int, int]
+) -> Trail | None:
+    """Return what the mistakes change first on a case, if an edited line does it."""
+    if error := seen.observed.error:
+        return Trail(raises=error.type) if error.line in edited else None
+    way = read_way(seen.observed)
+    compared = Comparison(seen, way, ways)
+    told = [at for at, stage in enumerate(way.stages) if is_telling(stage)]
+    wrong = {at for at in told if not compared.matches[at]}
+    first = [at for at in sorted(wrong) if way.stages[at].line in edited]
+    first = [at for at in first if wrong.isdisjoint(compared.ancestors(at))]
+    certain = [at for at in first if not compared.passes[at]]  # the others may be another method
+    chosen = only_one_line([(way.stages[at].line, at) for at in certain or first], edited)
+    stages = [way.stages[at] for at in chosen]
+    values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
+    named = dict(renamed(way, read_way(right), edited))
+    return Trail(tuple(values), named) if values or named else None
+
+
+def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[int]:
+    """Return places on (line, place) pairs whose line is the only one in its change.
+
+    If a change has several lines with new values, some of them may be just another method.
+    """
+    lines = Counter(edited[line] for line in {line for line, _ in found})
+    return [at for line, at in found if lines[edited[line]] == 1]
+
+
+def is_telling(stage: Stage) -> bool:
+    """Return True if a value can be recognised: several numbers, or one that is not an integer."""
+    value = stage.value
+    if value is None or not value.numel():
+        return False
+    return tells(value) or (value.numel() == 1 and float(value) % 1 != 0)
+
+
+def renamed(way: Way, asked: Way, edited: dict[int, int]) -> Iterator[tuple[str, torch.Tensor]]:
+    """Yield (name, value) on edited lines if the solution gives the name another value."""
+    known: dict[str, list[torch.Tensor]] = {}
+    for stage in asked.stages:
+        for name in stage.names:
+            known.setdefault(name, []).extend([] if stage.value is None else [stage.value])
+    for stage in way.stages:
+        value = stage.value
+        if stage.line in edited and value is not None and is_telling(stage):
+            for name in stage.names:
+                if known.get(name) and not any(is_same(value, one) for one in known[name]):
+                    yield name, value
+
+
+def same_results(yours: Observation, asked: Observation) -> bool:
+    """Return True if the mistakes change no result of a case."""
+    names = [name for name in asked.tensors if not name.startswith("stage.")]
+    return all(
+        name in yours.tensors and is_same(yours.tensors[name], asked.tensors[name])
+        for name in names
+    )
+
+
+def attributes(text: HandedIn, edited: dict[int, int]) -> Iterator[str]:
+    """Yield the attributes of `self` that edited lines of `__init__` make."""
+    for line in sorted(edited):
+        target, sign, _ = text.code(line).partition("=")
+        if sign and text.is_making(line) and target.strip().startswith("self."):
+            yield target.strip().removeprefix("self.").partition(":")[0].strip()

@@ -1,0 +1,146 @@
+"""Stages: the intermediate values of an answer on a case, and their transfer and storage.
+
+They are requested only for cases that learners have, never for hidden ones.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+
+import torch
+
+from .cases import Case
+from .observation import Observation
+from .text import printable
+
+MOST, MOST_LINES = 200, 8
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An intermediate value.
+
+    line: the line of the file that produced it; 0 if no line of the file did.
+    inputs: the positions of the values from which it was computed.
+    names: the names of the value on that line.
+    callers: the lines that called the producing code, the innermost first.
+    inside: True if the line only calls the code that produced the value.
+    """
+
+    line: int
+    operation: str
+    inputs: tuple[int, ...]
+    names: tuple[str, ...] = ()
+    value: torch.Tensor | None = field(default=None, repr=False)
+    callers: tuple[int, ...] = ()
+    inside: bool = False
+
+
+@dataclass(frozen=True)
+class Way:
+    """The trace of one call: its values in order, and the positions of the returned ones.
+
+    last: the line of its last return; 0 if that is unknown.
+    raised: the lines through which an error passed, the innermost first.
+    failed: the positions of the inputs of the operation that raised the error, if one did.
+    unused: the positions of values that were never used.
+    cut: True if there were more values than are reported.
+    """
+
+    stages: tuple[Stage, ...] = ()
+    returned: tuple[int, ...] = ()
+    last: int = 0
+    raised: tuple[int, ...] = ()
+    failed: tuple[int, ...] = ()
+    unused: tuple[int, ...] = ()
+    cut: bool = False
+
+    def told_in(self, is_own: Callable[[int], bool]) -> "Way":
+        """Return a copy that attributes values to the learner's own lines.
+
+        A value produced by another line counts as produced by the own line that calls it.
+        """
+        stages = []
+        for stage in self.stages:
+            line = next(filter(is_own, (stage.line, *stage.callers)), 0)
+            stages.append(replace(stage, line=line, inside=0 != line != stage.line))
+        return replace(self, stages=tuple(stages), raised=tuple(filter(is_own, self.raised)))
+
+
+def with_stages(case: Case) -> Case:
+    """Return a copy of a case that also requests the intermediate values."""
+    return replace(case, steps=tuple(replace(step, stages=True) for step in case.steps))
+
+
+def shows_stages(case: Case) -> bool:
+    """Return True if a case is one call that is judged by its values, so that stages are useful."""
+    return len(case.calls) == 1 and case.has_right_values
+
+
+def read_way(observed: Observation) -> Way:
+    """Return the trace in an observation; an empty one if the claim is malformed."""
+    steps: list = observed.fact("stages", "steps", default=[])
+    last = observed.facts.get("stages", {}).get("last")
+    if not all(is_step(at, step) for at, step in enumerate(steps[:MOST])):
+        return Way()
+    stages = tuple(
+        Stage(
+            next(iter(lines), 0),
+            printable(operation)[:40],
+            tuple(inputs),
+            tuple(printable(str(name))[:40] for name in names),
+            observed.tensors.get(f"stage.{at}"),
+            tuple(lines[1:]),
+        )
+        for at, (lines, operation, inputs, names) in enumerate(steps[:MOST])
+    )
+
+    def places(what: str) -> tuple[int, ...]:
+        told: list = observed.fact("stages", what, default=[])
+        return tuple(at for at in told if isinstance(at, int) and 0 <= at < len(stages))
+
+    raised: list = observed.fact("stages", "raised", default=[])
+    through = tuple(raised[:MOST_LINES]) if all(map(is_line, raised)) else ()
+    end = last if is_line(last) else 0
+    back, failed, unused = map(places, ("returned", "failed", "unused"))
+    cut = observed.facts.get("stages", {}).get("cut") is True
+    return Way(stages, back, end, through, failed, unused, cut)
+
+
+def is_step(at: int, step: object) -> bool:
+    """Return True if the argument is a valid step at this position: no input comes after it."""
+    if not isinstance(step, list) or len(step) != 4:
+        return False
+    lines, operation, inputs, names = step
+    return (
+        isinstance(lines, list)
+        and len(lines) <= MOST_LINES
+        and all(map(is_line, lines))
+        and isinstance(operation, str)
+        and isinstance(names, list)
+        and isinstance(inputs, list)
+        and all(isinstance(place, int) and 0 <= place < at for place in inputs)
+    )
+
+
+def is_line(number: object) -> TypeGuard[int]:
+    """Return True if the argument can be a line number."""
+    return isinstance(number, int) and 0 < number < 10**7
+
+
+def stages_to_json(way: Way) -> list:
+    """Return the inputs and names of a trace, without its lines and operations.
+
+    These would reveal an accepted solution.
+    """
+    return [[[list(s.inputs), list(s.names)] for s in way.stages], list(way.returned)]
+
+
+def way_from_json(stored: list, values: dict[str, torch.Tensor]) -> Way:
+    """Return the trace written by `stages_to_json`, with its values by their positions."""
+    rows, returned = stored
+    stages = tuple(
+        Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))
+        for at, (inputs, names) in enumerate(rows)
+    )
+    return Way(stages, tuple(returned))
