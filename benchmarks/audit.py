@@ -399,7 +399,8 @@ def print_right(rows: list[dict]) -> None:
 def print_wrong(rows: list[dict]) -> None:
     """Print the shares by kind."""
     print(
-        "| wrong code | cases | found | named | right line | cannot run |\n|---|---|---|---|---|---|"
+        "| wrong code | cases | found | named | right line | cannot run |\n"
+        "|---|---|---|---|---|---|"
     )
     for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
         own = [row for row in rows if row["kind"] == kind and row["status"] != "same"]

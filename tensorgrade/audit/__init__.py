@@ -6,6 +6,7 @@ folder. `run.py` starts it, and `report.py` turns its answer into words.
 
 import functools
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 
@@ -23,9 +24,9 @@ def attention(test: Callable[..., Any]) -> Callable[..., None]:
 
     @functools.wraps(test)
     def wrapped(*arguments: Any, **named: Any) -> None:
-        from .child import audit_of
         from .report import report, status_of
 
+        audit_of = import_module(f"{__name__}.child").audit_of
         found = audit_of(test(*arguments, **named))
         if status_of(found):
             raise AssertionError(report(found))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..course import CourseError, Limits
-from ..isolation.ladder import NONE, best_rung
+from ..isolation.levels import NONE, best_rung
 from ..isolation.readable import site_folders
+from ..runner.programs import sent_name
 
 if TYPE_CHECKING:  # it imports torch
     from ..isolation.warm_process import WarmProcess
@@ -83,10 +84,8 @@ def companions(root: Path, path: Path) -> dict[str, str]:
         found = sorted(path.parent.glob("*.py"))[:MOST_FILES]
     sources: dict[str, str] = {}
     for one in found:
-        parts = one.relative_to(root).with_suffix("").parts
-        package = parts[-1] == "__init__"
-        text = one.read_text(encoding="utf-8", errors="replace")
-        sources[".".join(parts[:-1]) + "." if package else ".".join(parts)] = text
+        parts = one.relative_to(root).parts
+        sources[sent_name(one, root)] = one.read_text(encoding="utf-8", errors="replace")
         for count in range(1, len(parts)):  # folders are packages even without an __init__.py
             sources.setdefault(".".join(parts[:count]) + ".", "")
     return {name: text for name, text in sources.items() if name not in (".", "torch")}
@@ -176,10 +175,7 @@ def in_child(warm: "WarmProcess", request: dict, companions: dict[str, str]) -> 
 
 def own_sources() -> dict[str, str]:
     """Return the texts of this package, for a child that cannot read it."""
-    package = __package__ or ""
     found = {"tensorgrade.": "", "tensorgrade.runner.": ""}
     for path in sorted(HERE.rglob("*.py")):
-        parts = [*package.split("."), *path.relative_to(HERE).with_suffix("").parts]
-        name = ".".join(parts[:-1]) + "." if parts[-1] == "__init__" else ".".join(parts)
-        found[name] = path.read_text(encoding="utf-8")
+        found[sent_name(path, HERE, __package__ or "")] = path.read_text(encoding="utf-8")
     return found

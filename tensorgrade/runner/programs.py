@@ -16,6 +16,16 @@ from .errors import describe_error
 RUNNER = str(Path(__file__).parent)
 
 
+def sent_name(path: Path, root: Path, package: str = "") -> str:
+    """Return the dotted name under which a file is sent; that of a package ends in a dot.
+
+    >>> sent_name(Path("/a/b/c.py"), Path("/a")), sent_name(Path("/a/b/__init__.py"), Path("/a"))
+    ('b.c', 'b.')
+    """
+    parts = [*filter(None, package.split(".")), *path.relative_to(root).with_suffix("").parts]
+    return ".".join(parts[:-1]) + "." if parts[-1] == "__init__" else ".".join(parts)
+
+
 class Sent(MetaPathFinder, InspectLoader):
     """Finds and loads modules whose sources were sent: by dotted name, a package ends in `.`."""
 

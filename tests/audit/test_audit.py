@@ -57,7 +57,9 @@ def test_correct_code_in_any_convention_raises_no_alarm(name):
     assert found["status"] == "holds", found
 
 
-@pytest.mark.parametrize("name", ["CausalSelfAttention", "MultiHeadedAttention", "causal_attention"])
+@pytest.mark.parametrize(
+    "name", ["CausalSelfAttention", "MultiHeadedAttention", "causal_attention"]
+)
 def test_correct_code_raises_no_alarm(name):
     found = audited(CONVENTIONS, name)
     assert (found["status"], failing(found)) == ("holds", set())
@@ -129,13 +131,18 @@ def test_the_convention_of_a_mask_is_found_by_trial():
 
 
 def test_the_caller_settles_what_it_is():
-    text = "def attention(q, k, v):\n    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v\n"
+    text = (
+        "def attention(q, k, v):\n    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v\n"
+    )
     assert audited(text)["status"] == "holds"
     assert "no_mask" in audited(text, **{"as": "causal_attention"})["mistakes"]
 
 
 PART = {
-    "softmax": ("def softmax(x, dim=-1):\n    e = x.exp()\n    return e / e.sum(dim, keepdim=True)\n", "no_maximum"),
+    "softmax": (
+        "def softmax(x, dim=-1):\n    e = x.exp()\n    return e / e.sum(dim, keepdim=True)\n",
+        "no_maximum",
+    ),
     "layer_norm": (
         "class LayerNorm(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
         "        self.w = nn.Parameter(torch.ones(d))\n    def forward(self, x):\n"
@@ -242,7 +249,10 @@ def test_roles_are_inferred_from_names(name, table, role):
 
 
 def test_a_target_is_a_file_or_a_module():
-    assert asked_for(f"{ROOT}/solutions/ch3_causal_attention.py:CausalAttention").name == "CausalAttention"
+    assert (
+        asked_for(f"{ROOT}/solutions/ch3_causal_attention.py:CausalAttention").name
+        == "CausalAttention"
+    )
     assert asked_for("torch.nn.modules.activation:MultiheadAttention").path.name == "activation.py"
     with pytest.raises(CourseError, match="no file or module"):
         asked_for("no_such_module:Attention")

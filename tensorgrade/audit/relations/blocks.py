@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -76,10 +76,6 @@ WRONG: dict[str, tuple[str, Callable[[Tensor, Parts], Tensor]]] = {
     "no_residuals": (
         "Nothing is added to what the two parts make.",
         lambda x, p: second(p.a(p.n1(x)), lambda y: p.f(p.n2(y))),
-    ),
-    "norms_swapped": (
-        "The two norms are swapped.",
-        lambda x, p: second(x + p.a(p.n2(x)), lambda y: y + p.f(p.n1(y))),
     ),
     "first_norm_twice": (
         "The first norm is used in both places.",
@@ -161,7 +157,9 @@ class Block(Relation):
         with torch.no_grad():
             actual = subject.run(made, inputs, sizes).value
             try:
-                every = [formula(inputs["x"], parts) for formula in RIGHT.values()]
+                turned = replace(parts, n1=parts.n2, n2=parts.n1)  # made in the other order
+                both = (parts, turned)
+                every = [formula(inputs["x"], p) for formula in RIGHT.values() for p in both]
             except Exception as error:
                 raise Skip("its attention takes more than x") from error
             if any(agrees(actual, one) for one in every):
@@ -169,7 +167,7 @@ class Block(Relation):
             gap = float((actual - every[0]).abs().max())
             said = f"The results differ by up to {gap:.2g} from those of its parts, put together."
             for name, (sentence, formula) in WRONG.items() if self.explain else ():
-                if agrees(actual, formula(inputs["x"], parts)):
+                if any(agrees(actual, formula(inputs["x"], p)) for p in both):
                     return Broken(said, sizes, (name,), (sentence,), ("x = x +", "norm", "return"))
         return Broken(said, sizes, where=("x = x +", "norm", "return"))
 
