@@ -12,7 +12,7 @@ LAYERS = [
     {"marker", "folders", "course", "processes"},
     {"runner", "grader_files"},
     {"isolation", "exchange", "course_sources"},
-    {"sources", "messages"},
+    {"sources", "messages", "audit"},
     {"project", "recognition"},
     {"judging"},
     {"attempts"},
@@ -30,6 +30,8 @@ COURSE_FOLDERS = {"graders", "exercises", "solutions", "course_config"}
 ENTRY_POINTS = {
     "tensorgrade",
     "tensorgrade.cli.__main__",
+    "tensorgrade.audit.child",
+    "tensorgrade.cli.audits",
     "tensorgrade.cli.authors",
     "tensorgrade.cli.instructors",
     "tensorgrade.cli.learners",
@@ -56,6 +58,7 @@ COLLECTED = {name for name in MODULES if name.startswith("tensorgrade.judging.ch
 LISTED = (
     "tensorgrade.attempts.details.",
     "tensorgrade.attempts.explainers.",
+    "tensorgrade.audit.relations.",
     "tensorgrade.messages.",
 )
 FOLDERS = [name for name, path in MODULES.items() if path.name == "__init__.py"]
