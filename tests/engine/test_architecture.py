@@ -58,7 +58,7 @@ COLLECTED = {name for name in MODULES if name.startswith("tensorgrade.judging.ch
 LISTED = (
     "tensorgrade.attempts.details.",
     "tensorgrade.attempts.explainers.",
-    "tensorgrade.audit.relations.",
+    "tensorgrade.audit.relations",
     "tensorgrade.messages.",
 )
 FOLDERS = [name for name, path in MODULES.items() if path.name == "__init__.py"]
