@@ -25,6 +25,7 @@ from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .details import cut_gradient, in_place, state_between_calls, unreachable
+from .details.plain_facts import plain_fact
 from .divergence import divergence_for
 from .explainers import (
     earlier_exercise,
@@ -121,7 +122,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     hidden = part.attempt.references.hidden
     for add in () if hidden else DETAILS:
         diagnosis = add(part, diagnosis)
-    names = () if unfinished else mistakes_on(part, diagnosis.case)
+    names = () if unfinished else mistakes_on(part, diagnosis)
     return Finding(
         asks,
         diagnosis,
@@ -129,6 +130,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         trace=lambda: trace(part, diagnosis.case),
         parting=lambda: None if unfinished else divergence_for(part, diagnosis),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
+        fact=None if unfinished or part.attempt.references.hidden else plain_fact(part),
         line=None if hidden else line_to_show(part, diagnosis),
         place=part.attempt.place,
     )
@@ -164,7 +166,7 @@ def verdict_at_least(
     except CourseError:
         raise  # the course or this machine is at fault, for all learners
     except Exception:
-        logging.exception("%s of %s: what is wrong could not be told", exercise.name, student)
+        logging.exception("%s of %s: the mistake could not be explained", exercise.name, student)
         return points_alone(student, exercise, part, checks)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
@@ -57,7 +58,18 @@ def own_names(part: ExerciseAttempt) -> Names:
     for earlier in part.attempt.called_before(part.name):
         theirs = own_names(part.attempt.exercises[earlier])
         names = names.without(theirs, itself=earlier in made)
-    return names
+    return replace(names, library=library_parts(part, names))
+
+
+def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
+    """Return the parts made by a class of `nn` that an exercise of this chapter should replace."""
+    text, found = part.attempt.handed_in, {}
+    lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
+    for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):
+        made = re.search(r"\bnn\.(\w+)\(", text.code(text.making(f"self.{holder}", lines)))
+        if holder and made and made[1] in part.attempt.exercises:
+            found[holder] = made[1]
+    return found
 
 
 def is_called(part: ExerciseAttempt, called: str) -> bool:

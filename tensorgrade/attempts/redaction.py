@@ -101,7 +101,9 @@ def redacted(
         chosen = next(filter(has_line, (chosen, *found)), None) or chosen
     elif not repair(part) and len(public) <= fits:
         chosen = counterpart(first.finding, checks.index(first), found) or chosen
-    return replace(chosen, mistakes=told_mistakes(part), earlier=earlier(part))
+    told = told_mistakes(part)
+    in_order = chosen.mistakes if chosen.mistakes.keys() == told.keys() else told
+    return replace(chosen, mistakes=in_order, earlier=earlier(part))
 
 
 def has_line(found: Finding | None) -> bool:

@@ -24,6 +24,7 @@ REFUSALS = {"ValueError", "AssertionError"}
 MOST_ITEMS, DEEPEST, MOST_SIZES_OF_ONE = 2000, 6, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
+NAMES_OF_DTYPES = [str(dtype).removeprefix("torch.") for dtype in DTYPES]
 
 
 MOST_TRIES, LONGEST_EDIT = 400, 1 << 20
@@ -65,7 +66,8 @@ class CaughtError:
     verb: the action of the case at that moment.
     missing: a name that the case asks for and the file does not define.
     signs: further observations at that place, from SIGNS in runner/errors.py.
-    sizes: the sizes of the values that the line names.
+    sizes, dtypes: the sizes and the dtypes of the values that the line names.
+    empty: the names on the line that are None.
     """
 
     type: str
@@ -80,6 +82,8 @@ class CaughtError:
     signs: tuple[str, ...] = ()
     sizes: dict[str, tuple[int, ...] | int] = field(default_factory=dict)
     called: int | None = None
+    dtypes: dict[str, str] = field(default_factory=dict)
+    empty: tuple[str, ...] = ()
 
     @property
     def is_unwritten(self) -> bool:
@@ -393,6 +397,8 @@ def read_error(error: object) -> CaughtError | None:
         tuple(sign for sign in signs if sign in SIGNS) if is_short_list(signs) else (),
         read_sizes(error.get("sizes")),
         read_line(error.get("called")),
+        read_dtypes(error.get("dtypes")),
+        names_on_line(error.get("empty")),
     )
 
 
@@ -417,6 +423,17 @@ def read_sizes(told: object) -> dict[str, tuple[int, ...] | int]:
         elif type(size) is int:
             read[printable(str(name))] = size
     return read
+
+
+def read_dtypes(told: object) -> dict[str, str]:
+    """Return a few names of the line, each with a dtype; drop other entries."""
+    pairs = list(told.items())[:MOST_SIZES] if isinstance(told, dict) else []
+    return {printable(str(name)): dtype for name, dtype in pairs if dtype in NAMES_OF_DTYPES}
+
+
+def names_on_line(told: object) -> tuple[str, ...]:
+    """Return a few names of the line; drop other entries."""
+    return tuple(strings(told[:MOST_SIZES])) if isinstance(told, list) else ()
 
 
 def strings(values: list) -> list[str]:

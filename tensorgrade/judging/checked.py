@@ -13,6 +13,7 @@ from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..messages import checks as say
 from ..messages.message import Message, Plain
+from ..messages.remarks import NearlyRight
 from ..messages.results import Quoted
 from ..recognition.imprints import echoed
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
@@ -104,16 +105,20 @@ class CheckedExercise:
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
             problem = say.PlainTensor(weight_name(self, weight))
             self.wrong("absent", problem, case=case, expected=expected)
+        said = mixed_up(self, case, name, actual)
+        said = said or remarks(case, actual, expected, self.attempt.references.hidden)
+        # Where a nearly right result is equal in all digits is an accident.
+        nearly = any(isinstance(one, NearlyRight) for one in said)
+        where = None if gap.differs is None or nearly else self.right_in or places(gap, actual)
         self.wrong(
             gap.kind,
             result_problem(self, gap.kind, name, case, expected, observed),
             case=case,
-            where=None if gap.differs is None else self.right_in or places(gap, actual),
+            where=where,
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            remarks=mixed_up(self, case, name, actual)
-            or remarks(case, actual, expected, self.attempt.references.hidden),
+            remarks=said,
         )
 
     def compare_value(

@@ -124,7 +124,8 @@ class Finding:
     shapes help. parting: returns the place where values diverge from right answers, if known; it
     also runs cases again. said: returns the output of the code in the call, which runs again.
     earlier: a message about a wrong earlier exercise that is called here, in addition to known
-    mistakes. line: where the code fails, if known. place: converts a line to the learner's words.
+    mistakes. fact: something plain about the text that is probably the cause. line: where the code
+    fails, if known. place: converts a line to the learner's words.
     """
 
     asks: str
@@ -134,6 +135,7 @@ class Finding:
     parting: Callable[[], Parting | None] = lambda: None
     said: Callable[[], list[str]] = list
     earlier: Message | None = None
+    fact: Message | None = None
     line: int | None = None
     place: Callable[[int], str] = "line {}".format
 
@@ -142,10 +144,11 @@ class Finding:
         """The known mistakes, or else the observed problem."""
         if self.mistakes:
             known = (KnownMistake(name, text) for name, text in self.mistakes.items())
-            return Sentences((*known, self.earlier))
+            return Sentences((*known, self.fact, self.earlier))
         diagnosis = self.diagnosis
         where = () if isinstance(diagnosis.where, HowMany) else (diagnosis.where,)
-        return Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": ")
+        seen = Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": ")
+        return Sentences((seen, self.fact)) if self.fact else seen
 
     @property
     def is_to_do(self) -> bool:

@@ -19,6 +19,7 @@ from .diagnosis import Diagnosis, Kind
 from .protocols import JudgedAttempt
 
 LONGEST_LINE = 90
+MOST_SHARED = 4
 Place = Callable[[int], str]  # returns the name of a line's place
 
 
@@ -66,7 +67,8 @@ def why_it_raised(
         return Diagnosis(Kind.TO_DO, problem, called, case=case.name, error=error)
     outside = read_outside(attempt.loaded, error.definition, case, error.source)
     lost = lost_name(error, attempt, case)
-    problem = Clauses((raised(error, attempt.place), lost, outside or sizes_there(error)))
+    there = outside or none_there(attempt, error, case) or sizes_there(error) or dtypes_there(error)
+    problem = Clauses((raised(error, attempt.place), lost, there, lines_up(error)))
     if is_of_another(error, exercise):
         problem = errors.InAnother(error.definition, problem)
     return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
@@ -118,6 +120,10 @@ CAUSES: dict[str, Message] = {
     "reading from stdin while output is captured": errors.NobodyAnswers(),
     "contains either `inf`, `nan` or element < 0": errors.NoChances(),
     "'Tensor' and 'Linear'": errors.LinearIsCalled(),
+    "not compiled with CUDA": errors.NoSuchDevice(),
+    "no NVIDIA driver": errors.NoSuchDevice(),
+    "No CUDA GPUs": errors.NoSuchDevice(),
+    "not linked with support for mps": errors.NoSuchDevice(),
 }
 # Messages about values that are called like a function, by their type.
 CALLED: dict[str, Message] = {
@@ -206,8 +212,49 @@ def sizes_there(error: CaughtError) -> Message | None:
     """Return the sizes of the names on the line, if an error is about sizes."""
     if not error.sizes or error.type not in SIZES_MATTER or not re.search(r"\d", error.text):
         return None
-    sizes = [errors.HasSize(name, errors.Size(size)) for name, size in error.sizes.items()]
-    return errors.SizesThere(Clauses(tuple(sizes), " and "))
+    sizes = (errors.HasSize(name, errors.Size(size)) for name, size in error.sizes.items())
+    return errors.SizesThere(tuple(sizes))
+
+
+def lines_up(error: CaughtError) -> errors.LinesUpFromTheRight | None:
+    """Return how torch compares two shapes, if one lacks the last dimension; else None."""
+    if "must match the size of tensor b" not in error.text:
+        return None
+    shapes = {name: size for name, size in error.sizes.items() if isinstance(size, tuple)}
+    if len(shapes) != 2:
+        return None
+    short, long = sorted(shapes, key=lambda name: len(shapes[name]))
+    leading = shapes[long][: len(shapes[short])]
+    if not leading or shapes[short] != leading or len(shapes[long]) != len(leading) + 1:
+        return None
+    return errors.LinesUpFromTheRight(short, long)
+
+
+ABOUT_DTYPES = re.compile("scalar type|dtype|same type")
+
+
+def dtypes_there(error: CaughtError) -> errors.DtypesThere | None:
+    """Return the dtypes of the names on the line, if an error is about two of them."""
+    if not ABOUT_DTYPES.search(error.text) or len(set(error.dtypes.values())) != 2:
+        return None
+    told = (errors.HasDtype(*one) for one in error.dtypes.items())
+    return errors.DtypesThere(tuple(told))
+
+
+def none_there(attempt: JudgedAttempt, error: CaughtError, case: Case) -> errors.IsNone | None:
+    """Return which name on the line is None, if an error is about that and there is one."""
+    if "NoneType" not in error.text or len(error.empty) != 1:
+        return None
+    (name,) = error.empty
+    asked = error.function in (error.definition, "forward")  # its parameters are the call's
+    return errors.IsNone(name, left_out=asked and name in left_out(attempt, case))
+
+
+def left_out(attempt: JudgedAttempt, case: Case) -> set[str]:
+    """Return the arguments that other cases of the exercise pass, and this one does not."""
+    others = (one for one, _ in attempt.references.of(case.exercise))
+    asked = {name for other in others for name, _ in other.passed}
+    return asked - {name for name, value in case.passed if value is not None}
 
 
 def read_outside(
@@ -396,9 +443,20 @@ def lost_weights(
         return errors.NoParameters(part)
     if missing:
         return Clauses((lost_weight(missing[0], insides), instead(missing[0], unexpected, insides)))
+    if tied := observed.fact("load", "tied", default={}):
+        return one_part_for_several(tied)
     if misshapen:
         return misshapen_weight(case, *next(iter(misshapen.items())), insides)
     return None
+
+
+def one_part_for_several(tied: dict) -> Message:
+    """Return a message on the parts that share their weights; `tied` is a claim: name by name."""
+    pairs = [(str(first), str(name)) for name, first in tied.items()]
+    whole, _, inner = pairs[0][0].rpartition(".")
+    also = [name.rpartition(".")[0] for _, name in pairs if name.rpartition(".")[2] == inner]
+    parts = (whole, *also) if whole and all(also) else (pairs[0][0], *(name for _, name in pairs))
+    return errors.SharedPart(tuple(dict.fromkeys(parts))[:MOST_SHARED])
 
 
 def lost_weight(name: str, insides: Collection[str]) -> Message:

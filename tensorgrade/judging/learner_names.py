@@ -11,13 +11,13 @@ from typing import Self
 
 from ..exchange.observation import Observation
 from ..messages.message import Clauses, Message, Sentences
-from ..messages.names import AndMore, NamesCost, Renamed
+from ..messages.names import AndMore, LibraryPart, NamesCost, Renamed
 from ..messages.verdicts import Right
 from ..runner.names import as_asked, meant_parts
 from .diagnosis import Diagnosis, Finding, Kind
 from .parameter_order import Order
 
-ASKS = "Names and order are those of the stub."
+ASKS = "Names and their order are those of the stub."
 LONGEST = 300  # characters of names in one sentence
 SHARE, POINTS = 0.1, 1.0  # the most that other names cost: of an exercise, and in total
 
@@ -27,11 +27,13 @@ class Names:
     """The names and orders in which the learner's code differs from the stub.
 
     understood: the learner's names of weights, parts and definitions, by the stub's name. orders:
-    the orders of parameters that are not in the stub's places.
+    the orders of parameters that are not in the stub's places. library: the parts that are torch's
+    class instead of the learner's own of that name, which explains their other names.
     """
 
     understood: dict[str, str] = field(default_factory=dict)
     orders: tuple[Order, ...] = ()
+    library: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def told(cls, observed: Iterable[Observation], orders: tuple[Order, ...] = ()) -> Self:
@@ -86,7 +88,10 @@ class Names:
         """Return a message about everything that differs; None if nothing does."""
         if not self.differ:
             return None
-        return Clauses((*(one.sentence for one in self.orders), self.renamed))
+        classes = dict.fromkeys(self.library.values())
+        parts = {name: [p for p, one in self.library.items() if one == name] for name in classes}
+        library = (LibraryPart(tuple(held), name) for name, held in parts.items())
+        return Clauses((*(one.sentence for one in self.orders), *library, self.renamed))
 
     @property
     def renamed(self) -> Message | None:
@@ -96,9 +101,10 @@ class Names:
 
         >>> from tensorgrade.messages.message import render
         >>> render(Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed)
-        '`w` is asked for as `width`, `x` as `rows`'
+        '`w` should be called `width`, `x` `rows`'
         """
-        differ = dict.fromkeys(map(self.within, self.understood))
+        own = (asked for asked in self.understood if asked.rpartition(".")[0] not in self.library)
+        differ = dict.fromkeys(map(self.within, own))
         if not differ:
             return None
         ends = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)

@@ -26,6 +26,34 @@ CUTS = re.compile(
 )
 
 
+ASSIGN = re.compile(r"(?<![=!<>])=(?!=)")
+KEYWORD = re.compile(
+    r"(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|"
+    r"global|if|import|lambda|nonlocal|not|or|pass|print|raise|return|try|while|with|yield)\b"
+)
+IN_BRACKETS = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+ARITHMETIC = re.compile(r"[\w)\]]\s*(\*\*|[-+*/@])\s*[\w(]")
+LAST_CALL = re.compile(r"^[A-Za-z_][\w.]*?\.(\w+)$")
+PURE = frozenset(
+    "abs amax amin argmax bmm clamp contiguous cos cumsum div exp expand flatten gather log "
+    "logsumexp masked_fill matmul mean mm mul permute pow relu repeat reshape sigmoid sin "
+    "softmax sqrt squeeze sub sum swapaxes tanh tril triu transpose unsqueeze view where".split()
+)
+
+
+def drops_its_value(code: str) -> bool:
+    """Return True if a statement only computes a value, so that without it nothing changes."""
+    if KEYWORD.match(code) or not re.match(r"[A-Za-z_(]", code):
+        return False
+    while (shorter := IN_BRACKETS.sub("", code)) != code:
+        code = shorter
+    if re.search(r"[=:,;]", code):
+        return False
+    called = LAST_CALL.match(code)
+    pure = called is not None and called[1] in PURE
+    return pure or ARITHMETIC.search(code) is not None
+
+
 class HandedIn:
     """The lines of a text, counted from 1."""
 
@@ -152,6 +180,47 @@ class HandedIn:
         above = (self.code(at).strip() for at in range(next(ends, line) + 1, line))
         return any(code and code != "super().__init__()" for code in above)
 
+    def idle(self, lines: Iterable[int]) -> list[int]:
+        """Return the lines with a statement that computes a value and drops it.
+
+        Only arithmetic and torch's own pure functions count, because other calls may do something.
+
+        >>> text = "def f(x):\\n  x / 2 ** 0.5\\n  x.exp()\\n  x.exp_()\\n  x *= 2\\n  g(x)"
+        >>> HandedIn(text).idle(range(1, 7))
+        [2, 3]
+        """
+        found, opened, goes_on = [], 0, False
+        for line in lines:
+            code = TEXT.sub("", self.code(line)).strip()
+            starts = not opened and not goes_on
+            goes_on = code.endswith("\\")
+            opened = max(0, opened + sum(map(code.count, OPEN)) - sum(map(code.count, CLOSED)))
+            if starts and not opened and not goes_on and drops_its_value(code):
+                found.append(line)
+        return found
+
+    def returns_in_loops(self, lines: Iterable[int]) -> list[int]:
+        """Return the lines with a `return` that ends a loop in its first round.
+
+        >>> HandedIn("def f(x):\\n  for y in x:\\n    return y").returns_in_loops([1, 2, 3])
+        [3]
+        """
+        returns = (at for at in lines if re.match(r"\s*return\b", self.code(at)))
+        return [at for at in returns if self.is_in_first_round(at)]
+
+    def is_in_first_round(self, line: int) -> bool:
+        """Return True if the block around a line is a loop's, and no `continue` is above the line.
+
+        A block with a smaller indentation in between, such as that of an `if`, is another block.
+        """
+        for at in range(line - 1, 0, -1):
+            code = self.code(at).strip()
+            if code.startswith("continue"):
+                return False
+            if code and self.indent(at) < self.indent(line):
+                return re.match(r"(async )?(for|while)\b", code) is not None
+        return False
+
     def statement(self, line: int) -> str:
         """Return a line, together with the next lines while one of its brackets is open."""
         text = self.code(line)
@@ -174,9 +243,10 @@ class HandedIn:
     def makes(self, word: str, line: int) -> bool:
         """Return True if a line assigns to a name or to an attribute of `self`."""
         text = self.code(line)
-        target, sign, rest = text.partition("=")
-        if sign and "(" not in target and not rest.startswith("="):
-            return word in re.sub("[,:+*/@-]", " ", target).split()
+        *targets, _ = ASSIGN.split(text)
+        if targets and "(" not in targets[0]:
+            made = " ".join(target for target in targets if "(" not in target)
+            return word in re.sub("[,:+*/@-]", " ", made).split()
         if text.strip().startswith("for "):
             return word in re.split(r"\W+", text.partition(" in ")[0])
         name = re.escape(word.removeprefix("self."))

@@ -17,6 +17,7 @@ from ..exchange.traces import Stage, Way
 from ..messages.divergence import (
     AtLine,
     ComesTooEarly,
+    FirstOfItsKind,
     HidesNothing,
     HidesOthers,
     HoldsOtherValue,
@@ -35,6 +36,7 @@ from ..messages.divergence import (
     ReturnsMore,
     ReturnsOtherNumber,
     RightUpTo,
+    RoundsTo,
     SaysAll,
     ShouldComeBack,
     StartsWithOtherNumber,
@@ -58,6 +60,8 @@ TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "m
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
 COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
+DIGITS = {torch.float32: "seven", torch.float16: "three", torch.bfloat16: "two"}
+SAME_DIGITS = 1e-8  # the relative difference of results in float64 that counts as none
 NEARLY_ONE = 0.01  # a factor this close to 1 has about the same size on other cases
 
 
@@ -70,7 +74,8 @@ class Parting:
     said: the message to learners. unused: a line that makes a right value that nothing uses; or 0.
     since, until: the first and the last line where the mistake may be, if it need not be the line
     itself; else 0. reads: (name, line) of the values that the line reads and another line makes.
-    raised: True if it is the line of an error, which is reported already.
+    raised: True if it is the line of an error, which is reported already. correct: the operations
+    whose values are all right, as (line, operation).
     """
 
     line: int
@@ -84,6 +89,7 @@ class Parting:
     until: int = 0
     reads: tuple[tuple[str, int], ...] = ()
     raised: bool = False
+    correct: frozenset[tuple[int, str]] = frozenset()
 
     @property
     def stretch(self) -> tuple[int, int]:
@@ -321,6 +327,13 @@ def tells(value: torch.Tensor) -> bool:
     return value.numel() > 1 and bool((value != value.flatten()[0]).any())
 
 
+def is_nan(value: torch.Tensor | None, or_inf: bool = False) -> bool:
+    """Return True if a value holds NaN, or plus infinity if that counts too."""
+    if value is None or not value.is_floating_point():
+        return False
+    return bool(value.isnan().any()) or (or_inf and bool(value.isposinf().any()))
+
+
 def room_of(value: torch.Tensor) -> torch.Tensor:
     """Return the largest difference from a value that still counts as close."""
     finite = value[value.isfinite()]
@@ -499,7 +512,11 @@ class Comparison:
             return None
         roots = self.wrong_results()
         if not roots:
-            return Parting(self.way.last, what=IsLast()) if self.nothing_back() else None
+            nothing = self.nothing_back()
+            return Parting(self.way.last, what=IsLast()) if nothing else self.rounded()
+        if (bad := self.first_bad(roots)) is not None:
+            kind = "NaN" if is_nan(self.way.stages[bad].value) else "infinity"
+            return Parting(self.way.stages[bad].line, "", *self.reached(bad), FirstOfItsKind(kind))
         if self.holds_right_results():
             return Parting(self.way.last or self.way.stages[roots[0]].line, what=ReturnsMore())
         if early := next((at for at in roots if self.names(at)), None):
@@ -510,6 +527,47 @@ class Comparison:
         unused = 0 if left is None else self.way.stages[left].line
         found = self.parting_before(roots)
         return replace(found, unused=unused) if found and found.line != unused else found
+
+    def correct_operations(self) -> frozenset[tuple[int, str]]:
+        """Return (line, operation) of the operations that give right values there, and no other."""
+        done = [((stage.line, stage.operation), at) for at, stage in enumerate(self.way.stages)]
+        wrong = {one for one, at in done if not self.matches[at]}
+        return frozenset({one for one, _ in done} - wrong)
+
+    def rounded(self) -> Parting | None:
+        """Return the line that makes a coarser dtype, if a result differs in late digits only."""
+        if not any(map(self.is_nearly_right, self.expected.tensors)):
+            return None
+        for stage in self.way.stages:
+            values = (self.way.stages[at].value for at in stage.inputs)
+            from_double = any(v is not None and v.dtype == torch.float64 for v in values)
+            digits = "" if stage.value is None else DIGITS.get(stage.value.dtype, "")
+            if stage.line and stage.value is not None and from_double and digits:
+                dtype = str(stage.value.dtype).removeprefix("torch.")
+                return Parting(stage.line, what=RoundsTo(dtype, digits))
+        return None
+
+    def first_bad(self, roots: list[int]) -> int | None:
+        """Return the first value with NaN or plus infinity on the path to a result with NaN.
+
+        None if right answers have such values there too.
+        """
+        if not any(is_nan(self.way.stages[at].value) for at in roots):
+            return None
+        path = sorted({*roots, *chain(*map(self.ancestors, roots))})
+        bad = [at for at in path if is_nan(self.way.stages[at].value, or_inf=True)]
+        first = next(iter(bad), None)
+        if first is None or first in roots:  # where it appears is known already
+            return None
+        return first if self.way.stages[first].line and not self.matches[first] else None
+
+    def is_nearly_right(self, name: str) -> bool:
+        """Return True if a result differs from the expected one, but only in late digits."""
+        right, own = self.expected.tensors[name], self.observed.tensors.get(name)
+        if own is None or own.shape != right.shape or right.dtype != torch.float64:
+            return False
+        gap = (own.double() - right).abs()
+        return bool(gap.numel()) and float(gap.max()) > SAME_DIGITS * float(right.abs().max())
 
     def parting_before(self, roots: list[int]) -> Parting | None:
         """Return the divergence at the first wrong value before wrong results, or at its cause."""
@@ -1031,7 +1089,9 @@ def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
     seen: the case with its expected and observed results. way: the attempt's trace. ways: the
     reference traces.
     """
-    return Comparison(seen, way, ways).parting()
+    compared = Comparison(seen, way, ways)
+    found = compared.parting()
+    return replace(found, correct=compared.correct_operations()) if found else None
 
 
 def parting_sentence(parting: Parting, place: Callable[[int], str]) -> Sentences | None:

@@ -27,7 +27,7 @@ class CheckFailed(Message):
     """The check itself failed. In a learner's own run, the error is printed above."""
 
     id = "check_failed"
-    template = "the check itself failed; its error stands above"
+    template = "the check itself failed; see its error above"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class NotTold(Message):
 
     id = "not_told"
     template = (
-        "What is wrong here could not be told, and not by your fault; your instructor can look"
+        "Something went wrong while this was explained, which is not your fault. Your instructor "
+        "can look at it"
     )
 
 
@@ -54,8 +55,8 @@ class OverTime(Message):
 
     id = "over_time"
     template = (
-        "The whole chapter's time of {seconds:g} seconds was used up before this exercise was "
-        "through; which call takes so long?"
+        "The time limit of {seconds:g} seconds for the whole chapter was reached before this "
+        "exercise was finished. Which call takes so long?"
     )
     seconds: float
 
@@ -65,7 +66,7 @@ class EarlierIsWrong(Message):
     """The exercise calls an earlier one of the learner's that is wrong."""
 
     id = "earlier_is_wrong"
-    template = "your own {name:code} is called here, and it is wrong: mend that first"
+    template = "it calls your own {name:code}, which is wrong: fix that first"
     name: str
 
 
@@ -112,7 +113,7 @@ class OneEdit(Message):
     code: str = ""
 
     def wording(self) -> str:
-        return f"Look at {{place}}: {IDEAS[self.idea]}. With one small change it would be right"
+        return f"Look at {{place}}: {IDEAS[self.idea]}. One small change there makes it right"
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class OtherVersion(Message):
     """Another definition has the exercise's name and a number."""
 
     id = "other_version"
-    template = "There is {other:code} too; only {name:code} is looked at"
+    template = "The file also defines {other:code}, but only {name:code} is graded"
     other: Annotated[str, FromLearner]
     name: str
 

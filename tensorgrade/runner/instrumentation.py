@@ -63,12 +63,15 @@ class CallCounter(TorchFunctionMode):
     def __init__(self, counts: Counter):
         super().__init__()
         self.counts = counts
+        self.tracked = False  # True if a result can give gradients
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         self.counts[f"call:{getattr(func, '__name__', '?')}"] += 1
-        return func(*args, **(kwargs or {}))
+        made = func(*args, **(kwargs or {}))
+        self.tracked = self.tracked or (isinstance(made, torch.Tensor) and bool(made.grad_fn))
+        return made
 
 
 def describe_module(module: nn.Module) -> dict:

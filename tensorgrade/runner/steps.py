@@ -9,6 +9,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import torch
@@ -33,7 +34,7 @@ from .case_runner import (
 from .instrumentation import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 from .names import as_asked
 from .second_device import DEVICE, SecondDevice, TwoDevices
-from .values import MOST_TEXT, Tree
+from .values import MOST_PARTS, MOST_TEXT, Tree
 
 MOST_LINES, LONGEST_LINE = 12, 200  # of the output of a call, for display
 
@@ -245,13 +246,16 @@ class Call(Passing):
             with watcher or nullcontext(), recorded, traced, self.heard(runner, facts), learning:
                 target = runner.target(self)
                 returned = runner.call(target, arguments, runner.called_in(self))
+                kind = type(returned).__name__
+                if isinstance(returned, Iterator):  # a generator can be read only once
+                    returned = list(islice(returned, MOST_PARTS + 1))
         finally:
             if runner.recorder:
                 runner.header["facts"]["stages"] = runner.recorder.told(returned)
                 runner.results |= runner.recorder.tensors()
         runner.returned[self.result] = returned
         if not self.unkept:
-            runner.keep(self.result, returned)
+            runner.keep(self.result, returned, kind)
         for argument in self.afterwards:
             runner.keep(f"afterwards.{argument}", arguments[argument])
         facts["changed"] = [k for k in arguments if k not in held and before[k].changed()]
@@ -260,6 +264,7 @@ class Call(Passing):
         if watcher:
             facts["operations"] = dict(watcher.counts)
             facts["largest"] = watcher.largest
+            facts["tracked"] = watcher.calls.tracked
         if self.gradient:
             self.keep_gradients(runner, returned, leaves)
 

@@ -89,9 +89,9 @@ class Note:
         """
         finding, diagnosis = self.finding, self.finding.diagnosis
         if not finding.mistakes:
-            more = (diagnosis.where, *diagnosis.remarks)
+            more = (finding.fact, diagnosis.where, *diagnosis.remarks)
             return [*(sentence(one) for one in more if one), *([diverges] if diverges else [])]
-        told = [sentence(finding.earlier)] if finding.earlier else []
+        told = [sentence(one) for one in (finding.fact, finding.earlier) if one]
         return told + [SECOND] * (len(finding.mistakes) > 1)
 
     def shapes(self) -> list[str]:

@@ -73,7 +73,7 @@ def test_a_single_call_that_hangs_costs_its_own_exercise_only(grade, solution):
     assert late.line in (line - 1, line) and late.status == "timeout"
     code = hanging.splitlines()[late.line - 1].strip()
     assert late.message == (
-        f"It did not come to an end in 2 seconds (line {late.line}: `{code}`); does a loop never "
+        f"It did not finish within 2 seconds (line {late.line}: `{code}`); does a loop never "
         "finish?"
     )
     assert verdicts["softmax"].status == "passed"
@@ -85,7 +85,7 @@ def test_a_call_that_cannot_be_interrupted_is_ended_and_has_no_line(grade, solut
     text = "import signal\n" + solution.replace("    return inputs @ query", deaf)
     verdicts, took = grade(text)
     late = verdicts["attention_scores"]
-    assert late.message == "It did not come to an end in 2 seconds; does a loop never finish?"
+    assert late.message == "It did not finish within 2 seconds; Is there an infinite loop?"
     assert late.line is None and took < 2 * SECONDS
     assert verdicts["softmax"].status == "passed"
 

@@ -34,7 +34,7 @@ SLIPS = [
         "softmax",
         "dim: int = -1",
         "dim: int = 0",
-        "Its columns sum to 1, its rows do not.",
+        "Its columns sum to 1, and its rows do not.",
         "shifted = ",
     ),
     (
@@ -58,7 +58,7 @@ SLIPS = [
         "simplified_self_attention",
         "return context_vecs, attn_weights",
         "return attn_weights, context_vecs",
-        "The two results come in the wrong order",
+        "The two results are in the wrong order",
         "return attn_weights, context_vecs",
     ),
     (
@@ -98,7 +98,7 @@ SLIPS = [
         "SelfAttention_v2",
         "self.W_value(x)",
         "self.W_values(x)",
-        "is `W_value` meant?",
+        "did you mean `W_value`?",
         "self.W_values(x)",
     ),
     (
@@ -106,7 +106,7 @@ SLIPS = [
         "SelfAttention_v2",
         "return attn_weights @ values",
         "attn_weights @ values",
-        "Line {} is the last one that runs.",
+        "Line {} is the last line that runs, and it returns nothing.",
         "        attn_weights @ values",
     ),
     (
@@ -130,7 +130,7 @@ SLIPS = [
         "CausalAttention",
         "qkv_bias: bool = False",
         "qkv_bias: bool = True",
-        "It is right where `qkv_bias` is passed in, and wrong in all other cases.",
+        "It is right whenever `qkv_bias` is passed in, and wrong otherwise.",
         "qkv_bias: bool = True",
     ),
     (
@@ -186,7 +186,7 @@ SLIPS = [
         "sinusoidal_positions",
         PAIRS,
         "torch.cat((angles.sin(), angles.cos()), dim=-1)",
-        "all is right in columns 0 and 5, and in no other column (counted from 0)",
+        "only columns `[:, 0]` and `[:, 5]` are right",
         "torch.cat((",
     ),
     (
@@ -210,7 +210,7 @@ SLIPS = [
         "FeedForward",
         "nn.GELU()",
         "nn.GELU",
-        "are brackets missing behind its name?",
+        "are the parentheses `()` missing after its name?",
         "nn.GELU, nn.Linear",
     ),
     (
@@ -251,14 +251,14 @@ def test_a_slip_gets_a_true_sentence_and_its_line(
     told = note(chapter, exercise, text)
     assert said.format(line) in told or said.format(line).replace("Line", "line") in told
     verdict = judged(chapter, exercise, text)
-    # Where an edit that mends it is found in time, its line is the slip's own.
+    # If an edit that fixes it is found in time, its line is the line of the mistake.
     edited = text.count("\n", 0, source.index(old, start)) + 1
     lines = {line, edited} if verdict.sure == Sure.REPAIRED else {line}
     assert verdict.line in lines and verdict.points < verdict.max_points, verdict
 
 
 def definition(source: str, name: str) -> int:
-    """Where a function or a class begins in a text."""
+    """Return the line of a function or class in a text."""
     found = re.search(rf"^(?:def|class) {name}\(", source, re.M)
     assert found is not None
     return found.start()

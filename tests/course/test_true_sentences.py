@@ -1,4 +1,4 @@
-"""Wrong programs, and what must be said of them: where, or what; and nothing that is not so."""
+"""Messages on wrong programs name the place or the problem, and contain nothing false."""
 
 import re
 import time
@@ -86,7 +86,7 @@ class MultiHeadAttention(nn.Module):
 """
 RIGHT = {"SelfAttention_v1": V1, "CausalAttention": CAUSAL, "MultiHeadAttention": MULTI}
 CHAPTER = {"SelfAttention_v1": CH2, "CausalAttention": CH3, "MultiHeadAttention": CH4}
-FUTURE = "on (counted from 0) changes results before them: they see the future"
+FUTURE = "changes the results of earlier tokens: they see the future"
 KEEPS = "self.keys = keys = keys + getattr(self, 'keys', 0)\n        "
 GLOBAL = "W_query = torch.rand(3, 2)\n"
 
@@ -118,56 +118,56 @@ EDITED = [
         "CausalAttention",
         "self.mask[:n, :n]",
         "self.mask[:context_length, :context_length]",
-        "it is an argument of `__init__` alone: keep it there as `self.context_length`",
+        "it is an argument of `__init__` only: store it there as `self.context_length`",
         "meant?",
     ),
     (
         "MultiHeadAttention",
         "queries.view(b, n, self.num_heads",
         "queries.view(b, n, num_heads",
-        "there is `self.num_heads`: is `self.` missing?",
+        "`self.num_heads` exists: is `self.` missing?",
         "meant?",
     ),
     (
         "CausalAttention",
         'register_buffer("mask"',
         "register_buffer(mask",
-        'the name is a text there: `"mask"`',
+        'the name has to be in quotes there: `"mask"`',
         "is `self.` missing",
     ),
     (
         "CausalAttention",
         "self.dropout(w)",
         "dropout(w)",
-        "there is `self.dropout`: is `self.` missing?",
+        "`self.dropout` exists: is `self.` missing?",
         "meant?",
     ),
     (
         "SelfAttention_v1",
         "(nn.Module)",
         "",
-        "`SelfAttention_v1` is no module: write `class SelfAttention_v1(nn.Module):`",
+        "`SelfAttention_v1` is not an nn.Module: write `class SelfAttention_v1(nn.Module):`",
         "line",
     ),
     (
         "CausalAttention",
         "(nn.Module)",
         "",
-        "`CausalAttention` is no module: write `class CausalAttention(nn.Module):`",
+        "`CausalAttention` is not an nn.Module: write `class CausalAttention(nn.Module):`",
         "misspelt",
     ),
     (
         "SelfAttention_v1",
         "x @ self.W_query",
         "x @ W_query",
-        "it reads `W_query`, which is made outside of `SelfAttention_v1`: is `self.` missing?",
+        "it reads `W_query`, which is defined outside of `SelfAttention_v1`: is `self.` missing?",
         "public checks",
     ),
     (
         "SelfAttention_v1",
         "        self.W_query =",
         "        W_query =",
-        "`__init__` makes it as a local name: is `self.` missing there?",
+        "`__init__` makes it a local variable: is `self.` missing there?",
         "outside",
     ),
     (
@@ -181,15 +181,21 @@ EDITED = [
         "CausalAttention",
         "def forward(self, x)",
         "def forward(x)",
-        "is `self` missing among its parameters?",
+        "is `self` missing from its parameters?",
         "meant?",
     ),
-    ("CausalAttention", "= self.W_query(x)", "= self.W_qurey(x)", "is `W_query` meant?", "self.`"),
+    (
+        "CausalAttention",
+        "= self.W_query(x)",
+        "= self.W_qurey(x)",
+        "did you mean `W_query`?",
+        "self.`",
+    ),
     (
         "CausalAttention",
         "self.W_query(x), self.W_key(x)",
         "self.W_query(x), self.W_qeury(x)",
-        "is `W_query` meant?",
+        "did you mean `W_query`?",
         "missing",
     ),
     ("CausalAttention", "triu(1)", "triu(3)", FUTURE, "right shape"),
@@ -197,29 +203,29 @@ EDITED = [
         "SelfAttention_v1",
         "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
         "self.W_key = torch.rand(d_in, d_out, requires_grad=True)",
-        "`W_key` is a plain tensor and no nn.Parameter",
+        "`W_key` is a plain tensor, not an nn.Parameter",
         "differentiable",
     ),
     (
         "SelfAttention_v1",
         "x @ self.W_key, x",
         "x @ self.W_key.data, x",
-        "`W_key` is missing: nothing that is differentiable leads from there to the result; none "
-        "goes back through `data` on line 12.",
+        "`W_key` is missing: no differentiable operation connects it to the result; none "
+        "flows back through `data` on line 12.",
         "plain tensor",
     ),
     (
         "SelfAttention_v1",
         "x @ self.W_key, x",
         "torch.tensor(x @ self.W_key), x",
-        "none goes back through `torch.tensor` on line 12.",
+        "none flows back through `torch.tensor` on line 12.",
         "plain tensor",
     ),
     (
         "SelfAttention_v1",
         "attn_scores = queries",
         "input(); attn_scores = queries",
-        "nobody is there to answer an `input()`",
+        "`input()` cannot be answered here",
         "`-s`",
     ),
     (
@@ -233,7 +239,7 @@ EDITED = [
         "SelfAttention_v1",
         "x @ self.W_query,",
         "self.W_query(x),",
-        "a parameter is a tensor, which one computes with",
+        "a parameter is a tensor, not a function",
         "no module",
     ),
     (
@@ -247,14 +253,14 @@ EDITED = [
         "CausalAttention",
         "self.mask[:n, :n]",
         "self.hidden[:n, :n]",
-        "nothing before that line makes `self.hidden`",
+        "nothing before that line sets `self.hidden`",
         "meant?",
     ),
     (
         "CausalAttention",
         ".triu(1).bool()",
         ".triu(1)",
-        "it takes a mask of True and False, and this one holds numbers",
+        "the mask has to hold True and False, and this one holds numbers",
         "misspelt",
     ),
     (
@@ -268,7 +274,7 @@ EDITED = [
         "CausalAttention",
         "keys.shape[-1] ** 0.5",
         "torch.sqrt(keys.shape[-1])",
-        "that is a plain number, which Python computes with by itself",
+        "that is a plain number; compute with it in Python",
         "self.",
     ),
     (
@@ -276,7 +282,7 @@ EDITED = [
         "n, self.num_heads, self.head_dim",
         "n, self.head_dim, self.num_heads",
         "",
-        "not an attention weight",
+        "not attention weights",
     ),
     (
         "CausalAttention",
@@ -289,22 +295,22 @@ EDITED = [
         "CausalAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "without the calls before it, this call is right: is something kept from them?",
+        "this call is right. Does something stay from an earlier call?",
         "future",
     ),
     (
         "MultiHeadAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "without the calls before it, this call is right: is something kept from them?",
+        "this call is right. Does something stay from an earlier call?",
         "future",
     ),
     (
-        # It fails wherever x lies in memory in another order; there are calls on both.
+        # It fails if x is not contiguous in memory; there are calls on both.
         "CausalAttention",
         "b, n, _ = x.shape",
         "b, n, _ = x.shape; x = x.view(-1).view(x.shape)",
-        "`reshape` copies where `view` cannot",
+        "`reshape` copies if necessary",
         "by itself",
     ),
     (
@@ -338,9 +344,9 @@ NAMED = [
     ("MultiHeadAttention", "** 0.5", "** 0.05"),
 ]
 SENTENCES = {
-    "self.dropout(w)": "scaled up once more beside nn.Dropout, and in evaluation too",
-    "keys.transpose(1, 2)": "the batch and another dimension change places",
-    "keys.transpose(2, 3)": "heads and tokens change places",
+    "self.dropout(w)": "scaled up in addition to nn.Dropout, and in evaluation too",
+    "keys.transpose(1, 2)": "the batch is swapped with another dimension",
+    "keys.transpose(2, 3)": "heads and tokens of the keys are swapped",
     "** 2": "divided by the square of d_k",
     "** 0.05": "The exponent of d_k is 0.05",
 }
@@ -359,7 +365,7 @@ def test_a_mistake_seen_in_real_code_has_a_name(told, exercise, old, new):
 def test_a_size_taken_from_the_batch_is_not_called_a_wrong_head_dim(told):
     code = MULTI.replace("b, n, _ = x.shape", "b, n = x.shape[0], x.shape[0]")
     for message in told(CH4, "MultiHeadAttention", code):
-        assert "head_dim is taken" not in message and "`n` is 2" in message
+        assert "head_dim is computed" not in message and "`n` is 2" in message
 
 
 BLOCK = """
@@ -405,7 +411,7 @@ FUNCTIONS = [
         CH6,
         "TransformerBlock",
         STAND_INS + ONE_PATTERN,
-        "What the second part adds is dropped where the first one's is, or never there",
+        "The two parts drop the same numbers too often or too rarely",
     ),
     (
         CH6,
@@ -416,7 +422,7 @@ FUNCTIONS = [
         "    starts[1::2] = starts[::2][: batch_size // 2]\n"
         "    windows = starts[:, None] + torch.arange(context_length)\n"
         "    return ids[windows], ids[windows + 1]\n",
-        "Where one window is cut hangs on where another one is; each is drawn anew",
+        "The start of one window depends on another; each must be drawn independently",
     ),
     (
         CH3,
@@ -434,14 +440,14 @@ FUNCTIONS = [
         "project_qkv",
         "def project_qkv(x, W_query, W_key, W_value):\n"
         "    return torch.stack((x @ W_query, x @ W_key, x @ W_value))\n",
-        "a tuple of three tensors is asked for",
+        "instead of a tuple of three tensors",
     ),
     (
         CH2,
         "project_qkv",
         "def project_qkv(x, W_query, W_key, W_value):\n"
         "    return x @ W_query, x @ W_value, x @ W_key\n",
-        "Keys and values have changed places",
+        "Keys and values are swapped",
     ),
     (
         CH1,
@@ -475,7 +481,7 @@ FUNCTIONS = [
         CH1,
         "attention_scores",
         "def attention_scores(query, inputs):\n    return torch.matmull(inputs, query)\n",
-        "is `matmul` meant?",
+        "did you mean `matmul`?",
     ),
     (
         CH1,
@@ -488,7 +494,7 @@ FUNCTIONS = [
         "attention_scores",
         "sentence = torch.rand(6, 3)\ndef attention_scores(query, inputs):\n"
         "    return sentence @ query\n",
-        "made outside of `attention_scores`: is an argument meant?",
+        "defined outside of `attention_scores`: did you mean an argument?",
     ),
     (
         CH1,
@@ -607,7 +613,7 @@ def test_what_is_said_of_a_function(told, chapter, exercise, code, said):
 
 
 @pytest.mark.slow
-def test_a_factor_that_only_some_cases_have_is_told_with_its_line(told):
+def test_a_factor_that_only_some_cases_have_is_reported_with_its_line(told):
     """Twice too large wherever there are biases: no sentence of the catalogue knows that."""
     code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
     code = code.replace("BIAS", "self.W_key.bias is None")
@@ -653,7 +659,7 @@ def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
     assert re.search(r"\bn += 2", note)
 
 
-def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
+def test_an_endless_loop_is_reported_with_its_line_and_how_long_it_took(public):
     code = "def attention_scores(query, inputs):\n    while True:\n        query = query\n"
     part = public(CH1, "attention_scores", code)
     run_cases(part.attempt, "attention_scores", 0.2)
@@ -664,7 +670,7 @@ def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
     assert re.search(line, render(wrong.value.diagnosis.problem))
 
 
-def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
+def test_code_outside_of_functions_that_never_ends_is_left_out_and_reported(public):
     code = (
         "def attention_scores(query, inputs):\n    return inputs @ query\nwhile True:\n    pass\n"
     )
@@ -672,7 +678,7 @@ def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
     run_cases(part.attempt, "attention_scores", 0.2)
     part.agrees("values")
     (told,) = left_out(part.attempt)
-    assert "since it does not come to an end: the code outside of functions and classes" in told
+    assert "because it does not finish: the code outside of functions and classes" in told
 
 
 def busy_until(moment: float) -> None:
@@ -692,7 +698,7 @@ def test_nothing_but_learner_code_is_ended():
         timer.cancel()
 
 
-def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
+def test_the_reason_of_an_error_is_in_front_of_a_line_of_the_table():
     error = CaughtError("SyntaxError", "'(' was never closed", 4, "return (inputs @ query")
     told = Diagnosis(Kind.ERROR, Plain("`attention_scores` could not be loaded: SyntaxError …"))
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
@@ -701,7 +707,7 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     assert in_short(told) == render(told.problem)
 
 
-def test_sizes_are_told_as_public_cases_show_them(told):
+def test_sizes_are_reported_as_public_cases_show_them(told):
     code = (
         "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
         "    shape = (b, num_tokens, d_out)\n"
@@ -724,13 +730,13 @@ def inverted_dropout(attn_weights, p, training=True):
 """
 
 
-def test_an_import_that_is_misspelt_is_told(told):
+def test_an_import_that_is_misspelt_is_reported(told):
     for message in told(CH1, "softmax", f"import eniops\n{SOFTMAX}"):
         assert "name 'einops' is not defined" in message
         assert "its import failed" in message and "No module named 'eniops'" in message
 
 
-def test_one_draw_for_everything_is_told(told):
+def test_one_draw_for_everything_is_reported(told):
     for message in told(CH3, "inverted_dropout", DROPOUT):
         assert "not all scaled" not in message
         assert "dropped" in message

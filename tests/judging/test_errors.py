@@ -1,4 +1,4 @@
-"""What is said of parameters that could not be given their values."""
+"""Messages on parameters that could not be given their values."""
 
 import dataclasses
 
@@ -32,20 +32,20 @@ def case():
         ({}, ""),
         (
             {"missing": ["first.weight"], "unexpected": ["first_.weight", "b"]},
-            "the module has no parameter `first.weight`, so this could not be given its values; "
+            "the module has no parameter `first.weight`, so its values could not be set; "
             "it has `first_.weight`",
         ),
         (
             {"missing": ["rows.0.mix.w", "rows.0.mix.v"]},
-            "torch finds no parameters in `rows`, so they could not be given their values",
+            "torch finds no parameters in `rows`, so its weights could not be set",
         ),
         (
             {"misshapen": {"first.weight": [3, 2]}},
-            "the parameter `first.weight` has shape (3, 2); (2, 3) is asked for",
+            "the parameter `first.weight` has shape (3, 2); (2, 3) is expected",
         ),
         (
             {"misshapen": {"first.bias": "none"}},
-            "the parameter `first.bias` has shape ?; another one is asked for",
+            "the parameter `first.bias` has shape ?; another one is expected",
         ),
     ],
 )
@@ -59,12 +59,13 @@ def test_a_lost_parameter_is_named(case, load, said):
     [
         (
             {"missing": ["rows.0.mix.w"], "unexpected": ["a.w", "a.v", "b"]},
-            "the module lacks a weight of `rows.0.mix` (is all it needs handed on to it?); "
+            "a weight of `rows.0.mix` is missing (does `rows.0.mix` get all the arguments that it "
+            "needs?); "
             "it has a weight of `a`, `b`",
         ),
         (
             {"misshapen": {"rows.0.mix.v": [3]}},
-            "the weight of `rows.0.mix` has shape (3,); a single number is asked for",
+            "the weight of `rows.0.mix` has shape (3,); a single number is expected",
         ),
     ],
 )

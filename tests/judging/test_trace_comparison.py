@@ -1,4 +1,4 @@
-"""Where a wrong answer's values part from those of right ones, and what is said of it."""
+"""The first value of a wrong answer that differs from right ones, and its message."""
 
 from dataclasses import replace
 
@@ -60,14 +60,14 @@ def scaled_dot_product_attention(queries, keys, values):
     weights = torch.softmax(scaled, dim=-1)
     return weights @ values
 """
-# What is written in place of what, its line, the stage that is lost there, a word of what it is.
+# Old code, new code, its line, the lost stage, and a word of the description.
 WRONG = [
-    ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "but for a factor"),
-    ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "but for a factor"),
+    ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "times a constant"),
+    ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "times a constant"),
     ("softmax(scaled, dim=-1)", "softmax(scaled, dim=-2)", 9, "attention weights", "columns"),
-    ("queries @ turned", "keys @ queries.transpose(-2, -1)", 7, "attention scores", "places"),
+    ("queries @ turned", "keys @ queries.transpose(-2, -1)", 7, "attention scores", "swapped"),
     ("weights @ values", "weights @ keys", 10, "", ""),
-    ("return weights @ values", "return weights", 10, "attention weights", "comes back"),
+    ("return weights @ values", "return weights", 10, "attention weights", "it returns"),
     ("weights @ values", "values @ weights", 10, "", ""),
 ]
 # Right ones that no form of ours takes: sums, in place, scaled by roots, filled row by row.
@@ -100,7 +100,7 @@ def recorded_on(project, chapter, exercise, word):
 
 
 def parted(project, recorded, text, chapter=CHAPTER, own=None):
-    """Where a text parts from right answers. own: the lines that can be blamed, else all."""
+    """Return the first difference of a text from right answers. own: lines to blame, or all."""
     case, expected, ways = recorded
     backend = InProcess(project.submission(chapter, text))
     backend.load()
@@ -180,7 +180,7 @@ def test_a_line_that_turns_a_right_value_wrongly_is_not_called_right(project):
 
 ROTATED = "return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
 FIRST, SECOND = "first * cos - second * sin", "second * cos + first * sin"
-# Ways to put the two halves of a rotated row together, and a mistake; the line that it stands on.
+# Ways to join the halves of a rotated row, and a mistake with its line.
 HALVES = {
     "written into a copy": (
         f"out = x.clone()\n    out[..., :half] = {FIRST}\n    out[..., half:] = {SECOND}",
@@ -204,7 +204,7 @@ HALVES = {
 
 @pytest.mark.parametrize("name", HALVES)
 def test_parts_of_a_result_that_are_right_are_not_blamed(project, name):
-    """What is written into a value is right there, or right values stand side by side."""
+    """A value that is written into another is right, or right values are side by side."""
     chapter, (put, (old, new)) = "ch5_beyond_one_sentence", HALVES[name]
     solution = project.solution(chapter).read_text(encoding="utf-8")
     case = recorded_on(project, chapter, "rotate", "")
@@ -233,7 +233,7 @@ def test_where_nothing_was_added_no_line_is_blamed(project):
     assert wrong != solution and parted(project, case, wrong, chapter) is None
 
 
-def test_what_a_name_of_one_letter_stands_for(project):
+def test_the_meaning_of_a_name_of_one_letter(project):
     chapter, name = "ch5_beyond_one_sentence", "LatentAttention"
     solution = project.solution(chapter).read_text(encoding="utf-8")
     case = recorded_on(project, chapter, name, "values")
@@ -245,12 +245,12 @@ def test_what_a_name_of_one_letter_stands_for(project):
     assert found.what == HoldsOtherValue("k", "values")
 
 
-def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
+def test_a_right_value_that_nothing_is_done_with_is_reported(project, recorded):
     text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
     assert (found.line, found.stage, found.what) == (8, "scaled scores", NothingIsDone()), found
     said = render(parting_sentence(found, "line {}".format))
-    assert "Line 8: nothing is done with what this line makes." in said
+    assert "Line 8: its value is right, but nothing uses it." in said
 
 
 @pytest.mark.parametrize(
@@ -266,13 +266,13 @@ def test_what_is_left_beside_the_mistake_is_not_blamed(project, recorded, left):
     assert parted(project, recorded, text).line == 11
 
 
-def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(project, recorded):
+def test_a_right_value_that_has_a_name_and_is_left_is_reported_beside_the_place(project, recorded):
     text = RIGHT.replace("softmax(scaled", "softmax(scores")
     found = parted(project, recorded, text)
     assert (found.line, found.unused) == (9, 8), found
     said = parting_sentence(found, "line {}".format)
     assert said.parts[-1] == NothingIsDoneWith("line 8"), said
-    assert render(said).endswith("Nothing is done with what line 8 makes."), said
+    assert render(said).endswith("Nothing uses the value that line 8 computes."), said
 
 
 def test_an_error_is_followed_to_the_value_that_led_there(project, recorded):
@@ -316,7 +316,7 @@ def test_an_error_has_its_own_line(project, recorded):
         [[[1], "add", [-1], []]],
         [[[-1], "add", [], []]],
         [[1, "add", [], []]],
-        [[[1] * 9, "add", [], []]],  # within more calls than are told
+        [[[1] * 9, "add", [], []]],  # within more calls than are reported
         [[["1"], "add", [], []]],
         [[[1], "add", []]],
         [[[1], 7, [], []]],
@@ -359,7 +359,7 @@ def test_a_sentence_says_no_more_than_is_known():
     place = "line {}".format
     assert parting_sentence(Parting(9, raised=True), place) is None  # the error has told its line
     said = render(parting_sentence(Parting(9), place))
-    assert said == "Line 9 is where your values leave those of a right answer."
+    assert said == "Your values become wrong on line 9."
     said = render(parting_sentence(Parting(9, "", ("keys", "scores"), 4), place))
     assert said == (
         "Up to line 4 your values are those of a right answer: keys, scores. Line 9 is where they "
@@ -408,7 +408,7 @@ def line_of(text, words):
 
 
 def parted_in(project, chapter, exercise, word, *edit, form=""):
-    """Where the solution, or another right answer, parts with an edit; and that text."""
+    """Return where the solution, or another right answer, diverges after an edit; and the text."""
     path = project.root / "tests" / "right_answers" / chapter / f"{form}.py"
     text = (path if form else project.solution(chapter)).read_text(encoding="utf-8")
     at = text.index(f"{'class' if exercise[0].isupper() else 'def'} {exercise}(")
@@ -421,7 +421,7 @@ def parted_in(project, chapter, exercise, word, *edit, form=""):
 CH5, CH6 = "ch5_beyond_one_sentence", "ch6_small_gpt"
 
 
-def test_what_a_loop_leaves_too_early_is_told_as_that(project):
+def test_what_a_loop_leaves_too_early_is_reported_as_that(project):
     edit = ("range(0, len(keys), block_size)", "list(range(0, len(keys), block_size))[:-1]")
     found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
     assert found.line == line_of(text, "return context / total") and found.what == ComesTooEarly()
@@ -455,7 +455,7 @@ def test_a_form_that_is_not_right_yet_is_blamed_beside_who_uses_it(project):
     assert found.since == line_of(text, f"keys = {made}") < found.line
 
 
-def test_what_was_not_written_to_is_told(project):
+def test_what_was_not_written_to_is_reported(project):
     made = "table[:, 0::2] = torch.sin(place * rate)"
     exercise = "sinusoidal_positions"
     found, text = parted_in(project, CH5, exercise, "", made, "pass", form="library_calls")
@@ -466,8 +466,8 @@ def test_what_was_not_written_to_is_told(project):
     assert found.line == line_of(text, half), found
 
 
-def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
-    """What another class returns has a name there, and none here."""
+def test_what_is_called_and_thrown_away_is_reported_on_its_line(project):
+    """The result of another class has a name there, but not here."""
     edit = ("x = block(x)", "block(x)")
     case = recorded_on(project, CH6, "SmallGPT", "one block")
     text = project.solution(CH6).read_text(encoding="utf-8").replace(*edit)
@@ -479,7 +479,7 @@ def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
 def test_an_argument_that_should_come_back_is_named_with_the_options_of_its_call():
     what = ShouldComeBack("weights", ("p=0.5", "training=False"))
     said = render(parting_sentence(Parting(9, what=what, since=1), "line {}".format))
-    assert said.startswith("With `p=0.5` and `training=False` `weights` is to come back as it was")
+    assert said.startswith("With `p=0.5` and `training=False` `weights` should be returned")
     assert said.endswith(
         "passed in; line 9, or what leads there from line 1 on, makes something else."
     )
@@ -492,10 +492,10 @@ def test_of_a_way_that_is_cut_nothing_is_said(recorded):
     assert parting(seen, way, ways) is None and parting(seen, replace(way, cut=False), ways)
 
 
-def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recorded):
+def test_where_nothing_comes_back_the_last_line_that_runs_is_reported(project, recorded):
     found = parted(project, recorded, RIGHT.replace("return weights @ values", "weights @ values"))
     said = render(parting_sentence(found, "line {}".format))
-    assert said == "Line 10 is the last one that runs."
+    assert said == "Line 10 is the last line that runs, and it returns nothing."
 
 
 @pytest.mark.parametrize(
@@ -503,28 +503,28 @@ def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recor
     [
         (1.0042, "it is what should be there times 1.004"),
         (0.9932, "it is what should be there times 0.9932"),
-        (0.99, "it is what should be there but for a factor"),
-        (-0.995, "it is what should be there but for a factor"),
-        (2**0.5, "it is what should be there but for a factor"),
+        (0.99, "it is what should be there times a constant"),
+        (-0.995, "it is what should be there times a constant"),
+        (2**0.5, "it is what should be there times a constant"),
     ],
 )
-def test_a_factor_that_differs_from_case_to_case_is_not_told(factor, said):
+def test_a_factor_that_differs_from_case_to_case_is_not_reported(factor, said):
     origin = LooksLike(2, NumbersInOtherPlaces(), "sqrt(2)")
     assert render(without_factor(TimesFactor(Compared.ON_THE_WAY, factor, origin))) == said
 
 
 def test_only_remarks_about_factors_lose_anything():
     sharper = without_factor(SoftmaxInputTimesFactor(2.0, SignTurned()))
-    assert render(sharper).endswith("what goes into the softmax were too large or too small")
+    assert render(sharper).endswith("the input of the softmax were too large or too small")
     assert without_factor(HoldsInfinities()) == HoldsInfinities()
 
 
 def test_the_verb_agrees_with_the_name_of_a_value():
-    assert render(ReturnsEarlierValue("masked scores")) == "what comes back are the masked scores"
+    assert render(ReturnsEarlierValue("masked scores")) == "what it returns are the masked scores"
     assert render(ReturnsEarlierValue("weights of the mean")).endswith(
         " are the weights of the mean"
     )
-    assert render(ReturnsEarlierValue("mean of rows")) == "what comes back is the mean of rows"
+    assert render(ReturnsEarlierValue("mean of rows")) == "what it returns is the mean of rows"
 
 
 @pytest.mark.parametrize(
@@ -532,22 +532,22 @@ def test_the_verb_agrees_with_the_name_of_a_value():
     [
         (
             DefaultOnLine("line 3", "scale"),
-            "Line 3 says what `scale` is where it is not passed in.",
+            "The result is right whenever `scale` is passed in: check its default on line 3.",
         ),
         (MakesPart("cell 2, line 3", "norm"), "Cell 2, line 3 makes `norm`."),
         (
             MakesPartOfShape("line 3", "scale", (4,), (4, 2)),
-            "Line 3 makes `scale`: it has shape (4,) where (4, 2) is asked for.",
+            "Line 3 makes `scale`: it has shape (4,); shape (4, 2) is expected.",
         ),
         (
             MakesPartOfShape("line 3", "out", (), (4,), weight="out.bias"),
-            "Line 3 makes `out`: `out.bias` has shape a single number where (4,) is asked for.",
+            "Line 3 makes `out`: `out.bias` is a single number; shape (4,) is expected.",
         ),
         (
             MakesPartOfShape("line 3", "out", (3,), (4,), weight="out.0.ff.bias", deep=True),
-            "Line 3 makes `out`: a weight in it has shape (3,) where (4,) is asked for.",
+            "Line 3 makes `out`: a weight in it has shape (3,); shape (4,) is expected.",
         ),
     ],
 )
-def test_a_line_that_makes_something_else_is_told(message, said):
+def test_a_line_that_makes_something_else_is_reported(message, said):
     assert sentence(message) == said
