@@ -341,7 +341,7 @@ def pytest_report_teststatus(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
     """Print a summary of the exercises, the first one to work on, and how to get a hint.
 
@@ -354,8 +354,9 @@ def pytest_terminal_summary(
             if hasattr(report, "tensorgrade"):
                 results.setdefault(report.tests, []).append(report.tensorgrade)
     makers = {tests: maker for tests, maker in config.stash[MAKERS].items() if tests in results}
-    if not makers and config.getoption("keyword"):
-        print_nothing_found(terminalreporter, config.getoption("keyword"), config.stash[EXERCISES])
+    keyword = config.getoption("keyword")
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword:
+        print_nothing_found(terminalreporter, keyword, config.stash[EXERCISES])
     for tests, maker in makers.items():
         if len(makers) > 1:
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)

@@ -65,12 +65,11 @@ def test_rewritten_given_code_fails_one_test_and_the_run(tmp_path):
     end = text.index("\n# %%", start)
     own = (
         "def bug_simplified_self_attention(inputs):\n"
-        "    weights, rows = [], []\n"
-        "    for query in inputs:\n"
-        "        scores = (inputs * query).sum(dim=1)\n"
-        "        weights.append(torch.softmax(scores, dim=0))\n"
-        "        rows.append((weights[-1].unsqueeze(1) * inputs).sum(dim=0))\n"
-        "    return torch.stack(rows), torch.stack(weights)\n"
+        "    scores = torch.matmul(inputs, inputs.transpose(0, 1))\n"
+        "    shifted = scores - scores.max(dim=1, keepdim=True).values\n"
+        "    exponentials = shifted.exp()\n"
+        "    weights = exponentials / exponentials.sum(dim=1, keepdim=True)\n"
+        "    return torch.matmul(weights, inputs), weights\n"
     )
     path.write_text(text[:start] + own + text[end:], encoding="utf-8")
     done, found = outcomes(tmp_path, f"exercises/{CH1}.py", "--attempt", tmp_path)

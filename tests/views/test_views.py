@@ -320,7 +320,7 @@ def test_a_wrong_earlier_exercise_is_reported_after_the_mistake():
     diagnosis = Diagnosis(Kind.VALUES, Plain("the values are wrong"))
     found = Finding("", diagnosis, {"no_sum": "No sum."}, earlier=EarlierIsWrong("halves"))
     said = " ".join(str(Note(found)).split())
-    word = "Your own `halves` is called here, and it is wrong: mend that first."
+    word = "It calls your own `halves`, which is wrong: fix that first."
     assert said == f"No sum. [no_sum] {word} Problem: the values are wrong"
 
 

@@ -92,10 +92,11 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
     maker = AttemptMaker(Setup(exercises))
     chapter, exercise = maker.course.exercise(name)
     attempt = maker.attempt_from_source(chapter.name, source)
+    tests = tests_in(exercises)
     with undisturbed(maker, chapter.name):
         run_cases(attempt, name, maker.course.limits.load_seconds)
         begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
-        found = Checked(exercise, tests_in(exercises).results(attempt, name), begins)
+        found = Checked(exercise, tests.results(attempt, name), begins)
         if found.note:
             found.note.sections  # noqa: B018 - runs the code again, which must not disturb either
     return found
