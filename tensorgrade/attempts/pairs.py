@@ -9,9 +9,10 @@ every case that the third does not change. Then all three are made from the solu
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ from ..sources.submission import Submission
 from .in_process import InProcess
 
 SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
-MOST_THREES = 20  # combinations of three that are made and run for one submission
+MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
+ENOUGH_FOR_TWO = 2  # wrong cases that must show one of two mistakes alone
 
 Names = tuple[str, ...]
 
@@ -47,10 +49,18 @@ class Sources:
     edits: dict[str, dict[str, Edits]]
 
     def with_mistakes(self, exercise: str, names: Names) -> str:
-        """Return the solution with these mistakes in one exercise."""
+        """Return the solution with these mistakes in one exercise. Raises EditError.
+
+        Some mistakes fit together in one order only.
+        """
         known = self.edits[exercise]
-        made = [Mistake(name, "", {exercise: known[name]}) for name in names]
-        return make(self.text, exercise, made)
+        ordered = [name for name in known if name in names]
+        made = [Mistake(name, "", {exercise: known[name]}) for name in ordered]
+        *others, last = permutations(made)
+        for order in others:
+            with suppress(EditError):
+                return make(self.text, exercise, [*order])
+        return make(self.text, exercise, [*last])
 
 
 def sources_path(references: Path, chapter: str) -> Path:
@@ -95,9 +105,11 @@ class Pairs:
             if all(agrees(pair, case, imprints) for case in imprints):
                 return pair.mistakes
         known = self.sources.edits[exercise]
-        third = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
-        threes = islice(with_a_third(pairs, third, imprints, right), MOST_THREES)
-        return next((names for names in threes if self.proved(exercise, names, seen)), ())
+        singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
+        twos = two_that_fit(singles, imprints, right)
+        threes = with_a_third(pairs, singles, imprints, right)
+        tries = [*twos[:MOST_TRIES], *threes[:MOST_TRIES]]
+        return next((names for names in tries if self.proved(exercise, names, seen)), ())
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
@@ -119,23 +131,45 @@ class Pairs:
         return stored.matches(imprint(case, expected, observed, self.own))
 
 
+def two_that_fit(
+    singles: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
+) -> list[Names]:
+    """Return pairs that explain all cases which one of the two leaves unchanged, the best first.
+
+    Stored pairs do not include all: some look like another pair on public cases.
+    """
+    wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
+    by_name = {p.mistakes: p for p in reversed(singles)}  # the solution's form comes first
+    left = {n: {case for case in imprints if agrees(p, case, right)} for n, p in by_name.items()}
+    same = {n: {case for case in imprints if agrees(p, case, imprints)} for n, p in by_name.items()}
+    found = {
+        one + other: len((left[one] | left[other]) & wrong)
+        for one, other in combinations(left, 2)
+        if left[one] <= same[other] and left[other] <= same[one]
+    }
+    enough = [names for names, count in found.items() if count >= ENOUGH_FOR_TWO]
+    return sorted(enough, key=lambda names: -found[names])
+
+
 def with_a_third(
     pairs: list[Fingerprint],
     singles: list[Fingerprint],
     imprints: dict[str, Imprint],
     right: dict[str, Imprint],
-) -> Iterator[Names]:
-    """Yield pairs with a third mistake that explain all cases which the third leaves unchanged.
+) -> list[Names]:
+    """Return pairs with a third mistake that explain all cases which the third leaves unchanged.
 
-    Enough of these cases must be wrong. The third mistake must also change a case that the pair
-    does not explain.
+    Enough of these cases must be wrong. Combinations that explain more of them come first.
     """
     explained = [{case for case in imprints if agrees(p, case, imprints)} for p in pairs]
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
+    found: dict[frozenset[str], int] = {}
     for third in singles:
         left = {case for case in imprints if agrees(third, case, right)}
         if len(left & wrong) < ENOUGH:
             continue
         for pair, cases in zip(pairs, explained, strict=True):
             if left <= cases and third.mistakes[0] not in pair.mistakes:
-                yield *pair.mistakes, *third.mistakes
+                names = frozenset(pair.mistakes + third.mistakes)
+                found[names] = max(found.get(names, 0), len(left & wrong))
+    return [tuple(sorted(names)) for names in sorted(found, key=lambda names: -found[names])]

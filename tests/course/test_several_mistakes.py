@@ -50,9 +50,14 @@ def alone(text: str, exercise: str, mistakes: list[Mistake]) -> dict[str, str]:
 
 
 def complaint(judged, sample: Sample) -> str:
-    """Return what contradicts the rule in one sample, empty if nothing does."""
+    """Return what contradicts the rule in one sample, empty if nothing does.
+
+    Mistakes that cancel give a right answer.
+    """
     where = sample.chapter, sample.exercise
     found = judged(*where, sample.together, told=False)
+    if found.points == found.max_points:
+        return ""
     costs = {name: cost_of(judged(*where, text, told=False)) for name, text in sample.alone.items()}
     cost, dearest = cost_of(found), max(costs.values())
     if cost > sum(costs.values()) + TINY or cost < dearest - TINY:
