@@ -1,15 +1,15 @@
 """Find several known mistakes at once: look them up on public cases, prove them on hidden ones.
 
-There are so many pairs of mistakes that their fingerprints are stored for public cases only. On
-hidden cases, one pair is made from the solution and runs in this process. Its results are compared
-with those of the learner's code.
+There are so many pairs of mistakes that their fingerprints are stored for public cases only. The
+few pairs that fit there are made from the solution and run in this process on hidden cases. Their
+results are compared with those of the learner's code.
 
 A third mistake hides two others that are known. Therefore it is removed first: the two must explain
 every case that the third does not change. Then all three are made from the solution and run.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
@@ -35,6 +35,7 @@ from ..sources.submission import Submission
 from .in_process import InProcess
 
 SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
+MOST_SHOWN = 8  # combinations that public cases show and hidden cases choose from
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
 ENOUGH_FOR_TWO = 2  # wrong cases that must show one of two mistakes alone
 
@@ -89,27 +90,26 @@ class Pairs:
     submission: Callable[[str], Submission]
     trails: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
-    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Names:
-        """Return the mistakes that give the same results on all public cases: two, or else three.
+    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Names]:
+        """Yield mistakes that give the same results on all public cases: two, or else three.
 
-        () if none do. run: returns the attempt's results on these cases, or [] if one gave no
-        result.
+        run: returns the attempt's results on these cases, or [] if one gave no result.
         """
         prints = self.prints.by_exercise.get(exercise, [])
         pairs = [p for p in prints if len(p.mistakes) == 2]
         seen = run() if pairs else []
         if not seen or any(one.observed.status == Outcome.UNREACHED for one in seen):
-            return ()
+            return
         imprints, right = imprints_of(seen, self.own), right_imprints(seen, self.own)
         for pair in pairs:
             if all(agrees(pair, case, imprints) for case in imprints):
-                return pair.mistakes
+                yield pair.mistakes
         known = self.sources.edits[exercise]
         singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
         twos = two_that_fit(singles, imprints, right)
         threes = with_a_third(pairs, singles, imprints, right)
         tries = [*twos[:MOST_TRIES], *threes[:MOST_TRIES]]
-        return next((names for names in tries if self.proved(exercise, names, seen)), ())
+        yield from (names for names in tries if self.proved(exercise, names, seen))
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
