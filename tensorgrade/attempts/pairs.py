@@ -163,13 +163,13 @@ def with_a_third(
     """
     explained = [{case for case in imprints if agrees(p, case, imprints)} for p in pairs]
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    found: dict[frozenset[str], int] = {}
+    found: dict[frozenset[str], tuple[int, Names]] = {}
     for third in singles:
         left = {case for case in imprints if agrees(third, case, right)}
         if len(left & wrong) < ENOUGH:
             continue
         for pair, cases in zip(pairs, explained, strict=True):
+            names = pair.mistakes + third.mistakes
             if left <= cases and third.mistakes[0] not in pair.mistakes:
-                names = frozenset(pair.mistakes + third.mistakes)
-                found[names] = max(found.get(names, 0), len(left & wrong))
-    return [tuple(sorted(names)) for names in sorted(found, key=lambda names: -found[names])]
+                found.setdefault(frozenset(names), (-len(left & wrong), names))
+    return [names for _, names in sorted(found.values(), key=lambda one: one[0])]

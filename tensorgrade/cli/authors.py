@@ -182,6 +182,9 @@ def figures(
     prices: Annotated[
         bool, typer.Option("--prices", help="Print what each mistake costs, and no more.")
     ] = False,
+    open_world: Annotated[
+        bool, typer.Option("--open-world", help="Definitions of public code, by exercise.")
+    ] = False,
     sentences: Annotated[int, typer.Option(help="How many sentences on them to show.")] = 0,
 ) -> None:
     """Measure how often mistakes are caught and named, alone and two at once; or what they cost."""
@@ -189,9 +192,14 @@ def figures(
     from ..author.proofs.figures import prices as measured_prices
     from ..author.proofs.kills import measure_mutants, measure_unnamed
     from ..author.proofs.kills import report as kill_report
+    from ..author.proofs.open_world import measure as measure_open_world
+    from ..author.proofs.open_world import table
     from ..project import find_project
 
     project = find_project()
+    if open_world:
+        typer.echo(table([*measure_open_world(project)]))
+        return
     if prices:
         typer.echo(price_table(measured_prices(project)))
         return
